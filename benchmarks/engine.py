@@ -1,0 +1,133 @@
+"""What is measured: a mirror in a process of its own, steered over Kafka Connect's REST API.
+
+Both sides are this one class, so that they are started, told to mirror, watched and stopped in the same way; `ours`
+and `peer` only say which command and which connector.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import httpx
+
+from benchmarks.process import BenchmarkError, Child, free_port, write_properties
+
+BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+INTERNAL = ("config", "offset", "status")
+
+# What those who mirror much set for the clients, on both sides: the size that the MirrorMaker 2 chapter "handling high
+# volumes of messages" of Strimzi and Red Hat gives (the rest of what it gives are the defaults, but for a linger of
+# 100 ms, which would only spoil the latency: full batches do not linger).
+CLIENTS = {"producer.override.batch.size": "327680"}
+
+
+@dataclass(frozen=True)
+class Mirroring:
+    """A connector that mirrors `topic`; its copy is `copy`."""
+
+    connector: str
+    topic: str
+    copy: str
+
+
+class Engine(ABC):
+    """A worker of one kind, mirroring from the broker `source` to the broker `destination` (both `host:port`).
+
+    `label` tells this worker from all others on the same brokers: it is in its group, its internal topics and its
+    destination topics, so each worker starts from nothing. `workdir` receives its properties file and its log.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, source: str, destination: str, label: str, workdir: Path) -> None:
+        self.source, self.destination, self.label, self.workdir = source, destination, label, workdir
+        self._port = free_port()
+        self._http = httpx.Client(base_url=f"http://127.0.0.1:{self._port}", timeout=90)
+        self._child: Child | None = None
+        self._mirrored = 0
+
+    @abstractmethod
+    def command(self, properties: Path) -> list[str]:
+        """Return the command line of a worker that reads `properties`."""
+
+    @abstractmethod
+    def connector(self, topic: str, alias: str) -> dict[str, str]:
+        """Return the configuration of a connector that mirrors `topic` to ALIAS.TOPIC, without settings of clients."""
+
+    def worker_properties(self) -> dict[str, str]:
+        """Return the settings of the worker; a subclass may add to those that both sides share."""
+        return {
+            "bootstrap.servers": self.destination,
+            "group.id": f"bench-{self.label}",
+            "listeners": f"http://127.0.0.1:{self._port}",
+            "rest.advertised.host.name": "127.0.0.1",
+            **{f"{kind}.storage.topic": f"bench-{self.label}-{kind}" for kind in INTERNAL},
+            **{f"{kind}.storage.replication.factor": "1" for kind in INTERNAL},
+            **dict.fromkeys(("key.converter", "value.converter", "header.converter"), BYTES),
+        }
+
+    def __enter__(self) -> Self:
+        """Start the worker and wait until its REST API answers (at most two minutes)."""
+        properties = write_properties(self.workdir / f"{self.label}.properties", self.worker_properties())
+        self._child = Child(f"{self.name} ({self.label})", self.command(properties), self.workdir / f"{self.label}.log")
+        try:
+            self._child.wait_until(self._answers, "answer over REST", 120)
+        except BaseException:
+            self._child.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the worker."""
+        self._http.close()
+        self._running.stop()
+
+    @contextmanager
+    def mirroring(self, topic: str, tuned: bool = True) -> Iterator[Mirroring]:
+        """Mirror `topic` from its beginning to a new copy, for as long as the context lasts.
+
+        `tuned`: with the client settings CLIENTS; otherwise with none.
+        """
+        self._mirrored += 1
+        alias = f"{self.label}-{self._mirrored}"
+        config = self.connector(topic, alias) | (CLIENTS if tuned else {})
+        self._expect(self._http.post("/connectors", json={"name": alias, "config": config}), 201)
+        yield Mirroring(alias, topic, f"{alias}.{topic}")
+        self._expect(self._http.delete(f"/connectors/{alias}"), 204)
+
+    def check(self, mirroring: Mirroring) -> None:
+        """Raise BenchmarkError if the process has ended, or if the connector or one of its tasks has failed."""
+        self._running.check()
+        answer = self._http.get(f"/connectors/{mirroring.connector}/status")
+        if answer.status_code != 200:
+            return  # a new connector may not have reported yet
+        status: dict[str, Any] = answer.json()
+        for part in [status["connector"], *status["tasks"]]:
+            if part["state"] == "FAILED":
+                trace = part.get("trace", "")
+                raise BenchmarkError(f"{self.name}: {mirroring.topic} FAILED: {trace}\n{self._running.tail()}")
+
+    @property
+    def _running(self) -> Child:
+        if self._child is None:
+            raise BenchmarkError(f"{self.name} ({self.label}) has not been started.")
+        return self._child
+
+    def _answers(self) -> bool:
+        """Ask for the list of connectors: a Connect worker answers it only after it has joined its group."""
+        try:
+            return self._http.get("/connectors").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def _expect(self, answer: httpx.Response, status: int) -> None:
+        if answer.status_code != status:
+            request = f"{answer.request.method} {answer.request.url.path}"
+            raise BenchmarkError(
+                f"{self.name}: {request} answered {answer.status_code} (expected {status}): {answer.text}\n{self._running.tail()}"
+            )

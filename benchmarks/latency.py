@@ -1,0 +1,132 @@
+"""Latency: from the send of a record to the source until a consumer of the copy has it in its hands."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+
+from benchmarks.load import PARTITIONS
+from benchmarks.process import BenchmarkError
+from benchmarks.throughput import EndOffsets
+
+PAYLOAD = b"x" * 100  # after the sequence number and the time
+GRACE_S = 30
+
+
+@dataclass(frozen=True)
+class Load:
+    """`rate` records per second: `warmup_s` seconds that are not counted, then `measured_s` seconds that are."""
+
+    rate: int
+    warmup_s: float
+    measured_s: float
+
+    @property
+    def skipped(self) -> int:
+        """How many records come before those that are counted."""
+        return round(self.rate * self.warmup_s)
+
+    @property
+    def total(self) -> int:
+        """How many records are sent in all."""
+        return self.skipped + round(self.rate * self.measured_s)
+
+
+@dataclass(frozen=True)
+class Route:
+    """From `topic` on the broker `source` to `copy` on the broker `destination`."""
+
+    source: str
+    topic: str
+    destination: str
+    copy: str
+
+
+class _Sender(threading.Thread):
+    """Sends records at a steady rate, each with its number and the time of its sending (ns)."""
+
+    def __init__(self, broker: str, topic: str, load: Load) -> None:
+        super().__init__(daemon=True)
+        self._producer = Producer({"bootstrap.servers": broker, "linger.ms": 0, "acks": "1"})
+        self._topic, self._load = topic, load
+        self.stopped = threading.Event()
+
+    def run(self) -> None:
+        start = time.monotonic()
+        for number in range(self._load.total):
+            if self.stopped.wait(max(0.0, start + number / self._load.rate - time.monotonic())):
+                break
+            value = b"%d %d %b" % (number, time.time_ns(), PAYLOAD)
+            self._producer.produce(self._topic, value, partition=number % PARTITIONS)
+            self._producer.poll(0)
+        self._producer.flush(30)
+
+
+def measure(route: Route, load: Load, check: Callable[[], None]) -> list[float]:
+    """Send `load` along `route` and return the latencies of the counted records in ms.
+
+    A record that arrives twice counts with its first arrival. `check` is called when nothing arrives; it raises if the
+    engine has failed. Raises BenchmarkError if a record is missing GRACE_S seconds after the last was sent.
+    """
+    sender = _Sender(route.source, route.topic, load)
+    sender.start()
+    deadline = time.monotonic() + load.warmup_s + load.measured_s + GRACE_S
+    try:
+        partitions = _await_topic(route.destination, route.copy, check, deadline)
+        arrivals = _arrivals(route.destination, partitions, load, check, deadline)
+    finally:
+        sender.stopped.set()
+        sender.join()
+    return [latency for number, latency in arrivals.items() if number >= load.skipped]
+
+
+def _await_topic(broker: str, topic: str, check: Callable[[], None], deadline: float) -> list[TopicPartition]:
+    offsets = EndOffsets(broker, topic)
+    try:
+        while not (partitions := offsets.partitions()):
+            check()
+            if time.monotonic() > deadline:
+                raise BenchmarkError(f"The destination topic {topic} was not created.")
+            time.sleep(0.2)
+        return partitions
+    finally:
+        offsets.close()
+
+
+def _arrivals(
+    broker: str, partitions: list[TopicPartition], load: Load, check: Callable[[], None], deadline: float
+) -> dict[int, float]:
+    consumer = Consumer(
+        {"bootstrap.servers": broker, "group.id": "bench", "enable.auto.commit": False, "auto.offset.reset": "earliest"}
+    )
+    consumer.assign([TopicPartition(each.topic, each.partition, 0) for each in partitions])
+    arrivals: dict[int, float] = {}
+    try:
+        while len(arrivals) < load.total:
+            message = consumer.poll(1)
+            now = time.time_ns()
+            if message is None:
+                check()
+                if time.monotonic() > deadline:
+                    raise BenchmarkError(f"{len(arrivals)} of {load.total} records arrived in {partitions[0].topic}.")
+                continue
+            if (error := message.error()) is not None:
+                if error.code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise BenchmarkError(f"The consumer of {partitions[0].topic} failed: {error}")
+                continue
+            number, sent, _ = (message.value() or b"").split(b" ", 2)
+            arrivals.setdefault(int(number), (now - int(sent)) / 1e6)
+        return arrivals
+    finally:
+        consumer.close()
+
+
+def percentile(values: list[float], share: float) -> float:
+    """Return the value below which the share `share` (0 to 1) of `values` lies (nearest rank)."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

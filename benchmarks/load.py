@@ -1,0 +1,42 @@
+"""Source topics: created, and filled by Kafka's own ProducerPerformance."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from benchmarks.java import java
+from benchmarks.process import Child
+
+PARTITIONS = 2
+
+
+def create_topic(broker: str, topic: str) -> None:
+    """Create `topic` with PARTITIONS partitions and one replica."""
+    admin = AdminClient({"bootstrap.servers": broker, "log_level": 4})
+    admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(30)
+
+
+def fill(broker: str, topic: str, records: int, size: int, log: Path) -> str:
+    """Create `topic` and write `records` records of `size` random bytes (no key, no headers) to it.
+
+    Returns the loader's own summary: records/s and its latencies. The partitions come out equal: the partitioner goes
+    round them by size. The producer's settings are Kafka's defaults, so the batches are those of an ordinary producer.
+    """
+    create_topic(broker, topic)
+    properties = (f"bootstrap.servers={broker}", "acks=1", "partitioner.adaptive.partitioning.enable=false")
+    child = Child(
+        f"ProducerPerformance ({topic})",
+        [
+            *java(["-Xmx512M", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]),
+            "org.apache.kafka.tools.ProducerPerformance",
+            *("--topic", topic, "--num-records", str(records), "--record-size", str(size), "--throughput", "-1"),
+            *("--command-property", *properties),
+        ],
+        log,
+    )
+    summary = child.wait(600).strip().splitlines()[-1]
+    os.sync()  # the write-back of the load must not run into a measurement
+    return summary

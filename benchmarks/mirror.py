@@ -1,0 +1,139 @@
+"""The mirror beside MirrorMaker 2: throughput at 100 B and 1 KB, latency at 50 records/s.
+
+Both sides run in rounds, A B A B: a fresh process, a warm-up, then every measurement, then it ends; never both at once.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks import clusters, latency, load, report, throughput
+from benchmarks.engine import Engine
+from benchmarks.options import Options
+from benchmarks.ours import Headrace
+from benchmarks.peer import MirrorMaker
+
+Values = dict[str, float]
+Rounds = dict[type[Engine], dict[str, list[float]]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source topic `name` of `records` records of `size` bytes, which is mirrored `passes` times."""
+
+    name: str
+    size: int
+    records: int
+    passes: int = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is measured, per process and round."""
+
+    warm_up: tuple[Source, ...]
+    throughput: tuple[Source, ...]
+    latency: latency.Load
+    timeout_s: float = 300
+
+
+# After six passes of a million MirrorMaker's JVM is warm: the first runs at a third of the speed of the last.
+FULL = Plan(
+    warm_up=(Source("warm-100B", 100, 1_000_000, passes=5), Source("warm-1KB", 1000, 250_000, passes=2)),
+    throughput=(Source("100B", 100, 2_000_000), Source("1KB", 1000, 500_000)),
+    latency=latency.Load(rate=50, warmup_s=10, measured_s=20),
+)
+QUICK = Plan(
+    warm_up=(Source("warm-100B", 100, 200_000),),
+    throughput=(Source("100B", 100, 300_000), Source("1KB", 1000, 60_000)),
+    latency=latency.Load(rate=50, warmup_s=3, measured_s=5),
+)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What the measurements of one run share: two brokers, the plan, a scratch directory and the terminal."""
+
+    source: str
+    destination: str
+    plan: Plan
+    workdir: Path
+    console: Console
+
+    def fill_source(self) -> None:
+        """Write the source topics that are mirrored whole."""
+        for each in (*self.plan.warm_up, *self.plan.throughput):
+            summary = load.fill(self.source, each.name, each.records, each.size, self.workdir / f"load-{each.name}.log")
+            self.console.print(f"loaded {each.name}: {','.join(summary.split(',')[:2])}")
+
+    def round(self, kind: type[Engine], number: int) -> Values:
+        """Run one engine through warm-up and all measurements; return row name → value."""
+        label = f"{kind.name.split()[0].lower()}-{number}"
+        with kind(self.source, self.destination, label, self.workdir) as engine:
+            for each in self.plan.warm_up:
+                for _ in range(each.passes):
+                    self.copy(engine, each)
+            values = {f"throughput-{each.name}": self.copy(engine, each) for each in self.plan.throughput}
+            for each in self.plan.throughput:
+                values[f"throughput-{each.name}-defaults"] = self.copy(engine, each, tuned=False)
+            return values | self.latency(engine)
+
+    def copy(self, engine: Engine, source: Source, tuned: bool = True) -> float:
+        """Mirror one loaded topic and return the steady records/s."""
+        os.sync()
+        with engine.mirroring(source.name, tuned) as mirroring:
+            offsets = throughput.EndOffsets(self.destination, mirroring.copy)
+            samples = throughput.follow(offsets, source.records, lambda: engine.check(mirroring), self.plan.timeout_s)
+            time.sleep(0.5)  # a record that is copied twice is there by now
+            surplus = offsets.count(offsets.partitions()) - source.records
+            offsets.close()
+        rate = throughput.steady_rate(samples, source.records)
+        notes = ("" if tuned else ", client defaults") + (f", {surplus} records twice" if surplus else "")
+        self.console.print(f"{engine.label} {source.name}: {rate:,.0f} records/s{notes}")
+        return rate
+
+    def latency(self, engine: Engine) -> Values:
+        """Send at the rate of the plan to a new topic; return the rows of its latencies."""
+        what, topic = self.plan.latency, f"latency-{engine.label}"
+        load.create_topic(self.source, topic)
+        os.sync()
+        with engine.mirroring(topic) as mirroring:
+            route = latency.Route(self.source, topic, self.destination, mirroring.copy)
+            found = latency.measure(route, what, lambda: engine.check(mirroring))
+        rows = {f"latency-p{p}-{what.rate}": latency.percentile(found, p / 100) for p in (50, 99)}
+        text = ", ".join(f"{name} {value:.1f} ms" for name, value in rows.items())
+        self.console.print(f"{engine.label} {text}, max {max(found):.1f} ms of {len(found)}")
+        return rows
+
+
+def run(options: Options, console: Console) -> None:
+    """Measure, print the table, and write results/mirror.json unless the run is quick or one-sided."""
+    plan = QUICK if options.quick else FULL
+    kinds = [kind for side, kind in (("peer", MirrorMaker), ("ours", Headrace)) if options.only in (None, side)]
+    values: Rounds = {kind: defaultdict(list) for kind in kinds}
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch, clusters.two_brokers() as (source, destination):
+        bench = Bench(source, destination, plan, Path(scratch), console)
+        bench.fill_source()
+        for number in range(1, options.rounds + 1):
+            for kind in kinds:
+                for name, value in bench.round(kind, number).items():
+                    values[kind][name].append(value)
+    rows = _rows(values)
+    report.show("Mirror: headrace beside MirrorMaker 2", MirrorMaker.name, rows, console)
+    if not options.quick and options.only is None:
+        console.print(f"written: {report.save('mirror', rows, asdict(plan) | {'rounds': options.rounds})}")
+
+
+def _rows(values: Rounds) -> list[report.Row]:
+    ours, peer = values.get(Headrace, {}), values.get(MirrorMaker, {})
+    return [
+        report.Row(name, "records/s" if name.startswith("throughput") else "ms", ours.get(name, []), peer.get(name, []))
+        for name in ours or peer
+    ]

@@ -1,0 +1,45 @@
+"""`python -m benchmarks.run [NAME …]`: run all benchmarks, or those named."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from rich.console import Console
+
+from benchmarks import mirror
+from benchmarks.options import Options
+from benchmarks.process import BenchmarkError
+from headrace.errors import HeadraceError
+
+BENCHMARKS: dict[str, Callable[[Options, Console], None]] = {"mirror": mirror.run}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmarks that the command line names and return the exit status: 0, or 1 if one could not finish."""
+    given = _parser().parse_args(arguments)
+    options = Options(quick=given.quick, rounds=1 if given.quick and given.rounds is None else given.rounds or 2, only=given.only)
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    failed = False
+    for name in given.names or BENCHMARKS:
+        try:
+            BENCHMARKS[name](options, console)
+        except (BenchmarkError, HeadraceError) as error:
+            console.print(f"[bold red]{name}:[/] ", end="")
+            console.print(str(error), markup=False, highlight=False)
+            failed = True
+    return int(failed)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="benchmarks.run", description=__doc__)
+    parser.add_argument("names", metavar="NAME", nargs="*", choices=[*BENCHMARKS, []], help=", ".join(BENCHMARKS))
+    parser.add_argument("--quick", action="store_true", help="small counts and one round, to see that all works; saves nothing")
+    parser.add_argument("--rounds", type=int, help="how often each side is measured, in turns (default 2)")
+    parser.add_argument("--only", choices=["ours", "peer"], help="measure one side alone; saves nothing")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""Throughput: the end offsets of the copy, asked for every 100 ms."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from benchmarks.process import BenchmarkError
+
+INTERVAL_S = 0.1
+STALLED_S = 5
+
+
+@dataclass(frozen=True)
+class Sample:
+    """At `at` seconds (monotonic clock) the topic held `records` records."""
+
+    at: float
+    records: int
+
+
+class EndOffsets:
+    """Counts the records of a topic that may not exist yet, without ever creating it."""
+
+    def __init__(self, broker: str, topic: str) -> None:
+        # A consumer handle: unlike a producer's, its metadata requests never create a topic.
+        self._client = Consumer({"bootstrap.servers": broker, "group.id": "bench", "allow.auto.create.topics": False})
+        self._topic = topic
+
+    def partitions(self) -> list[TopicPartition]:
+        """Return the partitions of the topic; none if it does not exist yet."""
+        found = self._client.list_topics(self._topic, timeout=30).topics[self._topic]
+        return [] if found.error else [TopicPartition(self._topic, number) for number in found.partitions]
+
+    def count(self, partitions: list[TopicPartition]) -> int:
+        """Return the sum of the end offsets."""
+        try:
+            return sum(self._client.get_watermark_offsets(each, timeout=30)[1] for each in partitions)
+        except KafkaException:  # created a moment ago, leader not yet known
+            return 0
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+def follow(offsets: EndOffsets, total: int, check: Callable[[], None], timeout_s: float) -> list[Sample]:
+    """Watch a topic until it holds `total` records and return what was seen.
+
+    `check` is called when nothing has moved for STALLED_S seconds; it raises if the engine has failed.
+    """
+    partitions: list[TopicPartition] = []
+    samples = [Sample(time.monotonic(), 0)]
+    moved, deadline = samples[0].at, samples[0].at + timeout_s
+    while samples[-1].records < total:
+        time.sleep(INTERVAL_S)
+        partitions = partitions or offsets.partitions()
+        count = offsets.count(partitions)
+        now = time.monotonic()
+        if count > samples[-1].records:
+            moved = now
+        elif now - moved > STALLED_S:
+            check()
+            moved = now
+        if now > deadline:
+            raise BenchmarkError(f"{samples[-1].records} of {total} records were copied within {timeout_s:.0f} s.")
+        samples.append(Sample(now, count))
+    return samples
+
+
+def steady_rate(samples: list[Sample], total: int, skipped: float = 0.1) -> float:
+    """Return records/s from the moment that the share `skipped` of `total` had arrived until all had.
+
+    Between two samples the count is taken to grow evenly.
+    """
+    start, end = (_moment(samples, share) for share in (total * skipped, total))
+    return total * (1 - skipped) / (end - start)
+
+
+def _moment(samples: list[Sample], records: float) -> float:
+    after = next(number for number, sample in enumerate(samples) if sample.records >= records)
+    low, high = samples[after - 1], samples[after]
+    return low.at + (high.at - low.at) * (records - low.records) / (high.records - low.records)

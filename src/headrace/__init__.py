@@ -1,0 +1,8 @@
+"""headrace: Kafka Connect and the topic life cycle of Kafka Streams, in Python, with Spark as the engine."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+try:
+    __version__ = version("headrace")
+except PackageNotFoundError:  # run from a source tree that is not installed
+    __version__ = "0.0.0"

@@ -1,0 +1,177 @@
+"""The config topic as a store: what connectors there are and what they are meant to do."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from headrace.cluster import records
+from headrace.cluster.records import (
+    ConfigRecord,
+    ConnectorConfig,
+    LoggerLevel,
+    RestartRequest,
+    SessionKey,
+    TargetState,
+    TargetStateChange,
+    TaskConfig,
+    TaskCount,
+    TasksCommit,
+)
+from headrace.cluster.state import ClusterState, fold
+from headrace.errors import ConnectError, RetriableError
+from headrace.kafka.failures import KafkaFailure, timed_out
+from headrace.kafka.fenced import FencedWriter, PrivilegedWriteError
+from headrace.kafka.internal_topics import require_single_partition
+from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord, wait
+
+log = logging.getLogger(__name__)
+
+TIMEOUT_S = 30.0  # Connect's READ_WRITE_TOTAL_TIMEOUT_MS
+FAILED_WRITE = "Failed to write to config topic; this may be due to a transient error and the request can be safely retried"
+
+Listener = Callable[[str, str], None]
+"""(what, name): `connector`, `tasks`, `target-state`, `restart`, `fencing` of a connector; `logger` of a namespace; `session-key`."""
+
+_WHAT: Mapping[type, tuple[str, str]] = {  # kind of record -> (what, the attribute that holds the name)
+    ConnectorConfig: ("connector", "connector"),
+    TasksCommit: ("tasks", "connector"),
+    TargetStateChange: ("target-state", "connector"),
+    RestartRequest: ("restart", "connector"),
+    TaskCount: ("fencing", "connector"),
+    LoggerLevel: ("logger", "namespace"),
+    SessionKey: ("session-key", "key"),
+}
+
+
+class ConfigStore:
+    """Reads are from memory, of what has been read back from the topic. Writes return when they have been read back.
+
+    Every method may be called from any thread, except that a listener may not write: it would wait for itself.
+    A write that fails or takes more than 30 s raises ConnectError in Connect's words; it may have been done all the same.
+    """
+
+    def __init__(self, make_log: LogFactory, fenced: FencedWriter | None = None, topic: str = "") -> None:
+        """`fenced`: writes what only the leader may write, in transactions; without it everything goes the plain way."""
+        self._state = ClusterState()
+        self._fenced = fenced
+        self._topic = topic
+        self._listeners: list[Listener] = []
+        self._started = False
+        self._writing = threading.Lock()
+        self._log = make_log(self._apply)
+
+    # ---------------------------------------------------------------------------------------------- life
+    def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Read the topic to its end. Raises ConnectError, ConfigError if the topic has more than one partition."""
+        self._log.start(timeout_s)
+        require_single_partition(self._topic, self._log.partition_count)
+        self._started = True
+
+    def stop(self) -> None:
+        """Close."""
+        if self._fenced:
+            self._fenced.stop()
+        self._log.stop()
+
+    def listen(self, listener: Listener) -> None:
+        """Have `listener(what, name)` called after each record that is applied from now on, on the log's thread, in order."""
+        self._listeners.append(listener)
+
+    def claim_write_privileges(self, timeout_s: float = TIMEOUT_S) -> None:
+        """Become the one that may write as leader, fencing off the one before; does nothing without `fenced`."""
+        if self._fenced:
+            self._fenced.claim(timeout_s)
+
+    # ---------------------------------------------------------------------------------------------- reading
+    def snapshot(self) -> ClusterState:
+        """What has been read so far."""
+        return self._state
+
+    def refresh(self, timeout_s: float = TIMEOUT_S) -> None:
+        """Read to the present end of the topic. Raises RetriableError after `timeout_s`."""
+        self._log.read_to_end(timeout_s)
+
+    # ---------------------------------------------------------------------------------------------- writing
+    def put_connector(self, name: str, properties: Mapping[str, Any], target_state: str | None = None) -> None:
+        """Write a connector's configuration; `target_state`, if given, before it (KIP-980)."""
+        log.debug("Writing connector configuration for connector '%s'", name)
+        first = [TargetStateChange(name, TargetState(target_state))] if target_state else []
+        self._write("connector configuration", [*first, ConnectorConfig(name, properties)])
+
+    def remove_connector(self, name: str) -> None:
+        """Delete a connector: its configuration and its target state."""
+        log.debug("Removing connector configuration for connector '%s'", name)
+        self._write("connector configuration", [ConnectorConfig(name, None), TargetStateChange(name, None)])
+
+    def put_task_configs(self, name: str, configs: Sequence[Mapping[str, Any]]) -> None:
+        """Write the complete set of a connector's task configurations: each one, then the commit that makes them valid."""
+        deadline = time.monotonic() + TIMEOUT_S
+        with self._writing:  # another set in between would make the commit wrong
+            tasks = [TaskConfig(name, number, config) for number, config in enumerate(configs)]
+            if tasks:
+                self._write("task configurations", tasks, deadline)
+            log.debug("Writing commit for connector '%s' with %d tasks.", name, len(tasks))
+            self._write("task configurations", [TasksCommit(name, len(tasks))], deadline)
+
+    def put_target_state(self, name: str, state: str) -> None:
+        """Write what a connector is meant to do: STARTED, PAUSED or STOPPED. Any worker may."""
+        log.debug("Writing target state %s for connector %s", state, name)
+        self._write("target state", [TargetStateChange(name, TargetState(state))], privileged=False)
+
+    def put_restart_request(self, name: str, include_tasks: bool, only_failed: bool) -> None:
+        """Ask all workers to restart their parts of a connector (KIP-745)."""
+        self._write("restart request", [RestartRequest(name, include_tasks, only_failed)])
+
+    def put_session_key(self, key: SessionKey) -> None:
+        """Distribute a new session key (KIP-507)."""
+        self._write("session key", [key])
+
+    def put_task_count(self, name: str, tasks: int) -> None:
+        """Write how many tasks there are to fence before the next ones start (KIP-618)."""
+        self._write("task count record", [TaskCount(name, tasks)])
+
+    def put_logger_level(self, namespace: str, level: str) -> None:
+        """Set a log level on all workers (KIP-976)."""
+        self._write("logger level", [LoggerLevel(namespace, level)], privileged=False)
+
+    # ---------------------------------------------------------------------------------------------- inside
+    def _write(
+        self, what: str, entries: Iterable[ConfigRecord], deadline: float | None = None, *, privileged: bool = True
+    ) -> None:
+        encoded = [records.encode(record) for record in entries]
+        left = (deadline or time.monotonic() + TIMEOUT_S) - time.monotonic()
+        try:
+            if self._fenced and privileged:
+                self._fenced.write(encoded, left)
+                self._log.read_to_end(left)
+            else:
+                self._log.write(encoded, left)
+        except PrivilegedWriteError as error:
+            raise RetriableError(FAILED_WRITE) from error
+        except KafkaFailure as error:
+            log.error("Failed to write %s to Kafka: %s", what, error)
+            raise RetriableError(FAILED_WRITE) from _because(f"Error writing {what} to Kafka", error)
+
+    def _apply(self, record: LogRecord) -> None:
+        decoded = records.decode(record.key, record.value)
+        if decoded is None:
+            return
+        self._state = fold(self._state, decoded, record.offset)
+        if not self._started or type(decoded) not in _WHAT:
+            return
+        what, attribute = _WHAT[type(decoded)]
+        for listener in tuple(self._listeners):
+            listener(what, getattr(decoded, attribute))
+
+
+def _because(sentence: str, cause: KafkaFailure) -> ConnectError:
+    error = ConnectError(sentence)
+    error.__cause__ = cause
+    return error
+
+
+__all__ = ["FAILED_WRITE", "TIMEOUT_S", "ConfigStore", "Listener", "timed_out", "wait"]

@@ -1,0 +1,78 @@
+"""JSON exactly as Connect's schemaless JsonConverter (Jackson) writes it: keys of offsets are compared as bytes."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from typing import Any
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+_TO_ESCAPE = re.compile('["\\\\\x00-\x1f]')
+_JAVA_CLASSES = {
+    type(None): "null",
+    bool: "java.lang.Boolean",
+    int: "java.lang.Long",
+    float: "java.lang.Double",
+    str: "java.lang.String",
+    list: "java.util.ArrayList",
+    dict: "java.util.HashMap",
+}
+
+
+def encode(value: Any) -> bytes:
+    """Compact JSON, UTF-8, keys in the order given.
+
+    Takes None, bool, int, float, str and lists and dicts of them. Raises TypeError for anything else.
+    """
+    return _text(value).encode("utf-8", "replace")
+
+
+def decode(data: bytes) -> Any:
+    """The value of a JSON text; raises ValueError for what Jackson would refuse (NaN and Infinity are no JSON)."""
+    return json.loads(data, parse_constant=_refuse)
+
+
+def java_class(value: object) -> str:
+    """The name of the class that Connect holds such a value in, for its log lines."""
+    return _JAVA_CLASSES.get(type(value), type(value).__name__)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"Non-standard token '{constant}'")
+
+
+def _text(value: Any) -> str:
+    match value:
+        case None | True | False:
+            return {None: "null", True: "true", False: "false"}[value]
+        case str():
+            return '"' + _TO_ESCAPE.sub(_escape, value) + '"'
+        case int():
+            return str(value)
+        case float():
+            return java_double(value)
+        case list() | tuple():
+            return "[" + ",".join(map(_text, value)) + "]"
+        case dict():
+            return "{" + ",".join(f"{_text(str(key))}:{_text(item)}" for key, item in value.items()) + "}"
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON: {value!r}")
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match.group()
+    return _ESCAPES.get(character) or f"\\u{ord(character):04X}"
+
+
+def java_double(number: float) -> str:
+    """A double as Java's `Double.toString` writes it (1.0E10, 1.0E-5); NaN and infinities quoted, as Jackson does."""
+    if number != number or number in (float("inf"), float("-inf")):
+        return {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}[str(number)]
+    if number == 0 or 1e-3 <= abs(number) < 1e7:
+        text = format(Decimal(repr(number)), "f")
+        return text if "." in text else text + ".0"
+    sign, digits, _ = Decimal(repr(number)).as_tuple()
+    text = "".join(map(str, digits))
+    shown = text.rstrip("0") or "0"
+    exponent = Decimal(repr(number)).adjusted()
+    return f"{'-' if sign else ''}{shown[0]}.{shown[1:] or '0'}E{exponent}"

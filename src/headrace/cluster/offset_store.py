@@ -1,0 +1,119 @@
+"""The offset topic as a store: where each source partition of a connector is to go on."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headrace.cluster import offset_records
+from headrace.cluster.offset_records import identity
+from headrace.connectors.base import SourceOffset, SourcePartition
+from headrace.kafka.failures import KafkaFailure, make
+from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord, wait
+
+log = logging.getLogger(__name__)
+
+TIMEOUT_S = 30.0
+
+Offsets = Sequence[tuple[SourcePartition, SourceOffset | None]]
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """The offset under one key. Several keys may mean one partition, if someone wrote its keys in another order."""
+
+    partition: SourcePartition | None
+    offset: SourceOffset
+    timestamp_ms: int
+
+
+class OffsetStore:
+    """Every read first reads the topic to its end, so that it sees what any worker has stored. Writes wait for the acks.
+
+    Every method may be called from any thread.
+    """
+
+    def __init__(self, make_log: LogFactory) -> None:
+        self._lock = threading.Lock()
+        # connector -> identity of the partition -> key -> offset; changed in place: there may be very many partitions
+        self._stored: dict[str, dict[bytes, dict[bytes, _Stored]]] = {}
+        self._log = make_log(self._apply)
+
+    def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Read the topic to its end. Raises ConnectError."""
+        self._log.start(timeout_s)
+
+    def stop(self) -> None:
+        """Wait a few seconds for what is on its way, then close."""
+        self._log.stop()
+
+    def get(
+        self, connector: str, partitions: Sequence[SourcePartition], timeout_s: float = TIMEOUT_S
+    ) -> list[tuple[SourcePartition, SourceOffset | None]]:
+        """The stored offsets of these partitions, None where there is none. Raises RetriableError after `timeout_s`."""
+        self._log.read_to_end(timeout_s)
+        with self._lock:
+            known = self._stored.get(connector, {})
+            return [(partition, _latest(known.get(identity(partition), {}))) for partition in partitions]
+
+    def all(self, connector: str, timeout_s: float = TIMEOUT_S) -> list[tuple[SourcePartition, SourceOffset]]:
+        """Every stored offset of the connector. Raises RetriableError after `timeout_s`."""
+        self._log.read_to_end(timeout_s)
+        with self._lock:
+            newest = [max(keys.values(), key=_age) for keys in self._stored.get(connector, {}).values()]
+        return [(stored.partition, stored.offset) for stored in newest]  # type: ignore[misc]  # a partition may be null
+
+    def put(self, connector: str, offsets: Offsets, timeout_s: float = TIMEOUT_S) -> None:
+        """Store offsets, None removes one. They are durable when this returns.
+
+        Raises DataError for what cannot be stored, KafkaFailure if not all acks came within `timeout_s`: some may be stored.
+        """
+        for partition, offset in offsets:
+            offset_records.check(partition)
+            offset_records.check(offset)
+        entries = [entry for partition, offset in offsets for entry in self._entries(connector, partition, offset)]
+        deadline = time.monotonic() + timeout_s
+        late = f"not acknowledged within {timeout_s:g} s"
+        try:
+            for future in [self._log.send(key, value) for key, value in entries]:
+                wait(future, deadline - time.monotonic(), late)
+        except KafkaFailure as error:
+            sentence = f"Failed to store the source offsets of connector {connector}: {error}"
+            raise make(error.code, error.reason, sentence) from error
+
+    def _entries(self, connector: str, partition: SourcePartition, offset: SourceOffset | None) -> list[tuple[bytes, bytes | None]]:
+        """The records to write: under the key in use, the other keys of the same partition are removed."""
+        with self._lock:
+            keys = dict(self._stored.get(connector, {}).get(identity(partition), {}))
+        key = max(keys, key=lambda k: _age(keys[k])) if keys else offset_records.encode_key(connector, partition)
+        others = [(other, None) for other in keys if other != key]
+        return [(key, offset_records.encode_value(offset)), *others]
+
+    def _apply(self, record: LogRecord) -> None:
+        names = offset_records.decode_key(record.key)
+        if names is None or record.key is None:
+            return
+        connector, partition = names
+        offset = None if record.value is None else offset_records.decode_value(record.value)
+        with self._lock:
+            partitions = self._stored.setdefault(connector, {})
+            keys = partitions.setdefault(identity(partition), {})
+            if offset is None:
+                keys.pop(record.key, None)
+            else:
+                keys[record.key] = _Stored(partition, offset, record.timestamp_ms)
+            if not keys:
+                del partitions[identity(partition)]
+            if not partitions:
+                del self._stored[connector]
+
+
+def _latest(keys: dict[bytes, _Stored]) -> SourceOffset | None:
+    return max(keys.values(), key=_age).offset if keys else None
+
+
+def _age(stored: _Stored) -> int:
+    return stored.timestamp_ms

@@ -1,0 +1,76 @@
+"""Reading, altering and resetting the stored offsets of source connectors (KIP-875)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from headrace import plugins
+from headrace.connectors.base import SourceOffset, SourcePartition
+from headrace.errors import BadRequestError, ConnectError
+
+Changes = Sequence[tuple[SourcePartition, SourceOffset | None]]
+
+_MANAGED_ELSEWHERE = (
+    "The Connect framework-managed offsets for this connector have been {} successfully. However, if this connector manages "
+    "offsets externally, they will need to be manually {} in the system that the connector uses."
+)
+
+
+class OffsetStore(Protocol):
+    """The part of the offset store that is used here."""
+
+    def all(self, connector: str) -> list[tuple[SourcePartition, SourceOffset]]: ...  # noqa: D102
+    def put(self, connector: str, offsets: Changes) -> None: ...  # noqa: D102
+
+
+class SourceOffsets:
+    """The offsets requests of REST, for source connectors."""
+
+    def __init__(self, store: OffsetStore) -> None:
+        self._store = store
+
+    def read(self, name: str) -> list[dict[str, Any]]:
+        """The `offsets` of `GET /connectors/{name}/offsets`."""
+        return [{"partition": dict(p), "offset": dict(o)} for p, o in self._store.all(name)]
+
+    def alter(self, name: str, config: Mapping[str, Any], offsets: Sequence[Mapping[str, Any]]) -> str:
+        """Write `{"partition": …, "offset": …}` changes after the connector class has agreed; returns the message.
+
+        Raises ConnectError for what cannot be stored, or what the connector class refuses.
+        """
+        changes: list[tuple[SourcePartition, SourceOffset | None]] = []
+        for entry in offsets:
+            partition, offset = entry.get("partition"), entry.get("offset")
+            if partition is None:
+                raise ConnectError("Partition objects cannot be null")
+            _only_primitives(offset)
+            changes.append((partition, offset))
+        return self._write(name, config, changes, "altered")
+
+    def reset(self, name: str, config: Mapping[str, Any]) -> str:
+        """Remove every offset; returns the message. Raises ConnectError."""
+        return self._write(name, config, [(partition, None) for partition, _ in self._store.all(name)], "reset")
+
+    def _write(self, name: str, config: Mapping[str, Any], changes: Changes, done: str) -> str:
+        cls = plugins.find_connector(config["connector.class"])
+        managed = cls.alter_offsets(config, changes)
+        self._store.put(name, changes)
+        if managed:
+            return f"The offsets for this connector have been {done} successfully"
+        return _MANAGED_ELSEWHERE.format(done, done)
+
+    def require_stopped(self, name: str, target: str, tasks: int) -> None:
+        """Raise BadRequestError unless the connector is STOPPED and has no tasks left."""
+        if target != "STOPPED" or tasks:
+            raise BadRequestError(
+                "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the "
+                f"specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint"
+            )
+
+
+def _only_primitives(offset: SourceOffset | None) -> None:
+    for key, value in (offset or {}).items():
+        if isinstance(value, dict | list):
+            kind = "MAP" if isinstance(value, dict) else "ARRAY"
+            raise ConnectError(f"Offsets may only contain primitive types as values, but field {key} contains {kind}")

@@ -1,0 +1,338 @@
+"""The records of the config topic, as Connect writes them: one class per kind, with its key and its value.
+
+Sources: KIP-26, KIP-415, KIP-507 (session keys), KIP-618 (fencing), KIP-745 (restarts), KIP-875 (`state.v2`), KIP-976 (loggers).
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from headrace.cluster import json_text
+from headrace.cluster.json_text import java_class
+
+log = logging.getLogger(__name__)
+
+Properties = Mapping[str, str | None]
+
+
+class TargetState(StrEnum):
+    """What a connector is meant to do (KIP-52, KIP-875)."""
+
+    STARTED = "STARTED"
+    PAUSED = "PAUSED"
+    STOPPED = "STOPPED"
+
+
+@dataclass(frozen=True)
+class ConnectorConfig:
+    """A connector's configuration; None: the connector is deleted."""
+
+    connector: str
+    properties: Properties | None
+
+    @property
+    def key(self) -> str:
+        """Key of the record."""
+        return f"connector-{self.connector}"
+
+    @property
+    def value(self) -> object:
+        """Value of the record, None for a tombstone."""
+        return None if self.properties is None else {"properties": dict(self.properties)}
+
+
+@dataclass(frozen=True)
+class TaskConfig:
+    """A task's configuration, which counts from the next TasksCommit on."""
+
+    connector: str
+    task: int
+    properties: Properties
+
+    @property
+    def key(self) -> str:
+        """Key of the record."""
+        return f"task-{self.connector}-{self.task}"
+
+    @property
+    def value(self) -> object:
+        """Value of the record."""
+        return {"properties": dict(self.properties)}
+
+
+@dataclass(frozen=True)
+class TasksCommit:
+    """The task configurations before it are complete: there are `tasks` of them."""
+
+    connector: str
+    tasks: int
+
+    @property
+    def key(self) -> str:
+        """Key of the record."""
+        return f"commit-{self.connector}"
+
+    @property
+    def value(self) -> object:
+        """Value of the record."""
+        return {"tasks": self.tasks}
+
+
+@dataclass(frozen=True)
+class TargetStateChange:
+    """A connector's target state; None: there is none any more."""
+
+    connector: str
+    state: TargetState | None
+
+    @property
+    def key(self) -> str:
+        """Key of the record."""
+        return f"target-state-{self.connector}"
+
+    @property
+    def value(self) -> object:
+        """Value of the record: `state` is for workers from before STOPPED existed."""
+        if self.state is None:
+            return None
+        old = TargetState.PAUSED if self.state is TargetState.STOPPED else self.state
+        return {"state": str(old), "state.v2": str(self.state)}
+
+
+@dataclass(frozen=True)
+class SessionKey:
+    """The key that signs requests between workers: base64, HMAC algorithm, epoch ms of its making."""
+
+    secret: str
+    algorithm: str
+    creation_timestamp_ms: int
+
+    key = "session-key"
+
+    @property
+    def value(self) -> object:
+        """Value of the record."""
+        return {"key": self.secret, "algorithm": self.algorithm, "creation-timestamp": self.creation_timestamp_ms}
+
+    def __repr__(self) -> str:
+        """Without the secret."""
+        return f"SessionKey(algorithm={self.algorithm!r}, creation_timestamp_ms={self.creation_timestamp_ms})"
+
+
+@dataclass(frozen=True)
+class RestartRequest:
+    """A restart of a connector and tasks that every worker does its part of."""
+
+    connector: str
+    include_tasks: bool
+    only_failed: bool
+
+    @property
+    def key(self) -> str:
+        """Key of the record."""
+        return f"restart-connector-{self.connector}"
+
+    @property
+    def value(self) -> object:
+        """Value of the record."""
+        return {"include-tasks": self.include_tasks, "only-failed": self.only_failed}
+
+    @property
+    def impact(self) -> int:
+        """0 to 3: of several requests that wait for one connector, the one with the highest is done."""
+        return (0 if self.only_failed else 2) + (1 if self.include_tasks else 0)
+
+
+@dataclass(frozen=True)
+class TaskCount:
+    """How many tasks' producers have to be fenced off before the next ones start (exactly-once sources)."""
+
+    connector: str
+    tasks: int
+
+    @property
+    def key(self) -> str:
+        """Key of the record."""
+        return f"tasks-fencing-{self.connector}"
+
+    @property
+    def value(self) -> object:
+        """Value of the record."""
+        return {"task-count": self.tasks}
+
+
+@dataclass(frozen=True)
+class LoggerLevel:
+    """A log level for a namespace of loggers on every worker."""
+
+    namespace: str
+    level: str
+
+    @property
+    def key(self) -> str:
+        """Key of the record."""
+        return f"logger-cluster-{self.namespace}"
+
+    @property
+    def value(self) -> object:
+        """Value of the record."""
+        return {"level": self.level}
+
+
+ConfigRecord = (
+    ConnectorConfig | TaskConfig | TasksCommit | TargetStateChange | SessionKey | RestartRequest | TaskCount | LoggerLevel
+)
+
+
+def encode(record: ConfigRecord) -> tuple[bytes, bytes | None]:
+    """Key and value of a record as bytes; the value is None for a tombstone."""
+    value = record.value
+    return record.key.encode(), None if value is None else json_text.encode(value)
+
+
+def decode(key: bytes | None, value: bytes | None) -> ConfigRecord | None:
+    """Read a record. None, after a log line in Connect's words, if it makes no sense: readers skip it."""
+    try:
+        content = None if value is None else json_text.decode(value)
+    except ValueError as error:
+        log.error("Failed to convert config data to Kafka Connect format: %s", error)
+        return None
+    name = (key or b"").decode("utf-8", "replace")
+    for prefix, read in _READERS.items():
+        if name.startswith(prefix):
+            return read(name.removeprefix(prefix), content)
+    log.error("Discarding config update record with invalid key: %s", name)
+    return None
+
+
+def _target_state(connector: str, content: Any) -> TargetStateChange | None:
+    if content is None:
+        return TargetStateChange(connector, None)
+    if not isinstance(content, dict):
+        log.error("Ignoring target state for connector '%s' because it is in the wrong format: %s", connector, java_class(content))
+        return None
+    field = "state" if content.get("state.v2") is None else "state.v2"
+    state = content.get(field)
+    if not isinstance(state, str):
+        message = "Invalid data for target state for connector '%s': '%s' field should be a String but is %s"
+        log.error(message, connector, field, java_class(state))
+        return None
+    if state not in TargetState.__members__:
+        log.error("Invalid target state for connector '%s': %s", connector, state)
+        return None
+    return TargetStateChange(connector, TargetState(state))
+
+
+def _connector(connector: str, content: Any) -> ConnectorConfig | None:
+    if content is None:
+        return ConnectorConfig(connector, None)
+    if not isinstance(content, dict):
+        log.error("Ignoring configuration for connector '%s' because it is in the wrong format: %s", connector, java_class(content))
+        return None
+    properties = content.get("properties")
+    if not isinstance(properties, dict):
+        message = "Invalid data for config for connector '%s': 'properties' field should be a Map but is %s"
+        log.error(message, connector, java_class(properties))
+        return None
+    return ConnectorConfig(connector, properties)
+
+
+def _task(rest: str, content: Any) -> TaskConfig | None:
+    match = re.fullmatch(r"(.*)-(\d+)", rest, re.DOTALL)
+    if match is None:
+        log.error("Ignoring task configuration because task-%s couldn't be parsed as a task config key", rest)
+        return None
+    if content is None:
+        log.error("Ignoring task configuration for task %s because it is unexpectedly null", rest)
+        return None
+    if not isinstance(content, dict):
+        log.error("Ignoring task configuration for task %s because the value is not a Map but is %s", rest, java_class(content))
+        return None
+    properties = content.get("properties")
+    if not isinstance(properties, dict):
+        message = "Invalid data for config of task %s 'properties' field should be a Map but is %s"
+        log.error(message, rest, java_class(properties))
+        return None
+    return TaskConfig(match[1], int(match[2]), properties)
+
+
+def _commit(connector: str, content: Any) -> TasksCommit | None:
+    tasks = content.get("tasks") if isinstance(content, dict) else None
+    if type(tasks) is not int:
+        message = "Ignoring connector tasks configuration commit for connector '%s' because it is in the wrong format: %s"
+        log.error(message, connector, java_class(content))
+        return None
+    return TasksCommit(connector, tasks)
+
+
+def _restart(connector: str, content: Any) -> RestartRequest | None:
+    if not isinstance(content, dict):
+        log.error("Ignoring restart request because the value is not a Map but is %s", java_class(content))
+        return None
+
+    def flag(name: str) -> bool:
+        given = content.get(name)
+        if isinstance(given, bool):
+            return given
+        message = "Invalid data for restart request '%s' field should be a Boolean but is %s, defaulting to false"
+        log.warning(message, name, java_class(given))
+        return False
+
+    return RestartRequest(connector, flag("include-tasks"), flag("only-failed"))
+
+
+def _task_count(connector: str, content: Any) -> TaskCount | None:
+    tasks = content.get("task-count") if isinstance(content, dict) else None
+    if type(tasks) is not int:
+        message = "Ignoring task count record for connector '%s' because it is in the wrong format: %s"
+        log.error(message, connector, java_class(content))
+        return None
+    return TaskCount(connector, tasks)
+
+
+def _session_key(_rest: str, content: Any) -> SessionKey | None:
+    if content is None:
+        log.error("Ignoring session key because it is unexpectedly null")
+        return None
+    if not isinstance(content, dict):
+        log.error("Ignoring session key because the value is not a Map but is %s", java_class(content))
+        return None
+    wanted = (("key", str, "should be a String but is"), ("algorithm", str, "should be a String but it is"))
+    for field, kind, words in (*wanted, ("creation-timestamp", int, "should be a long but it is")):
+        if type(content.get(field)) is not kind:
+            log.error("Invalid data for session key '%s' field %s %s", field, words, java_class(content.get(field)))
+            return None
+    return SessionKey(content["key"], content["algorithm"], content["creation-timestamp"])
+
+
+def _logger(namespace: str, content: Any) -> LoggerLevel | None:
+    if content is None:
+        log.error("Ignoring logging level for namespace %s because it is unexpectedly null", namespace)
+        return None
+    if not isinstance(content, dict):
+        message = "Ignoring logging level for namespace %s because the value is not a Map but is %s"
+        log.error(message, namespace, java_class(content))
+        return None
+    level = content.get("level")
+    if not isinstance(level, str):
+        message = "Invalid data for logging level key 'level' field with namespace %s; should be a String but it is %s"
+        log.error(message, namespace, java_class(level))
+        return None
+    return LoggerLevel(namespace, level)
+
+
+_READERS: Mapping[str, Callable[[str, Any], ConfigRecord | None]] = {
+    "target-state-": _target_state,
+    "connector-": _connector,
+    "task-": _task,
+    "commit-": _commit,
+    "restart-connector-": _restart,
+    "tasks-fencing-": _task_count,
+    "session-key": _session_key,
+    "logger-cluster-": _logger,
+}

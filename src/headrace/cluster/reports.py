@@ -1,0 +1,65 @@
+"""What this worker writes about its connectors and tasks to the status topic."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import structlog
+
+from headrace.errors import trace
+
+log = structlog.get_logger(__name__)
+
+RUNNING, PAUSED, STOPPED, FAILED = "RUNNING", "PAUSED", "STOPPED", "FAILED"
+UNASSIGNED, RESTARTING = "UNASSIGNED", "RESTARTING"
+
+
+class StatusWriter(Protocol):
+    """The part of the status store that is written to here."""
+
+    def put_connector_status(self, name: str, status: dict) -> None: ...  # noqa: D102
+    def put_task_status(self, name: str, task: int, status: dict) -> None: ...  # noqa: D102
+    def delete_connector_status(self, name: str) -> None: ...  # noqa: D102
+    def delete_task_status(self, name: str, task: int) -> None: ...  # noqa: D102
+    def delete_topics(self, connector: str) -> None: ...  # noqa: D102
+
+
+class Reports:
+    """Writes statuses with this worker's id and generation; one log line for every change of state."""
+
+    def __init__(self, store: StatusWriter, worker_id: str, generation: int, tracking: bool) -> None:
+        self._store, self._worker, self._generation, self._tracking = store, worker_id, generation, tracking
+
+    def _status(self, state: str, version: str | None, error: BaseException | None) -> dict:
+        return {
+            "state": state, "trace": trace(error) if error else None, "worker_id": self._worker,
+            "generation": self._generation, "version": version,
+        }  # fmt: skip
+
+    def connector(self, name: str, state: str, version: str | None, error: BaseException | None = None) -> None:
+        """The connector instance is in this state now."""
+        _say("connector." + state.lower(), error, connector=name)
+        self._store.put_connector_status(name, self._status(state, version, error))
+
+    def task(self, name: str, task: int, state: str, version: str | None, error: BaseException | None = None) -> None:
+        """The task is in this state now."""
+        _say("task." + state.lower(), error, connector=name, task=task)
+        self._store.put_task_status(name, task, self._status(state, version, error))
+
+    def no_task(self, name: str, task: int) -> None:
+        """The task is no longer part of the connector."""
+        self._store.delete_task_status(name, task)
+
+    def no_connector(self, name: str) -> None:
+        """The connector was deleted: neither its state nor its active topics are left (KIP-558 §7)."""
+        _say("connector.deleted", None, connector=name)
+        if self._tracking:
+            self._store.delete_topics(name)
+        self._store.delete_connector_status(name)
+
+
+def _say(event: str, error: BaseException | None, **where: object) -> None:
+    if error is None:
+        log.info(event, **where)
+    else:
+        log.error(event, cause=trace(error).strip(), **where)

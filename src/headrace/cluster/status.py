@@ -1,0 +1,82 @@
+"""States of connectors and tasks, and active topics, folded from the status topic. Pure: `(state, record) -> state`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from headrace.cluster.status_records import ActiveTopic, ConnectorState, Status, StatusRecord, TaskState
+from headrace.topics import active
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class StatusState:
+    """A snapshot: connectors by name, tasks by connector and number, active topics by connector and topic. Never changed."""
+
+    connectors: Mapping[str, Status] = field(default_factory=dict)
+    tasks: Mapping[str, Mapping[int, Status]] = field(default_factory=dict)
+    topics: active.ActiveTopics = field(default_factory=dict)
+
+    def latest_generation(self) -> int:
+        """The highest generation that any status carries, -1 if there is none."""
+        tasks = (status for of_one in self.tasks.values() for status in of_one.values())
+        return max((status["generation"] for status in (*self.connectors.values(), *tasks)), default=-1)
+
+
+def fold(state: StatusState, record: StatusRecord) -> StatusState:
+    """The state after one record."""
+    match record:
+        case ConnectorState():
+            return _connector(state, record)
+        case TaskState():
+            return _task(state, record)
+        case ActiveTopic():
+            return _topic(state, record)
+
+
+def may_overwrite(new: Status, old: Status | None) -> bool:
+    """Whether a "safe" write is allowed: it may not overwrite what another worker wrote in a later generation."""
+    return old is None or old["worker_id"] == new["worker_id"] or old["generation"] <= new["generation"]
+
+
+def _connector(state: StatusState, record: ConnectorState) -> StatusState:
+    others = {name: status for name, status in state.connectors.items() if name != record.connector}
+    if record.status is None:
+        log.debug("Removing status for connector %s", record.connector)
+        tasks = {name: found for name, found in state.tasks.items() if name != record.connector}
+        return replace(state, connectors=others, tasks=tasks)
+    return replace(state, connectors={**others, record.connector: record.status})
+
+
+def _task(state: StatusState, record: TaskState) -> StatusState:
+    known = state.tasks.get(record.connector, {})
+    if record.status is None:
+        log.debug("Removing task status for %s-%d", record.connector, record.task)
+        rest = {task: status for task, status in known.items() if task != record.task}
+        others = {name: found for name, found in state.tasks.items() if name != record.connector}
+        return replace(state, tasks={**others, record.connector: rest} if rest else others)
+    if _is_stale(record.status, known.get(record.task)):
+        log.debug("Ignoring stale status %s in favour of more upto date status %s", record.status, known[record.task])
+        return state
+    return replace(state, tasks={**state.tasks, record.connector: {**known, record.task: record.status}})
+
+
+def _is_stale(new: Status, known: Status | None) -> bool:
+    """The task moved: its old worker's UNASSIGNED came after the new worker's RUNNING."""
+    return (
+        known is not None
+        and new["state"] == "UNASSIGNED"
+        and known["state"] == "RUNNING"
+        and new["generation"] <= known["generation"]
+    )
+
+
+def _topic(state: StatusState, record: ActiveTopic) -> StatusState:
+    if record.status is None:
+        return replace(state, topics=active.remove(state.topics, record.connector, record.topic))
+    # The names count as in the key; the value only has the details.
+    status = replace(record.status, connector=record.connector, topic=record.topic)
+    return replace(state, topics=active.add(state.topics, status))

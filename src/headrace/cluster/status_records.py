@@ -1,0 +1,152 @@
+"""The records of the status topic, as Connect writes them: states of connectors and tasks, and active topics (KIP-558)."""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from typing import Any, TypedDict, cast
+
+from headrace.cluster import json_text
+from headrace.cluster.json_text import java_class
+from headrace.topics import active
+
+log = logging.getLogger(__name__)
+
+CONNECTOR_PREFIX, TASK_PREFIX = "status-connector-", "status-task-"
+STATES = frozenset(("UNASSIGNED", "RUNNING", "PAUSED", "FAILED", "DESTROYED", "RESTARTING", "STOPPED"))
+
+
+class Status(TypedDict):
+    """A connector's or task's state, as the value of its record: `trace` of a failure, `generation` of the worker's group."""
+
+    state: str
+    trace: str | None
+    worker_id: str
+    generation: int
+    version: str | None
+
+
+@dataclass(frozen=True)
+class ConnectorState:
+    """The state of a connector; None: it is gone."""
+
+    connector: str
+    status: Status | None
+
+    @property
+    def key(self) -> str:
+        """Key of the record."""
+        return f"{CONNECTOR_PREFIX}{self.connector}"
+
+
+@dataclass(frozen=True)
+class TaskState:
+    """The state of a task; None: it is gone."""
+
+    connector: str
+    task: int
+    status: Status | None
+
+    @property
+    def key(self) -> str:
+        """Key of the record."""
+        return f"{TASK_PREFIX}{self.connector}-{self.task}"
+
+
+@dataclass(frozen=True)
+class ActiveTopic:
+    """A connector uses a topic; None: no longer."""
+
+    connector: str
+    topic: str
+    status: active.TopicStatus | None
+
+    @property
+    def key(self) -> str:
+        """Key of the record."""
+        return active.encode_key(self.topic, self.connector)
+
+
+StatusRecord = ConnectorState | TaskState | ActiveTopic
+
+
+def encode(record: StatusRecord) -> tuple[bytes, bytes | None]:
+    """Key and value of a record as bytes; the value is None for a tombstone."""
+    if record.status is None:
+        return record.key.encode(), None
+    if isinstance(record, ActiveTopic):
+        found = cast(active.TopicStatus, record.status)
+        value: Any = active.encode_value(found.topic, found.connector, found.task, found.discover_timestamp_ms)
+    else:
+        given = cast(dict[str, Any], record.status)
+        value = {name: given.get(name) for name in Status.__annotations__}
+    return record.key.encode(), json_text.encode(value)
+
+
+def decode(key: bytes | None, value: bytes | None) -> StatusRecord | None:
+    """Read a record. None, after a log line in Connect's words, if it makes no sense: readers skip it."""
+    name = (key or b"").decode("utf-8", "replace")
+    if name.startswith(CONNECTOR_PREFIX):
+        return _connector(name, value)
+    if name.startswith(TASK_PREFIX):
+        return _task(name, value)
+    if name.startswith(active.KEY_PREFIX):
+        return _topic(name, value)
+    log.warning("Discarding record with invalid key %s", name)
+    return None
+
+
+def _connector(key: str, value: bytes | None) -> ConnectorState | None:
+    connector = key.removeprefix(CONNECTOR_PREFIX)
+    if not connector:
+        log.warning("Discarding record with invalid connector status key %s", key)
+        return None
+    if value is None:
+        return ConnectorState(connector, None)
+    status = _status("connector", value)
+    return ConnectorState(connector, status) if status else None
+
+
+def _task(key: str, value: bytes | None) -> TaskState | None:
+    match = re.fullmatch(r"(.*)-(\d+)", key.removeprefix(TASK_PREFIX), re.DOTALL)
+    if match is None:
+        log.warning("Discarding record with invalid task status key %s", key)
+        return None
+    if value is None:
+        return TaskState(match[1], int(match[2]), None)
+    status = _status("task", value)
+    if status is None:
+        log.warning("Failed to parse task status with key %s", key)
+        return None
+    return TaskState(match[1], int(match[2]), status)
+
+
+def _topic(key: str, value: bytes | None) -> ActiveTopic | None:
+    names = active.decode_key(key)
+    if names is None:
+        return None
+    topic, connector = names
+    if value is None:
+        return ActiveTopic(connector, topic, None)
+    status = active.decode_value(value)
+    if status is None:
+        log.warning("Failed to parse topic status with key %s", key)
+        return None
+    return ActiveTopic(connector, topic, status)
+
+
+def _status(what: str, value: bytes) -> Status | None:
+    try:
+        content = json_text.decode(value)
+    except ValueError as error:
+        log.error("Failed to deserialize %s status: %s", what, error)
+        return None
+    if not isinstance(content, dict):
+        log.error("Invalid %s status type %s", what, java_class(content))
+        return None
+    status = {name: content.get(name) for name in Status.__annotations__}
+    if status["state"] not in STATES or type(status["generation"]) is not int:
+        log.error("Failed to deserialize %s status: state %s, generation %s", what, status["state"], status["generation"])
+        return None
+    return cast(Status, status)

@@ -1,0 +1,127 @@
+"""The status topic as a store: states of connectors and tasks, and active topics."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from typing import Any, cast
+
+from headrace.cluster import status_records
+from headrace.cluster.status import StatusState, fold, may_overwrite
+from headrace.cluster.status_records import ActiveTopic, ConnectorState, Status, StatusRecord, TaskState
+from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord, Position
+from headrace.topics.active import TopicStatus
+
+log = logging.getLogger(__name__)
+
+TIMEOUT_S = 30.0
+
+
+class StatusStore:
+    """Reads are from memory, of what has been read back from the topic. Writes of states do not wait; failures are logged.
+
+    Every method may be called from any thread.
+    """
+
+    def __init__(self, make_log: LogFactory) -> None:
+        self._state = StatusState()
+        self._log = make_log(self._apply)
+
+    def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Read the topic to its end. Raises ConnectError."""
+        self._log.start(timeout_s)
+
+    def stop(self) -> None:
+        """Wait a few seconds for what is on its way, then close."""
+        self._log.stop()
+
+    def flush(self, timeout_s: float = TIMEOUT_S) -> bool:
+        """Wait until every state written has been acknowledged or has failed; False if not in time."""
+        return self._log.flush(timeout_s)
+
+    # ---------------------------------------------------------------------------------------------- reading
+    def snapshot(self) -> StatusState:
+        """What has been read so far."""
+        return self._state
+
+    def connectors(self) -> set[str]:
+        """Connectors that have a state."""
+        return set(self._state.connectors)
+
+    def connector(self, name: str) -> Status | None:
+        """The state of a connector."""
+        return self._state.connectors.get(name)
+
+    def tasks(self, name: str) -> Mapping[int, Status]:
+        """The states of a connector's tasks, by number."""
+        return self._state.tasks.get(name, {})
+
+    def topics(self, connector: str) -> set[str]:
+        """The connector's active topics (KIP-558)."""
+        return set(self._state.topics.get(connector, {}))
+
+    def topic_statuses(self, connector: str) -> Mapping[str, TopicStatus]:
+        """The connector's active topics with who found them and when."""
+        return self._state.topics.get(connector, {})
+
+    def latest_generation(self) -> int:
+        """The highest generation among the states, -1 if there are none; known after start()."""
+        return self._state.latest_generation()
+
+    def refresh(self, timeout_s: float = TIMEOUT_S) -> None:
+        """Read to the present end of the topic. Raises RetriableError after `timeout_s`."""
+        self._log.read_to_end(timeout_s)
+
+    # ---------------------------------------------------------------------------------------------- writing
+    def put_connector_status(self, name: str, status: Mapping[str, Any]) -> None:
+        """Write the state of a connector, whatever is there."""
+        self._send(ConnectorState(name, cast(Status, status)))
+
+    def put_connector_status_safe(self, name: str, status: Mapping[str, Any]) -> None:
+        """The same, unless another worker of a later generation has written one: for failures and shutdown."""
+        if may_overwrite(cast(Status, status), self.connector(name)):
+            self.put_connector_status(name, status)
+
+    def put_task_status(self, name: str, task: int, status: Mapping[str, Any]) -> None:
+        """Write the state of a task, whatever is there."""
+        self._send(TaskState(name, task, cast(Status, status)))
+
+    def put_task_status_safe(self, name: str, task: int, status: Mapping[str, Any]) -> None:
+        """The same, unless another worker of a later generation has written one: for failures and shutdown."""
+        if may_overwrite(cast(Status, status), self.tasks(name).get(task)):
+            self.put_task_status(name, task, status)
+
+    def delete_connector_status(self, name: str) -> None:
+        """The connector is gone."""
+        self._send(ConnectorState(name, None))
+
+    def delete_task_status(self, name: str, task: int) -> None:
+        """The task is gone."""
+        self._send(TaskState(name, task, None))
+
+    def put_topic(self, connector: str, topic: str, task: int, discovered_ms: int) -> None:
+        """Record that a connector uses a topic; returns when `topics` shows it. Raises KafkaFailure, in 30 s at the latest."""
+        self._write([ActiveTopic(connector, topic, TopicStatus(topic, connector, task, discovered_ms))])
+
+    def delete_topics(self, connector: str) -> None:
+        """Forget the topics that `topics` shows now; does not wait. A task that still runs may add them again."""
+        for topic in self.topics(connector):
+            self._send(ActiveTopic(connector, topic, None))
+
+    # ---------------------------------------------------------------------------------------------- inside
+    def _write(self, entries: Iterable[StatusRecord]) -> None:
+        self._log.write([status_records.encode(record) for record in entries], TIMEOUT_S)
+
+    def _send(self, record: StatusRecord) -> None:
+        self._log.send(*status_records.encode(record)).add_done_callback(_log_failure)
+
+    def _apply(self, record: LogRecord) -> None:
+        decoded = status_records.decode(record.key, record.value)
+        if decoded is not None:
+            self._state = fold(self._state, decoded)
+
+
+def _log_failure(future: Future[Position]) -> None:
+    if error := future.exception():
+        log.error("Failed to write status update: %s", error)

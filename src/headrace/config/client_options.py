@@ -1,0 +1,30 @@
+"""The options of Kafka's own clients, as far as they have to be known: name, type, default and importance (Kafka 4.3).
+
+`client_options.tsv` has one row per option and default; its last column says whose it is: p producer, c consumer, a
+admin client, w a distributed worker. `null` is no value, `REQUIRED` no default.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from headrace.config.definition import ConfigDef
+from headrace.config.option import Option
+from headrace.config.types import REQUIRED, Importance, Type
+
+_LETTERS = {"producer": "p", "consumer": "c", "admin": "a", "worker": "w"}
+
+
+@cache
+def client_definition(user: str) -> ConfigDef:
+    """The options of a "producer", "consumer" or "admin" client, or the client-like ones of a "worker"; read-only."""
+    rows = (files("headrace.config") / "client_options.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    letter = _LETTERS[user]
+    return ConfigDef(_option(*cells[:4]) for row in rows if letter in (cells := row.split("\t"))[4])
+
+
+def _option(name: str, kind: str, default: str, importance: str) -> Option:
+    value = REQUIRED if default == "REQUIRED" else None if default == "null" else default
+    doc = "A setting of Kafka's clients; see the documentation of Kafka."
+    return Option(name, Type(kind), value, importance=Importance(importance), doc=doc)

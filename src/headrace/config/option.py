@@ -1,0 +1,115 @@
+"""One option: what is declared once and read by validation, REST, docs, the command line and the typed attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.config.types import REQUIRED, Importance, Type, Width, parse_type, trim
+from headrace.config.validators import Validator
+from headrace.errors import ConfigError
+
+Parsed = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Recommender:
+    """Suggests values of an option, and hides it, according to the other values of the configuration.
+
+    values: (option name, all parsed values) -> values worth offering; visible: the same -> is the option of use at all.
+    """
+
+    values: Callable[[str, Parsed], list[Any]]
+    visible: Callable[[str, Parsed], bool] = lambda _name, _parsed: True
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a configuration, with the fields of Kafka's `ConfigDef.ConfigKey`.
+
+    default: REQUIRED, or the value if the key is absent (texts are read as `type`, and the validator has to accept it).
+    resolve: for a CLASS, gives the full name of the class that a user's text stands for, None if there is none.
+    internal: not in docs and REST definitions.
+    Raises ConfigError when the default is not valid.
+    """
+
+    name: str
+    type: Type
+    default: Any = REQUIRED
+    validator: Validator | None = None
+    importance: Importance = Importance.MEDIUM
+    doc: str = ""
+    group: str | None = None
+    order: int = -1
+    width: Width = Width.NONE
+    display_name: str = ""
+    dependents: tuple[str, ...] = ()
+    recommender: Recommender | None = None
+    internal: bool = False
+    resolve: Callable[[str], str | None] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dependents", tuple(self.dependents))
+        object.__setattr__(self, "display_name", self.display_name or self.name)
+        if self.required:
+            return
+        object.__setattr__(self, "default", parse_type(self.name, self.default, self.type))
+        if self.validator:
+            self.validator(self.name, self.default)
+
+    @property
+    def required(self) -> bool:
+        """Whether there is no default."""
+        return self.default is REQUIRED
+
+    def fresh_default(self) -> Any:
+        """The default; a list is a copy, so that nobody changes it for all."""
+        return list(self.default) if isinstance(self.default, list) else self.default
+
+    def read(self, value: Any) -> Any:
+        """Return a given text (or Python value) as a value of this option's type, not yet validated.
+
+        Raises ConfigError.
+        """
+        parsed = parse_type(self.name, value, self.type)
+        if self.type is not Type.CLASS or self.resolve is None or parsed is None:
+            return parsed
+        found = self.resolve(trim(parsed))
+        if found is None:
+            raise ConfigError.invalid(self.name, value, f"Class {value} could not be found.")
+        return found
+
+
+@dataclass
+class ConfigValue:
+    """What validation found about one option (Kafka's `ConfigValue`)."""
+
+    name: str
+    value: Any = None
+    recommended_values: list[Any] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    visible: bool = True
+
+
+class OptionAttribute:
+    """The class attribute that `option()` makes: on an instance the parsed value, on the class the Option."""
+
+    def __init__(self, declared: Option) -> None:
+        self.option = declared
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Return the Option when read from the class, the value when read from a configuration."""
+        return self.option if instance is None else instance.values[self.option.name]
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        """Refuse: a configuration does not change."""
+        raise AttributeError(f"{self.option.name} of {type(instance).__name__} cannot be set; make a new configuration instead.")
+
+
+def option(name: str, type: Type, default: Any = REQUIRED, **fields: Any) -> Any:
+    """Declare an option as an attribute of a Config class: `group_id: str = option("group.id", Type.STRING, doc="…")`.
+
+    Takes the fields of Option. Typed Any, so that the attribute can carry the type of its value.
+    """
+    return OptionAttribute(Option(name, type, default, **fields))

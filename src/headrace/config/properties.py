@@ -1,0 +1,123 @@
+"""Java's `.properties` files: the format of the configuration files of Kafka's workers, connectors and clients.
+
+The syntax is that of `java.util.Properties.load`: `#` and `!` comments, `key=value`, `key:value`, `key value`, a
+backslash at the end of a line continues it, `\\t \\n \\f \\r \\uXXXX` escapes. One rule is wider than Java's: a file
+that is valid UTF-8 is read as UTF-8, any other as ISO-8859-1 (Java: always the latter), so that unescaped text
+survives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from headrace.errors import ConfigError, SetupError
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_BLANK = " \t\f"
+_ESCAPES = {"t": "\t", "n": "\n", "f": "\f", "r": "\r"}
+_UNICODE = re.compile(r"[0-9a-fA-F]{4}")
+
+
+def load_properties(path: str | Path) -> dict[str, str]:
+    """Read a properties file; of a key given twice the last value stays.
+
+    Raises SetupError if the file cannot be read, ConfigError for a bad `\\u` escape.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise SetupError(f"Cannot read the properties file {path}: {error.strerror}.") from error
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("iso-8859-1")
+    return parse_properties(text, source=str(path))
+
+
+def parse_properties(text: str, source: str = "properties") -> dict[str, str]:
+    """Read the text of a properties file; `source` names it in errors. Raises ConfigError for a bad `\\u` escape."""
+    found: dict[str, str] = {}
+    for line in _logical_lines(text):
+        end = _key_end(line)
+        rest = line[end:].lstrip(_BLANK)
+        if rest[:1] in ("=", ":"):
+            rest = rest[1:].lstrip(_BLANK)
+        found[_unescape(line[:end], source)] = _unescape(rest, source)
+    return found
+
+
+def dump_properties(props: Mapping[str, str]) -> str:
+    """The text of a properties file that reads back as `props`, in the same order, in pure ASCII."""
+    return "".join(f"{_escape(key, key=True)}={_escape(value)}\n" for key, value in props.items())
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    pending: str | None = None
+    for raw in _LINE_END.split(text):
+        line = raw.lstrip(_BLANK)
+        if pending is None and (not line or line[0] in "#!"):
+            continue
+        line = (pending or "") + line
+        if _continues(line):
+            pending = line[:-1]
+            continue
+        pending = None
+        yield line
+    if pending:
+        yield pending
+
+
+def _continues(line: str) -> bool:
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _key_end(line: str) -> int:
+    at = 0
+    while at < len(line) and line[at] not in "=:" + _BLANK:
+        at += 2 if line[at] == "\\" else 1
+    return min(at, len(line))
+
+
+def _unescape(text: str, source: str) -> str:
+    out, at = [], 0
+    while at < len(text):
+        char = text[at]
+        at += 1
+        if char != "\\":
+            out.append(char)
+            continue
+        code = text[at : at + 1]
+        at += 1
+        if code != "u":
+            out.append(_ESCAPES.get(code, code))
+            continue
+        if not _UNICODE.fullmatch(text[at : at + 4]):
+            raise ConfigError(
+                f"Malformed \\uxxxx encoding in {source}: got \\u{text[at : at + 4]}, want four hexadecimal digits."
+            )
+        out.append(chr(int(text[at : at + 4], 16)))
+        at += 4
+    return _join_surrogates("".join(out))
+
+
+def _join_surrogates(text: str) -> str:
+    """Two escapes that are the halves of one character beyond U+FFFF become that character."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if re.search("[\ud800-\udfff]", text) else text
+
+
+def _escape(text: str, key: bool = False) -> str:
+    names = {value: name for name, value in _ESCAPES.items()}
+    out = []
+    for at, char in enumerate(text):
+        if char in names:
+            out.append("\\" + names[char])
+        elif char in "\\=:#!" or (char == " " and (key or at == 0)):
+            out.append("\\" + char)
+        elif " " <= char <= "~":
+            out.append(char)
+        else:
+            units = char.encode("utf-16-be", "surrogatepass")
+            out.extend(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+    return "".join(out)

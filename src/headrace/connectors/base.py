@@ -1,0 +1,227 @@
+"""What a connector is.
+
+A *connector* looks at the outside system and cuts the work into task configurations; it runs on one worker, in the driver, and
+touches no record. A *task* describes one Spark query: which source partitions it reads, as what DataFrame, and what its progress
+means in Connect offsets. Reading and writing are Spark's; creation of topics, delivery and commits are the runtime's
+(`headrace.runtime`), the same for every connector.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from headrace.config import ConfigDef
+from headrace.record import Record
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Props = Mapping[str, str]
+SourcePartition = Mapping[str, Any]
+SourceOffset = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ConnectorContext:
+    """What a running connector may ask of the worker.
+
+    name: the connector's name;
+    request_reconfiguration: ask for `task_configs` to be called again, from any thread;
+    raise_error: tell that the connector cannot go on; it becomes FAILED with this error as its trace;
+    stopping: set when the connector is being stopped; a `start` that waits for something should wait for this as well.
+    """
+
+    name: str
+    request_reconfiguration: Callable[[], None]
+    raise_error: Callable[[Exception], None]
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(frozen=True)
+class TaskContext:
+    """What a running task may know: the connector's name, its own number, and an Event that is set when it is being stopped."""
+
+    connector: str
+    task: int
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def id(self) -> str:
+        """`<connector>-<task>`, as Kafka Connect writes it."""
+        return f"{self.connector}-{self.task}"
+
+
+class Connector(ABC):
+    """Base of SourceConnector and SinkConnector. One instance lives from `start` to `stop`; a restart makes a new one."""
+
+    version: ClassVar[str | None] = None
+    task_class: ClassVar[type[Any]]
+
+    def __init__(self, context: ConnectorContext) -> None:
+        self.context = context
+
+    @classmethod
+    @abstractmethod
+    def definition(cls) -> ConfigDef:
+        """The connector's own options; those common to all connectors are added by the runtime."""
+
+    @classmethod
+    def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
+        """Further errors of a configuration whose options are valid one by one: option name → sentences. Default: none."""
+        return {}
+
+    @abstractmethod
+    def start(self, props: Props) -> None:
+        """Begin, in the driver, with a valid configuration. May block; raises a HeadraceError to become FAILED."""
+
+    @abstractmethod
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """Cut the work into at most `max_tasks` task configurations; an empty list: nothing to do now."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End every thread and client. Called once, also after a `start` that failed."""
+
+
+class SourceConnector(Connector):
+    """Reads from elsewhere into Kafka."""
+
+    task_class: ClassVar[type[SourceTask] | type[PollingSourceTask]]
+
+    @classmethod
+    def alter_offsets(
+        cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]
+    ) -> bool:
+        """Agree to offsets that an administrator sets (None: removes) while the connector is stopped (KIP-875).
+
+        Returns whether the connector's offsets are all in Connect's store. Raises ConnectError for what cannot be right.
+        """
+        return False
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What one batch covers.
+
+    offsets: the Connect offset of each source partition that advanced, to be stored once the batch is written;
+    topics: names of the source topics (or whatever the routing starts from) that have records in the batch, None: not known;
+    summary: the covered range in words, for logs and traces.
+    """
+
+    offsets: Sequence[tuple[SourcePartition, SourceOffset]]
+    topics: frozenset[str] | None
+    summary: str
+
+
+class SourceTask(ABC):
+    """One query of a source connector: a streaming DataFrame from explicit offsets.
+
+    Life: `start` → `partitions` → `open` → (`progress` → `committed`)* → `stop`; after a failure that may pass, `open` is called
+    again with the offsets stored by then.
+    """
+
+    shutdown_wait_s: float = math.inf
+    """Longest wait for the batch in flight when the task is stopped; the worker's own limit counts as well."""
+
+    def __init__(self, context: TaskContext) -> None:
+        self.context = context
+
+    @abstractmethod
+    def start(self, props: Props) -> None:
+        """Take the task configuration; make clients. Raises a HeadraceError to become FAILED."""
+
+    @abstractmethod
+    def partitions(self) -> list[SourcePartition]:
+        """The source partitions whose stored offsets `open` wants."""
+
+    @abstractmethod
+    def open(self, spark: SparkSession, stored: StoredOffsets) -> Stream | None:
+        """The stream from the stored offsets on; None while there is nothing to read (asked again after a pause)."""
+
+    @abstractmethod
+    def progress(self, start: str | None, end: str) -> Progress:
+        """What a batch means, from Spark's own offset JSON before (None: the beginning of the stream) and after it."""
+
+    def committed(self, progress: Progress) -> None:
+        """Told after the offsets of a batch are stored. Must neither block for long nor raise."""
+
+    def stop(self) -> None:
+        """End clients. Called once."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A streaming DataFrame, how its columns make up a record, and what to store before the first batch.
+
+    frame: the streaming DataFrame; record: Columns over it; destination: how the topic follows from a source topic (None: it
+    depends on data); initial: offsets to store at once, so that a start position that was looked up is never looked up twice;
+    partition_counts: if given, `record.partition` counts only for destination topics that have exactly this many partitions.
+    """
+
+    frame: DataFrame
+    record: Record
+    destination: Callable[[str], str] | None = None
+    initial: Sequence[tuple[SourcePartition, SourceOffset]] = ()
+    partition_counts: Mapping[str, int] | None = None
+
+
+class StoredOffsets:
+    """The offsets that were stored when a task opens its stream, found by source partition (order of keys does not matter)."""
+
+    def __init__(self, entries: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> None:
+        self._by_key = {partition_key(p): o for p, o in entries if o is not None}
+
+    def get(self, partition: SourcePartition) -> SourceOffset | None:
+        """The offset stored for this source partition, None if there is none."""
+        return self._by_key.get(partition_key(partition))
+
+
+def partition_key(partition: SourcePartition) -> tuple[tuple[str, Any], ...]:
+    """A hashable form of a source partition; equal for equal content whatever the order of its keys."""
+    return tuple(sorted(partition.items()))
+
+
+@dataclass(frozen=True)
+class Poll:
+    """One answer of a polling task: a bounded DataFrame, how its columns make up a record, and what it covers."""
+
+    frame: DataFrame
+    record: Record
+    progress: Progress
+    destination: Callable[[str], str] | None = None
+
+
+class PollingSourceTask(ABC):
+    """A task that is asked for the next records, for systems that have no streaming source in Spark.
+
+    Life: `start` → (`poll` → `committed`)* → `stop`. Delivery is that of a SourceTask.
+    """
+
+    poll_interval_s: ClassVar[float] = 1.0
+    shutdown_wait_s: float = math.inf
+
+    def __init__(self, context: TaskContext) -> None:
+        self.context = context
+
+    @abstractmethod
+    def start(self, props: Props) -> None:
+        """Take the task configuration; make clients. Raises a HeadraceError to become FAILED."""
+
+    @abstractmethod
+    def partitions(self) -> list[SourcePartition]:
+        """The source partitions whose stored offsets `poll` wants."""
+
+    @abstractmethod
+    def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
+        """The records after the stored offsets; None if there are none now (asked again after `poll_interval_s`)."""
+
+    def committed(self, progress: Progress) -> None:
+        """Told after the offsets of a batch are stored. Must neither block for long nor raise."""
+
+    def stop(self) -> None:
+        """End clients. Called once."""

@@ -1,0 +1,1 @@
+"""Kafka Connect's file connectors: lines of a text file, for trying things out."""

@@ -1,0 +1,167 @@
+"""The task of the Kafka source connector (KIP-310): its partitions as one Spark stream from the stored offsets.
+
+Partitions are assigned, never subscribed; Connect's stored offsets alone say where to begin. The consumer group on the source
+cluster is written to for lag monitors and never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import structlog
+
+from headrace.connectors.base import Progress, Props, SourcePartition, SourceTask, StoredOffsets, Stream
+from headrace.connectors.kafka_source.assignment import TASK_PARTITIONS, decode
+from headrace.connectors.kafka_source.config import KafkaSourceConfig
+from headrace.connectors.kafka_source.lag import LagCommitter
+from headrace.connectors.kafka_source.overrides import admin_settings, consumer_settings
+from headrace.connectors.kafka_source.positions import Partition, Start, decide
+from headrace.errors import RetriableError
+from headrace.kafka.admin import Admin
+from headrace.record import Record
+from headrace.spark.kafka import parse_offsets, read_stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+log = structlog.get_logger(__name__)
+
+_TIMEOUT_S = 30.0
+
+
+class KafkaSourceTask(SourceTask):
+    """Reads the partitions of `task.leader.topic.partitions`.
+
+    Source partition: `{"topic:partition": "<topic>:<n>"}`; source offset: `{"offset": <offset of the last record copied>}`.
+    """
+
+    def start(self, props: Props) -> None:
+        """Take the configuration and connect to the source cluster. Raises ConfigError."""
+        self._config = KafkaSourceConfig(props)
+        self._consumer = consumer_settings(props)
+        self._admin = Admin(admin_settings(props))
+        self._assigned: list[Partition] = [(p.topic, p.partition) for p in decode(props[TASK_PARTITIONS])]
+        self._positions: dict[str, dict[int, int]] = {}
+        self._counts: dict[str, int] = {}
+        self._lag = LagCommitter.of(self._config, self._admin)
+        self.shutdown_wait_s = self._config.max_shutdown_wait_ms / 1000
+
+    def partitions(self) -> list[SourcePartition]:
+        """One for each assigned partition."""
+        return [source_partition(p) for p in self._assigned]
+
+    def open(self, spark: SparkSession, stored: StoredOffsets) -> Stream | None:
+        """The stream of all partitions that exist now; None if none does. Raises RetriableError if the source is out of reach."""
+        start = self._decide(stored)
+        if not start.positions:
+            return None
+        self._positions = {}
+        for (topic, partition), offset in start.positions.items():
+            self._positions.setdefault(topic, {})[partition] = offset
+        options = {"failOnDataLoss": "true", "maxOffsetsPerTrigger": str(self._config.batch_max_records)}
+        frame = read_stream(spark, self._consumer, self._positions, options)
+        prefix = self._config.destination_topics_prefix
+        mode = self._config.destination_partition
+        return Stream(
+            frame=frame,
+            record=self._record(frame),
+            destination=lambda topic: prefix + topic,
+            initial=[(source_partition(p), {"offset": start.positions[p] - 1}) for p in start.looked_up],
+            partition_counts={prefix + t: n for t, n in self._counts.items()} if mode == "auto" else None,
+        )
+
+    def _decide(self, stored: StoredOffsets) -> Start:
+        topics = self._admin.topics(_TIMEOUT_S)
+        self._counts = {topic: len(info.partitions) for topic, info in topics.items()}
+        present = [(t, p) for t, p in self._assigned if p < self._counts.get(t, 0)]
+        earliest = self._admin.partition_offsets(present, "earliest", _TIMEOUT_S)
+        committed_only = self._consumer.get("isolation.level") == "read_committed"
+        latest = self._admin.partition_offsets(present, "latest", _TIMEOUT_S, read_committed=committed_only)
+        known = {p: stored.get(source_partition(p)) for p in self._assigned}
+        start = decide(
+            self._assigned,
+            {p: int(o["offset"]) for p, o in known.items() if o is not None},
+            {p: (earliest[p], latest[p]) for p in present},
+            self._config.auto_offset_reset,
+        )
+        for topic, partition in start.missing:
+            log.warning("source.partition.missing", topic=topic, partition=partition,
+                        hint="deleted in the source cluster? it is left out until the next reconfiguration")  # fmt: skip
+        for (topic, partition), first, last in start.lost:
+            log.warning("source.offsets.lost", topic=topic, partition=partition, first=first, last=last,
+                        goes_on_at=start.positions[topic, partition])  # fmt: skip
+        return start
+
+    def _record(self, frame: DataFrame) -> Record:
+        from pyspark.sql import functions as F
+
+        kinds = {side: kind(self._config[f"source.{side}.deserializer"]) for side in ("key", "value")}
+        columns = {side: frame[side].cast("string") if k == "string" else frame[side] for side, k in kinds.items()}
+        return Record(
+            topic=F.concat(F.lit(self._config.destination_topics_prefix), frame["topic"]),
+            key=columns["key"],
+            value=columns["value"],
+            headers=frame["headers"] if self._config.include_message_headers else None,
+            timestamp=frame["timestamp"],
+            partition=None if self._config.destination_partition == "partitioner" else frame["partition"],
+            key_kind=kinds["key"],
+            value_kind=kinds["value"],
+            origin={"topic": frame["topic"], "partition": frame["partition"], "offset": frame["offset"]},
+        )
+
+    def progress(self, start: str | None, end: str) -> Progress:
+        """Offsets of the last records of a batch, from Spark's offset JSON."""
+        before = parse_offsets(start) if start else self._positions
+        moved = advanced(before, parse_offsets(end))
+        return Progress(
+            offsets=[(source_partition(p), {"offset": last - 1}) for p, (_, last) in moved.items()],
+            topics=frozenset(topic for topic, _ in moved),
+            summary=summary(moved),
+        )
+
+    def committed(self, progress: Progress) -> None:
+        """Commit the positions to the group on the source cluster, if asked for."""
+        if self._lag is not None:
+            self._lag.commit({parse_partition(p): int(o["offset"]) + 1 for p, o in progress.offsets})
+
+    def stop(self) -> None:
+        """Finish the last commit to the source's group."""
+        if getattr(self, "_lag", None) is not None:
+            self._lag.close(self.shutdown_wait_s)  # pyright: ignore[reportOptionalMemberAccess]
+
+
+def source_partition(partition: Partition) -> dict[str, str]:
+    """Connect's source partition of a topic partition."""
+    return {"topic:partition": f"{partition[0]}:{partition[1]}"}
+
+
+def parse_partition(partition: SourcePartition) -> Partition:
+    """The reverse of `source_partition`; raises RetriableError for what is not one."""
+    topic, colon, number = str(partition.get("topic:partition", "")).rpartition(":")
+    if not colon or not number.isdecimal():
+        raise RetriableError(f"{dict(partition)} is no source partition of a Kafka source connector.")
+    return topic, int(number)
+
+
+def kind(deserializer: str) -> str:
+    """What a deserializer gives: "string" for Kafka's StringDeserializer, else "bytes"."""
+    return "string" if deserializer.rpartition(".")[2] == "StringDeserializer" else "bytes"
+
+
+def advanced(
+    before: Mapping[str, Mapping[int, int]], after: Mapping[str, Mapping[int, int]]
+) -> dict[Partition, tuple[int, int]]:
+    """The partitions that moved: first offset of the batch and the one after its last."""
+    return {
+        (topic, p): (before.get(topic, {}).get(p, end), end)
+        for topic, ends in after.items()
+        for p, end in ends.items()
+        if end > before.get(topic, {}).get(p, end)
+    }
+
+
+def summary(moved: Mapping[Partition, tuple[int, int]]) -> str:
+    """The ranges in words, at most five of them."""
+    ranges = [f"{t}-{p} offsets {first} to {end - 1}" for (t, p), (first, end) in sorted(moved.items())]
+    return ", ".join(ranges[:5]) + (f" and {len(ranges) - 5} more partitions" if len(ranges) > 5 else "")

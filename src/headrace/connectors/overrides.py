@@ -1,0 +1,63 @@
+"""What connectors may set for their Kafka clients under `producer.override.` and its kind (KIP-458)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from headrace.config import ConfigValue
+from headrace.config.client_options import client_definition
+from headrace.errors import ConfigError
+
+PREFIXES = {"producer": "producer.override.", "consumer": "consumer.override.", "admin": "admin.override."}
+_PRINCIPAL = frozenset({"sasl.jaas.config", "sasl.mechanism", "security.protocol"})
+_SUFFIX = "ConnectorClientConfigOverridePolicy"
+
+Policy = Callable[[str], str | None]
+"""Takes the name of a client setting; returns why it may not be overridden, None if it may."""
+
+
+def policy(name: str, allowlist: Sequence[str] = ()) -> Policy:
+    """The policy of this name (`All`, `None`, `Principal`, `Allowlist`, or Kafka's full class name).
+
+    allowlist: `connector.client.config.override.allowlist`. Raises ConfigError for an unknown name.
+    """
+    allowed: dict[str, Callable[[str], bool]] = {
+        "All": lambda _key: True,
+        "None": lambda _key: False,
+        "Principal": _PRINCIPAL.__contains__,
+        "Allowlist": frozenset(allowlist).__contains__,
+    }
+    short = name.rpartition(".")[2].removesuffix(_SUFFIX)
+    if short not in allowed:
+        raise ConfigError(
+            f"Failed to find any class that implements {_SUFFIX} and which name matches {name}, "
+            f"available classes are: {', '.join(allowed)}"
+        )
+
+    def refuse(key: str) -> str | None:
+        if allowed[short](key):
+            return None
+        return f"The '{short}' policy does not allow '{key}' to be overridden in the connector configuration."
+
+    return refuse
+
+
+def client_overrides(props: Mapping[str, Any], client: str) -> dict[str, Any]:
+    """The settings under a "producer", "consumer" or "admin" client's prefix, without it."""
+    prefix = PREFIXES[client]
+    return {k[len(prefix) :]: v for k, v in props.items() if k.startswith(prefix) and len(k) > len(prefix)}
+
+
+def validate(props: Mapping[str, Any], client: str, refuse: Policy) -> list[ConfigValue]:
+    """Check the overrides of one client; names in the result are those of the client, without prefix.
+
+    Raises ConfigError for a value that the client's own option cannot be read from: Kafka Connect fails the whole
+    validation.
+    """
+    options, found = client_definition(client).options, []
+    for key, value in client_overrides(props, client).items():
+        parsed = options[key].read(value) if key in options else value
+        why = refuse(key)
+        found.append(ConfigValue(key, parsed, errors=[why] if why else []))
+    return found

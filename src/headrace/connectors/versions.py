@@ -1,0 +1,88 @@
+"""Plugin versions that a configuration asks for (KIP-891).
+
+`1.2` means exactly that, `[1.0,2.0)` a range, `latest` whatever is there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.config import Recommender
+from headrace.errors import BadRequestError, ConfigError
+
+_RANGE = re.compile(r"(?P<open>[\[(])(?P<low>[^,\[\]()]*)(?P<comma>,?)(?P<high>[^,\[\]()]*)(?P<close>[\])])")
+
+
+@dataclass(frozen=True)
+class VersionRange:
+    """A range as Maven writes them; an empty bound is none."""
+
+    low: str
+    high: str
+    low_open: bool = False
+    high_open: bool = False
+
+    def contains(self, version: str) -> bool:
+        """Whether the version lies in the range."""
+        at = _key(version)
+        above = not self.low or (_key(self.low) < at if self.low_open else _key(self.low) <= at)
+        below = not self.high or (at < _key(self.high) if self.high_open else at <= _key(self.high))
+        return above and below
+
+    def __str__(self) -> str:
+        return f"{'(' if self.low_open else '['}{self.low},{self.high}{')' if self.high_open else ']'}"
+
+
+def version_range(text: str | None) -> VersionRange | None:
+    """Read a version setting.
+
+    None for no requirement (absent or `latest`). Raises ConfigError for a range that is none.
+    """
+    if text is None or text == "latest":
+        return None
+    text = text.strip()
+    found = _RANGE.fullmatch(text)
+    if not found:
+        if any(mark in text for mark in ",[]()"):
+            raise ConfigError(f"Range defies version ordering: [{text}]")
+        return VersionRange(text, text)
+    low, high = found["low"].strip(), found["high"].strip() if found["comma"] else found["low"].strip()
+    if low and high and _key(high) < _key(low):
+        raise ConfigError(f"Range defies version ordering: {text}")
+    return VersionRange(low, high, found["open"] == "(", found["close"] == ")")
+
+
+def require_version(plugin: type[Any], wanted: str | None) -> None:
+    """Check that a plugin's version is the wanted one. Raises BadRequestError in Kafka's words if it is not."""
+    asked = version_range(wanted)
+    if asked is None or (wanted and asked.contains(str(plugin.version))):
+        return
+    raise BadRequestError(
+        f"Plugin {plugin.plugin_name} not found that matches the version range {asked}, available versions: [{plugin.version}]"
+    )
+
+
+class ValidVersion:
+    """A version, or a range of versions."""
+
+    def __call__(self, name: str, value: str | None) -> None:
+        """Raise ConfigError for a malformed range."""
+        version_range(value)
+
+    def __str__(self) -> str:
+        return "a version or a range of versions"
+
+
+def only(version: str | None) -> Recommender:
+    """Recommend the one version there is; nothing if there is none."""
+    return Recommender(lambda _name, _parsed: [version] if version else [])
+
+
+def _key(version: str) -> tuple[tuple[int, int, str], ...]:
+    parts = [p for p in re.split(r"[.\-_+]", version) if p]
+    key = [(1, int(p), "") if p.isdigit() else (0, 0, p) for p in parts]
+    while key and key[-1] == (1, 0, ""):  # 4.3 is 4.3.0
+        key.pop()
+    return tuple(key)

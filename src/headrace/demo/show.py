@@ -1,0 +1,64 @@
+"""What the demo prints at its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from headrace.demo.verify import Checksum
+
+if TYPE_CHECKING:
+    from headrace.testing.worker import EmbeddedWorker
+    from headrace.kafka.admin import Admin
+
+
+@dataclass
+class Result:
+    """The checksums of each source topic and its copy, and the lag of the source group by topic."""
+
+    prefix: str
+    pairs: dict[str, tuple[Checksum, Checksum]]
+    lag: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def matches(self) -> bool:
+        """Whether every copy equals its source."""
+        return all(source == copy for source, copy in self.pairs.values())
+
+
+def tables(result: Result, worker: EmbeddedWorker, admin: Admin, connector: dict[str, Any], seconds: float) -> list[Table]:
+    """The destination topics as they are on the broker, and the mirror's key figures."""
+    return [_topics(result, admin), _figures(result, worker, connector, seconds)]
+
+
+def _topics(result: Result, admin: Admin) -> Table:
+    table = Table(title="Destination topics, as created", title_justify="left")
+    for column in ("topic", "partitions", "replication", "settings", "records", "checksum", "equals source"):
+        table.add_column(column, justify="right" if column in ("partitions", "replication", "records") else "left")
+    for name, (source, copy) in result.pairs.items():
+        info = admin.describe(result.prefix + name)
+        settings = admin.topic_configs(result.prefix + name, own_only=True)
+        table.add_row(
+            result.prefix + name,
+            str(len(info.partitions)) if info else "-",
+            str(info.replication_factor) if info else "-",
+            "\n".join(f"{k}={v}" for k, v in sorted(settings.items())),
+            f"{copy.records:,}",
+            copy.hash,
+            "[green]yes[/]" if source == copy else f"[red]no: {source.records:,} records, {source.hash}[/]",
+        )
+    return table
+
+
+def _figures(result: Result, worker: EmbeddedWorker, connector: dict[str, Any], seconds: float) -> Table:
+    name = connector["name"]
+    active: Any = worker.call("GET", f"/connectors/{name}/topics")
+    records = sum(copy.records for _, copy in result.pairs.values())
+    table = Table(title="The mirror", show_header=False, title_justify="left")
+    table.add_row(f"active topics (GET /connectors/{name}/topics)", ", ".join(sorted(active[name]["topics"])))
+    table.add_row("records/s, from the request to the last record, start of the tasks included", f"{records / seconds:,.0f}")
+    lag = ", ".join(f"{topic} {records}" for topic, records in result.lag.items())
+    table.add_row(f"committed lag of group {connector['config']['source.group.id']} on the source", lag)
+    return table

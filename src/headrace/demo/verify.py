@@ -1,0 +1,31 @@
+"""Whether two topics hold the same records: counts and a checksum over key, value, headers and timestamp."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class Checksum:
+    """Records of a topic: how many, and the sum of their 64-bit hashes (so that their order does not matter)."""
+
+    records: int
+    hash: str
+
+
+def checksum(spark: SparkSession, bootstrap: str, topic: str) -> Checksum:
+    """Read a whole topic with Spark and add up xxhash64(key, value, headers, timestamp) of its records."""
+    from pyspark.sql import functions as F
+
+    frame = (
+        spark.read.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic)
+        .option("startingOffsets", "earliest").option("endingOffsets", "latest").option("includeHeaders", "true").load()
+    )  # fmt: skip
+    one = F.xxhash64("key", "value", "headers", "timestamp").cast("decimal(38,0)")
+    row = frame.agg(F.count(F.lit(1)).alias("records"), F.sum(one).alias("hash")).first()
+    assert row is not None  # an aggregate without groups has one row
+    return Checksum(row["records"], f"{int(row['hash'] or 0) & 0xFFFFFFFFFFFFFFFF:016x}")

@@ -1,0 +1,46 @@
+"""Ports on loopback."""
+
+from __future__ import annotations
+
+import errno
+import random
+import socket
+
+from headrace.embedded.settings import HOST
+from headrace.errors import SetupError
+
+
+def free_port() -> int:
+    """A port that nothing listens on.
+
+    It is below the range from which systems give ports to outgoing connections: a client that tries to reconnect to a stopped
+    broker could otherwise be given the very port it connects to, and hold it when the broker comes back.
+    """
+    for port in random.sample(range(20_000, 32_000), 200):
+        if _is_free(port):
+            return port
+    raise SetupError(f"No free port between 20000 and 32000 was found on {HOST}.")
+
+
+def require_free(port: int, what: str) -> None:
+    """Raise SetupError if a port cannot be listened on."""
+    try:
+        free = _is_free(port)
+    except OSError as error:
+        raise SetupError(f"{what} cannot listen on port {port} of {HOST}: {error.strerror}.") from error
+    if not free:
+        raise SetupError(f"{what} cannot listen on port {port} of {HOST}: it is in use; stop what uses it, or give another port.")
+
+
+def _is_free(port: int) -> bool:
+    """Try to listen as Java does, which passes over connections that are merely closing."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+            probe.listen(1)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                return False
+            raise
+    return True

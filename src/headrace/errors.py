@@ -1,0 +1,116 @@
+"""Every exception of headrace.
+
+    HeadraceError                     anything that headrace itself reports                          HTTP 500
+    ├── ConnectError                  a connector, task or the worker cannot go on                   500
+    │   ├── RetriableError            the same, but trying again may help                            500
+    │   ├── DataError                 a record's bytes or schema do not fit                          500
+    │   ├── NotFoundError             no such connector, task, plugin, logger                        404
+    │   ├── AlreadyExistsError        the name is taken                                              409
+    │   └── BadRequestError           the request, or the configuration in it, is wrong              400
+    ├── RestError                     an answer with a status of its own (403, 409, 500 …)           given
+    ├── ConfigError                   one or more options are missing or wrong                       400
+    └── SetupError                    this machine lacks something (Java, a port, a directory)       500
+
+Each class names the exception that Kafka Connect throws in the same place (`java_class`): traces in `/status` begin with it, so
+that tools which read them keep working.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class HeadraceError(Exception):
+    """Base of everything that headrace reports; `str()` is one clear sentence for the user."""
+
+    status: ClassVar[int] = 500
+    java_class: ClassVar[str] = "org.apache.kafka.connect.errors.ConnectException"
+
+    @property
+    def message(self) -> str:
+        """The sentence alone, without a class name."""
+        return str(self)
+
+
+class ConnectError(HeadraceError):
+    """A connector, a task or the worker cannot go on."""
+
+
+class RetriableError(ConnectError):
+    """Like ConnectError, but the same step may succeed when it is tried again."""
+
+    java_class = "org.apache.kafka.connect.errors.RetriableException"
+
+
+class DataError(ConnectError):
+    """A record cannot be converted or transformed."""
+
+    java_class = "org.apache.kafka.connect.errors.DataException"
+
+
+class NotFoundError(ConnectError):
+    """Something that a request names does not exist."""
+
+    status = 404
+    java_class = "org.apache.kafka.connect.errors.NotFoundException"
+
+
+class AlreadyExistsError(ConnectError):
+    """The name of a new connector is taken."""
+
+    status = 409
+    java_class = "org.apache.kafka.connect.errors.AlreadyExistsException"
+
+
+class BadRequestError(ConnectError):
+    """A request, or the configuration in it, is wrong."""
+
+    status = 400
+    java_class = "org.apache.kafka.connect.runtime.rest.errors.BadRequestException"
+
+
+class RestError(HeadraceError):
+    """An answer with a status of its own."""
+
+    java_class = "org.apache.kafka.connect.runtime.rest.errors.ConnectRestException"
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status  # type: ignore[misc]
+
+
+class ConfigError(HeadraceError):
+    """One or more options are missing or have an impossible value."""
+
+    status = 400
+    java_class = "org.apache.kafka.common.config.ConfigException"
+
+    @classmethod
+    def invalid(cls, name: str, value: object, why: str | None = None) -> ConfigError:
+        """Kafka's sentence for a bad value: `Invalid value V for configuration N: WHY`."""
+        return cls(f"Invalid value {value} for configuration {name}" + (f": {why}" if why else ""))
+
+    @classmethod
+    def missing(cls, name: str) -> ConfigError:
+        """Kafka's sentence for an absent required option."""
+        return cls(f'Missing required configuration "{name}" which has no default value.')
+
+
+class SetupError(HeadraceError):
+    """This machine lacks something that headrace needs; the message says what, and how to get it."""
+
+
+def trace(error: BaseException) -> str:
+    """Render an error as the text of `trace` in a status record.
+
+    Takes any exception; returns lines in the shape of a Java stack trace: the first names class and message, one `Caused by: …`
+    follows for every cause. Python frames are left out: the reader is an operator of connectors.
+    """
+    lines, seen = [], set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        java = current.java_class if isinstance(current, HeadraceError) else type(current).__name__
+        lines.append(("Caused by: " if len(seen) > 1 else "") + f"{java}: {current}")
+        current = current.__cause__
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,210 @@
+"""Admin calls of the control plane: topics, offsets, group offsets, cluster facts. Every call ends within its timeout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, cast
+
+from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import ConfigResource, ConfigSource, NewTopic, OffsetSpec
+
+from headrace.kafka import clients
+from headrace.kafka.failures import KafkaFailure, failure
+from headrace.kafka.reach import Reach
+
+DEFAULT_TIMEOUT_S = 30.0
+Partition = tuple[str, int]
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class TopicInfo:
+    """What a broker says about a topic; a partition's leader is None while there is none."""
+
+    name: str
+    partitions: Mapping[int, int | None]
+    internal: bool
+    replication_factor: int
+    topic_id: str
+
+
+class Admin:
+    """A Kafka admin client with our errors and explicit timeouts (seconds). Thread-safe; connects at the first call.
+
+    Every method raises KafkaFailure (code = Kafka's error name), RetriableKafkaFailure if the cluster is not reached in time.
+    """
+
+    def __init__(self, props: Mapping[str, str]) -> None:
+        """Takes settings of Kafka's Java admin client. Raises ConfigError."""
+        self._reach = Reach(props)
+        # The client lives as long as this object: librdkafka cancels the calls under way of one that is collected.
+        self._client = clients.admin(props, error_cb=self._reach.note)
+
+    def topics(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, TopicInfo]:
+        """Every topic that this principal may describe."""
+        listing = self._call(lambda: self._client.list_topics(timeout=timeout_s), timeout_s)
+        names = [name for name, topic in listing.topics.items() if topic.error is None]
+        found = self._describe(names, timeout_s)
+        return {name: info for name, info in found.items() if isinstance(info, TopicInfo)}
+
+    def describe(self, name: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> TopicInfo | None:
+        """One topic, or None if there is none of this name."""
+        found = self._describe([name], timeout_s)[name]
+        if isinstance(found, TopicInfo):
+            return found
+        if found.code == "UNKNOWN_TOPIC_OR_PARTITION":
+            return None
+        raise found
+
+    def create(
+        self,
+        name: str,
+        partitions: int,
+        replication_factor: int,
+        configs: Mapping[str, str] | None = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> None:
+        """Create a topic; -1 partitions or replication factor: the broker's default. Returns when the broker has made it."""
+        topic = NewTopic(name, num_partitions=partitions, replication_factor=replication_factor, config=dict(configs or {}))
+        self._wait_all(
+            lambda: self._client.create_topics([topic], operation_timeout=timeout_s, request_timeout=timeout_s), timeout_s
+        )
+
+    def delete(self, names: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Delete topics; the first failure is raised after all have been tried."""
+        chosen = list(names)
+        if chosen:
+            self._wait_all(
+                lambda: self._client.delete_topics(chosen, operation_timeout=timeout_s, request_timeout=timeout_s), timeout_s
+            )
+
+    def topic_configs(self, name: str, *, own_only: bool = False, timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, str | None]:
+        """The settings of a topic with their values; `own_only`: without those inherited from the broker. Secrets are None."""
+        resource = ConfigResource(ConfigResource.Type.TOPIC, name)
+        entries = self._wait_all(lambda: self._client.describe_configs([resource], request_timeout=timeout_s), timeout_s)
+        own = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
+        return {key: entry.value for key, entry in entries[resource].items() if not own_only or entry.source == own}
+
+    def partition_offsets(
+        self,
+        partitions: Iterable[Partition],
+        which: Literal["earliest", "latest"] | int,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        *,
+        read_committed: bool = False,
+    ) -> dict[Partition, int]:
+        """Offsets of partitions: the first one, the end, or (milliseconds given) the first at or after that time, else -1.
+
+        `read_committed`: the end is the last stable offset.
+        """
+        spec = {"earliest": OffsetSpec.earliest, "latest": OffsetSpec.latest}.get(cast(str, which))
+        asked = {TopicPartition(t, p): spec() if spec else OffsetSpec.for_timestamp(cast(int, which)) for t, p in partitions}
+        if not asked:
+            return {}
+        level = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
+        found = self._wait_all(
+            lambda: self._client.list_offsets(asked, isolation_level=level, request_timeout=timeout_s), timeout_s
+        )
+        return {(tp.topic, tp.partition): result.offset for tp, result in found.items()}
+
+    def committed(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[Partition, int]:
+        """The committed offsets of a consumer group; empty for an unknown group."""
+        asked = [ConsumerGroupTopicPartitions(group)]
+        try:
+            found = self._wait_all(
+                lambda: self._client.list_consumer_group_offsets(asked, request_timeout=timeout_s), timeout_s
+            )
+        except KafkaFailure as error:
+            if error.code == "GROUP_ID_NOT_FOUND":
+                return {}
+            raise
+        return _group_offsets(found[group])
+
+    def commit(self, group: str, offsets: Mapping[Partition, int], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Set committed offsets of a consumer group that has no active member on these topics (KIP-396)."""
+        if not offsets:
+            return
+        asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(t, p, offset) for (t, p), offset in offsets.items()])]
+        found = self._wait_all(lambda: self._client.alter_consumer_group_offsets(asked, request_timeout=timeout_s), timeout_s)
+        _group_offsets(found[group])
+
+    def delete_group(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Delete a consumer group with its offsets; an unknown group is no error."""
+        try:
+            self._wait_all(lambda: self._client.delete_consumer_groups([group], request_timeout=timeout_s), timeout_s)
+        except KafkaFailure as error:
+            if error.code != "GROUP_ID_NOT_FOUND":
+                raise
+
+    def cluster_id(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
+        """The cluster's id."""
+        return self._cluster(timeout_s).cluster_id
+
+    def broker_count(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> int:
+        """How many brokers are up."""
+        return len(self._cluster(timeout_s).nodes)
+
+    def _cluster(self, timeout_s: float) -> Any:
+        return self._wait(lambda: self._client.describe_cluster(request_timeout=timeout_s), timeout_s)
+
+    def _describe(self, names: list[str], timeout_s: float) -> dict[str, TopicInfo | KafkaFailure]:
+        if not names:
+            return {}
+        asked = TopicCollection(names)
+        futures = self._call(lambda: self._client.describe_topics(asked, request_timeout=timeout_s), timeout_s)
+        found: dict[str, TopicInfo | KafkaFailure] = {}
+        for name, future in futures.items():
+            try:
+                found[name] = _info(self._wait(lambda future=future: future, timeout_s))
+            except KafkaFailure as error:
+                if self._reach.is_failure(error):  # not this topic's fault: nothing can be known about any
+                    raise
+                found[name] = error
+        return found
+
+    def _wait_all(self, start: Callable[[], Mapping[Any, Future]], timeout_s: float) -> dict[Any, Any]:
+        """Start a call with a future per item and wait for all; the first failure is raised at the end."""
+        done, failed = {}, None
+        for item, future in self._call(start, timeout_s).items():
+            try:
+                done[item] = self._wait(lambda future=future: future, timeout_s)
+            except KafkaFailure as error:
+                failed = failed or error
+        if failed:
+            raise failed
+        return done
+
+    def _wait(self, start: Callable[[], Future[Value]], timeout_s: float) -> Value:
+        # A little longer than the request's own timeout, which gives the better message.
+        return self._call(lambda: start().result(timeout_s + 1), timeout_s)
+
+    def _call(self, action: Callable[[], Value], timeout_s: float) -> Value:
+        try:
+            result = action()
+        except (KafkaException, TimeoutError) as error:
+            self._client.poll(0)  # takes in what the connections have reported and logged
+            raise self._reach.failure(error, timeout_s) from None
+        self._client.poll(0)
+        self._reach.forget()
+        return result
+
+
+def _info(topic: Any) -> TopicInfo:
+    leaders = {partition.id: partition.leader.id if partition.leader else None for partition in topic.partitions}
+    replicas = max((len(partition.replicas) for partition in topic.partitions), default=0)
+    return TopicInfo(topic.name, leaders, topic.is_internal, replicas, _uuid(topic.topic_id))
+
+
+def _uuid(topic_id: object) -> str:
+    """A topic id as Kafka's tools print it: URL-safe base64."""
+    return str(topic_id).translate(str.maketrans("+/", "-_"))
+
+
+def _group_offsets(group: ConsumerGroupTopicPartitions) -> dict[Partition, int]:
+    """Offsets of an answer about a group. Raises the first error that a partition carries."""
+    for partition in group.topic_partitions:
+        if partition.error:
+            raise failure(partition.error)
+    return {(tp.topic, tp.partition): tp.offset for tp in group.topic_partitions if tp.offset >= 0}

@@ -1,0 +1,119 @@
+"""Settings of Kafka's Java clients, as people write them in worker and connector configurations, made into librdkafka's.
+
+What has no counterpart (serializers, interceptors, metric reporters, the worker's own settings) is dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar
+
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+
+from headrace.errors import ConfigError
+from headrace.kafka.client_log import ClientLog
+from headrace.kafka.java_settings import ADMIN, CONSUMER, PRODUCER, SETTINGS
+from headrace.kafka.sasl import sasl_settings
+from headrace.kafka.tls import tls_settings
+
+log = logging.getLogger(__name__)
+
+Role = Literal["consumer", "producer", "admin"]
+Client = TypeVar("Client")
+
+_DEFAULTS: Mapping[str, Mapping[str, str]] = {  # where the Java clients' defaults differ from librdkafka's
+    CONSUMER: {"isolation.level": "read_uncommitted"},
+    PRODUCER: {"partitioner": "murmur2_random"},
+    ADMIN: {},
+}
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_NEW_GROUP_PROTOCOL_DROPS = ("session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy")
+
+
+def librdkafka(props: Mapping[str, str], role: Role) -> dict[str, str]:
+    """Translate the settings of a Java client.
+
+    Takes Java client settings as text (worker settings may be among them) and the client's role; returns librdkafka's
+    settings. Unknown ones are dropped, their names logged once at debug level. Raises ConfigError.
+    """
+    given = {name: str(value) for name, value in props.items() if value is not None}
+    settings, dropped = {"bootstrap.servers": "localhost:9092", **_DEFAULTS[role], **_backoffs()}, []
+    for name, value in given.items():
+        known = SETTINGS.get(name)
+        if known and role in known.roles:
+            settings.update(known.translate(name, value))
+        elif not name.startswith(("security.protocol", "sasl.", "ssl.")):
+            dropped.append(name)
+    settings.update(_security(given))
+    if dropped:
+        log.debug("%s client: settings without a meaning for it were dropped: %s", role, ", ".join(sorted(dropped)))
+    return _agree(settings, given, role)
+
+
+def consumer(props: Mapping[str, str], **own: Any) -> Consumer:
+    """Make a consumer from Java settings; `own` are librdkafka settings that win (dots as underscores). Raises ConfigError."""
+    return _make(Consumer, props, "consumer", own)
+
+
+def producer(props: Mapping[str, str], **own: Any) -> Producer:
+    """Make a producer from Java settings; `own` as for `consumer`. Raises ConfigError."""
+    return _make(Producer, props, "producer", own)
+
+
+def admin(props: Mapping[str, str], **own: Any) -> AdminClient:
+    """Make an admin client from Java settings; `own` as for `consumer`. Raises ConfigError."""
+    return _make(AdminClient, props, "admin", own)
+
+
+def _make(kind: Callable[..., Client], props: Mapping[str, str], role: Role, own: Mapping[str, Any]) -> Client:
+    callbacks = {name: own[name] for name in own if name.endswith("_cb")}
+    settings = {name.replace("_", "."): value for name, value in own.items() if name not in callbacks}
+    conf = {**librdkafka(props, role), **settings, **callbacks, "logger": ClientLog(role)}
+    try:
+        return kind(conf)
+    except KafkaException as error:
+        raise ConfigError(f"Cannot make a Kafka {role} client from these settings: {error.args[0].str()}") from error
+
+
+def _backoffs() -> dict[str, str]:
+    """The Java clients' reconnect times: librdkafka's own reach 10 s, too long after the restart of a broker."""
+    return {"reconnect.backoff.ms": "50", "reconnect.backoff.max.ms": "1000"}
+
+
+def _security(given: Mapping[str, str]) -> dict[str, str]:
+    protocol = given.get("security.protocol", "PLAINTEXT").strip().upper()
+    if protocol not in _PROTOCOLS:
+        raise ConfigError.invalid("security.protocol", protocol, f"String must be one of: {', '.join(_PROTOCOLS)}")
+    return {"security.protocol": protocol.lower(), **sasl_settings(given), **tls_settings(given)}
+
+
+def _agree(settings: dict[str, str], given: Mapping[str, str], role: Role) -> dict[str, str]:
+    """Settle what depends on two settings."""
+    if int(settings["reconnect.backoff.ms"]) > int(settings["reconnect.backoff.max.ms"]):
+        settings["reconnect.backoff.max.ms"] = settings["reconnect.backoff.ms"]
+    if role == CONSUMER and given.get("group.protocol", "").strip().lower() == "consumer":
+        for name in _NEW_GROUP_PROTOCOL_DROPS:
+            settings.pop(name, None)
+    if role == PRODUCER:
+        _agree_producer(settings)
+    return settings
+
+
+def _agree_producer(settings: dict[str, str]) -> None:
+    for name in [name for name in settings if name.endswith(":compression.level")]:
+        level = settings.pop(name)
+        if name.partition(":")[0] == settings.get("compression.type"):
+            settings["compression.level"] = level
+    # As in the Java producer, idempotence is on unless other settings speak against it (KIP-679).
+    against = (
+        settings.get("acks", "all") not in ("all", "-1")
+        or int(settings.get("max.in.flight.requests.per.connection", "5")) > 5
+        or settings.get("retries") == "0"
+    )
+    settings.setdefault("enable.idempotence", "false" if against else "true")
+    if "transactional.id" in settings and "delivery.timeout.ms" in settings:
+        limit = int(settings.get("transaction.timeout.ms", "60000"))
+        settings["delivery.timeout.ms"] = str(min(int(settings["delivery.timeout.ms"]) or limit, limit))
+

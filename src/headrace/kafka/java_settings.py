@@ -1,0 +1,145 @@
+"""The settings of Kafka's Java clients that librdkafka has too, and how their names, values and ranges differ.
+
+Sources: the configuration references of Kafka's consumer, producer and admin client, and librdkafka's CONFIGURATION.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from headrace.errors import ConfigError
+
+MAX_INT = 2**31 - 1
+CONSUMER, PRODUCER, ADMIN = "consumer", "producer", "admin"
+EVERY = (CONSUMER, PRODUCER, ADMIN)
+
+Translation = Callable[[str, str], dict[str, str]]
+"""(Java name, value as text) -> librdkafka settings; raises ConfigError."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of the Java clients: the roles that have it, and what it becomes."""
+
+    roles: tuple[str, ...]
+    translate: Translation
+
+
+def _same(*names: str) -> Translation:
+    return lambda java, value: dict.fromkeys(names or (java,), value.strip())
+
+
+def _number(name: str | None, low: int, high: int, divisor: int = 1) -> Translation:
+    """A whole number, moved into the range that librdkafka accepts."""
+
+    def translate(java: str, value: str) -> dict[str, str]:
+        try:
+            number = int(value.strip())
+        except ValueError:
+            raise ConfigError.invalid(java, value, "Not a number of type INT") from None
+        return {name or java: str(min(max(number // divisor, low), high))}
+
+    return translate
+
+
+def _servers(java: str, value: str) -> dict[str, str]:
+    return {java: ",".join(server.strip() for server in value.split(",") if server.strip())}
+
+
+def _milliseconds_metadata(java: str, value: str) -> dict[str, str]:
+    age = _number(None, 1, 86_400_000)(java, value)[java]
+    return {java: age, "topic.metadata.refresh.interval.ms": str(min(int(age), 3_600_000))}
+
+
+def _fetch_max_bytes(java: str, value: str) -> dict[str, str]:
+    """`fetch.max.bytes` may not be below `message.max.bytes`, nor near `receive.message.max.bytes`, in librdkafka."""
+    size = int(_number(None, 1_000_000, 1_000_000_000)(java, value)[java])
+    return {java: str(size), "receive.message.max.bytes": str(max(size + 1024, 100_000_000))}
+
+
+def _offset_reset(java: str, value: str) -> dict[str, str]:
+    known = {"earliest": "earliest", "latest": "latest", "none": "error"}
+    try:
+        return {java: known[value.strip().lower()]}
+    except KeyError:
+        raise ConfigError.invalid(java, value, "must be one of: earliest, latest, none") from None
+
+
+_ASSIGNORS = {"RangeAssignor": "range", "RoundRobinAssignor": "roundrobin", "CooperativeStickyAssignor": "cooperative-sticky"}
+
+
+def _assignors(java: str, value: str) -> dict[str, str]:
+    """Keep the assignors that librdkafka has; it cannot mix eager ones with the cooperative one."""
+    simple = [name.strip().rpartition(".")[2] for name in value.split(",")]
+    found = [_ASSIGNORS[name] for name in simple if name in _ASSIGNORS]
+    eager = [name for name in found if name != "cooperative-sticky"]
+    return {java: ",".join(eager or found)} if found else {}
+
+
+def _partitioner(_java: str, value: str) -> dict[str, str]:
+    return {"partitioner": "random"} if value.strip().endswith("RoundRobinPartitioner") else {}
+
+
+def _compression_level(codec: str) -> Translation:
+    """The level counts only if this codec is the one in use, so it is kept under a name of its own until then."""
+    return lambda _java, value: {f"{codec}:compression.level": value.strip()}
+
+
+_TIMES = (0, MAX_INT)
+
+SETTINGS: Mapping[str, Setting] = {
+    "bootstrap.servers": Setting(EVERY, _servers),
+    "client.dns.lookup": Setting(EVERY, _same()),
+    "client.id": Setting(EVERY, _same()),
+    "client.rack": Setting((CONSUMER,), _same()),
+    "connections.max.idle.ms": Setting(EVERY, _number(None, *_TIMES)),
+    "enable.metrics.push": Setting(EVERY, _same()),
+    "metadata.max.age.ms": Setting(EVERY, _milliseconds_metadata),
+    "metadata.recovery.strategy": Setting(EVERY, _same()),
+    "metadata.recovery.rebootstrap.trigger.ms": Setting(EVERY, _number(None, *_TIMES)),
+    "receive.buffer.bytes": Setting(EVERY, _number("socket.receive.buffer.bytes", 0, 100_000_000)),
+    "send.buffer.bytes": Setting(EVERY, _number("socket.send.buffer.bytes", 0, 100_000_000)),
+    "reconnect.backoff.ms": Setting(EVERY, _number(None, 0, 3_600_000)),
+    "reconnect.backoff.max.ms": Setting(EVERY, _number(None, 0, 3_600_000)),
+    "request.timeout.ms": Setting(EVERY, _number("socket.timeout.ms", 10, 300_000)),
+    "retry.backoff.ms": Setting(EVERY, _number(None, 1, 300_000)),
+    "retry.backoff.max.ms": Setting(EVERY, _number(None, 1, 300_000)),
+    "socket.connection.setup.timeout.ms": Setting(EVERY, _number(None, 1000, MAX_INT)),
+    # consumer
+    "allow.auto.create.topics": Setting((CONSUMER,), _same()),
+    "auto.commit.interval.ms": Setting((CONSUMER,), _number(None, 0, 86_400_000)),
+    "auto.offset.reset": Setting((CONSUMER,), _offset_reset),
+    "check.crcs": Setting((CONSUMER,), _same()),
+    "enable.auto.commit": Setting((CONSUMER,), _same()),
+    "fetch.max.bytes": Setting((CONSUMER,), _fetch_max_bytes),
+    "fetch.max.wait.ms": Setting((CONSUMER,), _number("fetch.wait.max.ms", 0, 300_000)),
+    "fetch.min.bytes": Setting((CONSUMER,), _number(None, 1, 100_000_000)),
+    "group.id": Setting((CONSUMER,), _same()),
+    "group.instance.id": Setting((CONSUMER,), _same()),
+    "group.protocol": Setting((CONSUMER,), _same()),
+    "group.remote.assignor": Setting((CONSUMER,), _same()),
+    "heartbeat.interval.ms": Setting((CONSUMER,), _number(None, 1, 3_600_000)),
+    "isolation.level": Setting((CONSUMER,), _same()),
+    "max.partition.fetch.bytes": Setting((CONSUMER,), _number(None, 1, 1_000_000_000)),
+    "max.poll.interval.ms": Setting((CONSUMER,), _number(None, 1, 86_400_000)),
+    "partition.assignment.strategy": Setting((CONSUMER,), _assignors),
+    "session.timeout.ms": Setting((CONSUMER,), _number(None, 1, 3_600_000)),
+    # producer
+    "acks": Setting((PRODUCER,), _same()),
+    "batch.size": Setting((PRODUCER,), _number(None, 1, MAX_INT)),
+    "buffer.memory": Setting((PRODUCER,), _number("queue.buffering.max.kbytes", 1, MAX_INT, divisor=1024)),
+    "compression.type": Setting((PRODUCER,), _same()),
+    "compression.gzip.level": Setting((PRODUCER,), _compression_level("gzip")),
+    "compression.lz4.level": Setting((PRODUCER,), _compression_level("lz4")),
+    "compression.zstd.level": Setting((PRODUCER,), _compression_level("zstd")),
+    "delivery.timeout.ms": Setting((PRODUCER,), _number(None, *_TIMES)),
+    "enable.idempotence": Setting((PRODUCER,), _same()),
+    "linger.ms": Setting((PRODUCER,), _number(None, 0, 900_000)),
+    "max.in.flight.requests.per.connection": Setting((PRODUCER,), _number(None, 1, 1_000_000)),
+    "max.request.size": Setting((PRODUCER,), _number("message.max.bytes", 1000, 1_000_000_000)),
+    "partitioner.class": Setting((PRODUCER,), _partitioner),
+    "retries": Setting((PRODUCER,), _number(None, 0, MAX_INT)),
+    "transaction.timeout.ms": Setting((PRODUCER,), _number(None, 1000, MAX_INT)),
+    "transactional.id": Setting((PRODUCER,), _same()),
+}

@@ -1,0 +1,184 @@
+"""A compacted topic as a log: read to the end at start, followed from then on, written with acks. Kafka's KafkaBasedLog."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import Protocol
+
+from headrace.errors import ConnectError, RetriableError
+from headrace.kafka.admin import Admin, TopicInfo
+from headrace.kafka.failures import KafkaFailure, timed_out
+from headrace.kafka.tail import LogRecord, OnRecord, Tail
+from headrace.kafka.writer import Position, Writer
+
+log = logging.getLogger(__name__)
+
+START_TIMEOUT_S = 60.0
+_FIND_TIMEOUT_S = 30.0  # how long Connect waits for a topic just made to be known everywhere
+_RETRY_S = 0.1
+
+Entry = tuple[bytes, bytes | None]
+
+
+class Log(Protocol):
+    """What the stores need of a log; CompactedLog on a broker, MemoryLog and FileLog without one."""
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions the log has, known after start()."""
+        ...
+
+    def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Read everything there is, then follow."""
+        ...
+
+    def send(self, key: bytes, value: bytes | None) -> Future[Position]:
+        """Append a record without waiting."""
+        ...
+
+    def write(self, entries: Iterable[Entry], timeout_s: float) -> None:
+        """Append records; return when they are durable and have been read back."""
+        ...
+
+    def read_to_end(self, timeout_s: float) -> None:
+        """Return when everything that was in the log at the time of the call has been handled."""
+        ...
+
+    def flush(self, timeout_s: float) -> bool:
+        """Wait until nothing is on its way; False if something still is."""
+        ...
+
+    def stop(self, timeout_s: float = 5.0) -> None:
+        """Wait for what is on its way, then close."""
+        ...
+
+
+LogFactory = Callable[[OnRecord], Log]
+
+
+class CompactedLog:
+    """One compacted topic. `on_record` gets every record, always on the same thread; it may send, but not wait for the log."""
+
+    def __init__(
+        self,
+        topic: str,
+        producer_props: Mapping[str, str],
+        consumer_props: Mapping[str, str],
+        on_record: OnRecord,
+        *,
+        admin: Admin | None = None,
+    ) -> None:
+        """Takes settings of Kafka's Java clients; `admin` may be shared, else one is made of `consumer_props`.
+
+        `isolation.level=read_committed` among the consumer's settings hides records of open and aborted transactions.
+        Raises ConfigError. No connection is made before start().
+        """
+        self.topic = topic
+        self._admin = admin or Admin(consumer_props)
+        self._read_committed = consumer_props.get("isolation.level", "").strip().lower() == "read_committed"
+        self._tail = Tail(topic, consumer_props, on_record)
+        self._writer = Writer(topic, producer_props)
+        self._partitions: list[int] = []
+        self._stopped = threading.Event()
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions the topic has; 0 before start()."""
+        return len(self._partitions)
+
+    def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Read the topic to its end, then follow it.
+
+        Raises ConnectError if the topic does not appear within 30 s, RetriableKafkaFailure if the end is not reached in time.
+        """
+        log.info("Starting KafkaBasedLog with topic %s", self.topic)
+        deadline = time.monotonic() + timeout_s
+        self._partitions = sorted(self._find(min(timeout_s, _FIND_TIMEOUT_S)).partitions)
+        self._tail.start(self._partitions)
+        self.read_to_end(deadline - time.monotonic())
+        log.info("Started KafkaBasedLog for topic %s", self.topic)
+
+    def send(self, key: bytes, value: bytes | None) -> Future[Position]:
+        """Append a record (None: a tombstone); the Future is done when every in-sync replica has it, or with KafkaFailure."""
+        return self._writer.send(key, value)
+
+    def write(self, entries: Iterable[Entry], timeout_s: float) -> None:
+        """Append records, wait for the acks, and until they have been read back: `on_record` has seen them.
+
+        Raises KafkaFailure; after `timeout_s` (seconds, for all together) RetriableKafkaFailure: they may still be written.
+        """
+        deadline = time.monotonic() + timeout_s
+        futures = [self.send(key, value) for key, value in entries]
+        ends: dict[int, int] = {}
+        for future in futures:
+            at = wait(future, deadline - time.monotonic(), f"Topic '{self.topic}' did not take a record within {timeout_s:g} s.")
+            ends[at.partition] = max(ends.get(at.partition, 0), at.offset + 1)
+        self._tail.wait_for(ends, deadline - time.monotonic())
+
+    def read_to_end(self, timeout_s: float) -> None:
+        """Handle everything up to the end offsets of all partitions as they are now.
+
+        Missing leaders and unreachable brokers are waited for. Raises RetriableKafkaFailure after `timeout_s`.
+        """
+        deadline = time.monotonic() + timeout_s
+        ends = self._retry(lambda left: self._ends(left), deadline)
+        self._tail.wait_for(ends, max(deadline - time.monotonic(), 0.0))
+
+    def flush(self, timeout_s: float) -> bool:
+        """Wait until every record sent has been acknowledged or has failed; False if not within `timeout_s`."""
+        return self._writer.flush(timeout_s)
+
+    def stop(self, timeout_s: float = 5.0) -> None:
+        """Wait at most `timeout_s` for records under way, then close. May be called at any time, and again."""
+        log.info("Stopping KafkaBasedLog for topic %s", self.topic)
+        self._stopped.set()
+        self._writer.stop(timeout_s)
+        self._tail.stop()
+        log.info("Stopped KafkaBasedLog for topic %s", self.topic)
+
+    def _ends(self, timeout_s: float) -> dict[int, int]:
+        asked = [(self.topic, p) for p in self._partitions]
+        found = self._admin.partition_offsets(asked, "latest", timeout_s, read_committed=self._read_committed)
+        return {partition: offset for (_, partition), offset in found.items()}
+
+    def _find(self, timeout_s: float) -> TopicInfo:
+        try:
+            return self._retry(self._ready, time.monotonic() + timeout_s)
+        except KafkaFailure as error:
+            raise ConnectError(
+                f"Could not look up partition metadata for topic '{self.topic}' in the allotted period. This could indicate a "
+                "connectivity issue, unavailable topic partitions, or if this is your first use of the topic it may have "
+                "taken too long to create."
+            ) from error
+
+    def _ready(self, timeout_s: float) -> TopicInfo:
+        found = self._admin.describe(self.topic, timeout_s)
+        if found is None or None in found.partitions.values():
+            raise timed_out(f"Topic '{self.topic}' does not exist, or has partitions without a leader.")
+        return found
+
+    def _retry(self, step, deadline: float):
+        """Do `step(seconds left)` until it succeeds or the deadline has passed; only retriable failures are retried."""
+        while True:
+            try:
+                return step(max(deadline - time.monotonic(), 0.1))
+            except RetriableError as error:
+                if self._stopped.wait(_RETRY_S) or time.monotonic() >= deadline:
+                    raise
+                log.debug("Topic '%s': retrying after: %s", self.topic, error)
+
+
+def wait(future: Future[Position], timeout_s: float, late: str) -> Position:
+    """The Future's result; raises RetriableKafkaFailure with the sentence `late` after `timeout_s`."""
+    try:
+        return future.result(max(timeout_s, 0.0))
+    except FutureTimeoutError:
+        raise timed_out(late) from None
+
+
+__all__ = ["CompactedLog", "Entry", "Log", "LogFactory", "LogRecord", "OnRecord", "Position", "wait"]

@@ -1,0 +1,137 @@
+"""Reads all partitions of one topic from the beginning and then follows them, on one daemon thread."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from confluent_kafka import OFFSET_BEGINNING, KafkaException, Message, TopicPartition
+
+from headrace.kafka import clients
+from headrace.kafka.failures import timed_out
+
+log = logging.getLogger(__name__)
+
+_POLL_S = 0.25  # how long stop() may have to wait; records end the poll at once
+_BATCH = 1000
+
+
+@dataclass(frozen=True)
+class LogRecord:
+    """One record of a compacted topic; `value` None is a tombstone, `timestamp_ms` -1 if the record has none."""
+
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    timestamp_ms: int = -1
+
+
+OnRecord = Callable[[LogRecord], None]
+
+
+class Tail:
+    """Hands every record to `on_record`, in order within a partition, always on the same thread; knows how far it has come.
+
+    An exception of `on_record` is logged and the record skipped. Broker restarts are survived.
+    """
+
+    def __init__(self, topic: str, props: Mapping[str, str], on_record: OnRecord) -> None:
+        """Takes settings of Kafka's Java consumer. Raises ConfigError."""
+        self._topic = topic
+        self._on_record = on_record
+        self._positions: dict[int, int] = {}
+        self._moved = threading.Condition()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"KafkaBasedLog Work Thread - {topic}", daemon=True)
+        self._consumer = clients.consumer(_own(props), enable_partition_eof=True)
+
+    def start(self, partitions: Iterable[int]) -> None:
+        """Begin to read these partitions, from their beginnings."""
+        self._consumer.assign([TopicPartition(self._topic, p, OFFSET_BEGINNING) for p in partitions])
+        self._thread.start()
+
+    def wait_for(self, ends: Mapping[int, int], timeout_s: float) -> None:
+        """Wait until each partition has been read up to its end offset (exclusive).
+
+        Raises RetriableKafkaFailure after `timeout_s`. Must not be called by `on_record`, which it would wait for.
+        """
+        if threading.current_thread() is self._thread:
+            raise RuntimeError(f"The handler of topic '{self._topic}' waits for itself: it may not read the topic to its end.")
+        with self._moved:
+            if not self._moved.wait_for(lambda: self._stopping.is_set() or not self._behind(ends), timeout_s):
+                raise timed_out(f"Could not read topic '{self._topic}' to its end within {timeout_s:g} s: {self._lag(ends)}.")
+            if self._behind(ends):
+                raise timed_out(f"Topic '{self._topic}' was closed before it was read to its end.")
+
+    def stop(self) -> None:
+        """Stop reading and close the consumer. Further calls do nothing."""
+        self._stopping.set()
+        with self._moved:
+            self._moved.notify_all()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join()
+        self._consumer.close()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                for message in self._next():
+                    self._take(message)
+            except (KafkaException, RuntimeError):
+                log.exception("Error polling topic '%s'; reading goes on", self._topic)
+                self._stopping.wait(1.0)
+
+    def _next(self) -> list[Message]:
+        first = self._consumer.poll(_POLL_S)
+        # consume() waits for a full batch, so it is only asked for what has already arrived.
+        return [] if first is None else [first, *self._consumer.consume(_BATCH, timeout=0)]
+
+    def _take(self, message: Message) -> None:
+        error = message.error()
+        if error is None:
+            self._handle(message)
+            self._advance(message.partition(), (message.offset() or 0) + 1)
+        elif error.name() == "_PARTITION_EOF":
+            # Also the way to see past what is no record: transaction markers, gaps that compaction left.
+            self._advance(message.partition(), message.offset())
+        else:
+            log.warning("Error while reading topic '%s', will be retried: %s", self._topic, error.str())
+
+    def _handle(self, message: Message) -> None:
+        timestamp = message.timestamp()[1]
+        record = LogRecord(message.partition() or 0, message.offset() or 0, _bytes(message.key()), _bytes(message.value()), timestamp)
+        try:
+            self._on_record(record)
+        except Exception:
+            log.exception(
+                "The record at offset %d of topic '%s' partition %d could not be handled and is skipped",
+                record.offset,
+                self._topic,
+                record.partition,
+            )
+
+    def _advance(self, partition: int | None, position: int | None) -> None:
+        with self._moved:
+            self._positions[partition or 0] = position or 0
+            self._moved.notify_all()
+
+    def _behind(self, ends: Mapping[int, int]) -> list[int]:
+        return [p for p, end in ends.items() if self._positions.get(p, 0) < end]
+
+    def _lag(self, ends: Mapping[int, int]) -> str:
+        return ", ".join(f"partition {p} is at offset {self._positions.get(p, 0)} of {ends[p]}" for p in self._behind(ends))
+
+
+def _own(props: Mapping[str, str]) -> dict[str, str]:
+    """The settings with those forced that make a consumer read everything and take part in no group."""
+    kept = {name: value for name, value in props.items() if name not in ("group.instance.id", "group.protocol")}
+    # librdkafka wants a group id even for assigned partitions; the worker's own is one that it may describe.
+    group = props.get("group.id") or "headrace"
+    return {**kept, "group.id": group, "enable.auto.commit": "false", "auto.offset.reset": "earliest"}
+
+
+def _bytes(data: str | bytes | None) -> bytes | None:
+    return data.encode() if isinstance(data, str) else data

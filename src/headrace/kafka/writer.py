@@ -1,0 +1,131 @@
+"""Appends records to one topic; a Future per record says when all in-sync replicas have it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from headrace.kafka import clients
+from headrace.kafka.failures import failure, kafka_error, timed_out
+
+log = logging.getLogger(__name__)
+
+_POLL_S = 0.25
+_QUEUE_FULL_S = 30.0
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a record has been written."""
+
+    partition: int
+    offset: int
+
+
+class Writer:
+    """A producer with acks=all, made at the first send. Thread-safe; records of one key keep the order of their sends.
+
+    The partition of a record is Kafka's murmur2 of its key.
+    """
+
+    def __init__(self, topic: str, props: Mapping[str, str]) -> None:
+        """Takes settings of Kafka's Java producer. Raises ConfigError (already here: a bad setting must not wait for a write)."""
+        self._topic = topic
+        self._props = {**props, "acks": "all"}
+        clients.librdkafka(self._props, "producer")
+        self._lock = threading.Lock()
+        self._producer: Producer | None = None
+        self._broken: list[Producer] = []
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+
+    def send(self, key: bytes, value: bytes | None) -> Future[Position]:
+        """Send a record (None: a tombstone).
+
+        Returns a Future of its position; it fails with KafkaFailure (RetriableKafkaFailure after `delivery.timeout.ms`).
+        """
+        future: Future[Position] = Future()
+        future.set_running_or_notify_cancel()  # what is on its way cannot be called back
+
+        def delivered(error: KafkaError | None, message: Message) -> None:
+            if error is None:
+                future.set_result(Position(message.partition() or 0, message.offset() or 0))
+            else:
+                self._discard_if_broken(error)
+                future.set_exception(failure(error))
+
+        self._produce(key, value, delivered)
+        return future
+
+    def flush(self, timeout_s: float) -> bool:
+        """Wait until nothing is on its way; False if something still is after `timeout_s`."""
+        producer = self._producer
+        return producer is None or producer.flush(timeout_s) == 0
+
+    def stop(self, timeout_s: float) -> None:
+        """Wait for what is on its way, at most `timeout_s`, drop the rest, and end the thread. Sends after it raise."""
+        with self._lock:
+            self._stopping.set()
+        if not self.flush(timeout_s) and self._producer is not None:
+            log.warning("Some records for topic '%s' were not written before the end", self._topic)
+            self._producer.purge()
+            self._producer.flush(1.0)
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        self._producer = None
+
+    def _produce(self, key: bytes, value: bytes | None, delivered: Any) -> None:
+        deadline = time.monotonic() + _QUEUE_FULL_S
+        while True:
+            producer = self._current()
+            try:
+                return producer.produce(self._topic, value, key, on_delivery=delivered)
+            except BufferError:
+                if time.monotonic() > deadline:
+                    raise timed_out(f"The queue of records for topic '{self._topic}' stayed full for {_QUEUE_FULL_S:g} s.") from None
+                producer.poll(0.1)
+            except KafkaException as error:
+                if not self._discard_if_broken(kafka_error(error)):
+                    raise failure(error) from None
+
+    def _current(self) -> Producer:
+        with self._lock:
+            if self._stopping.is_set():
+                raise timed_out(f"The writer of topic '{self._topic}' is closed.")
+            if self._producer is None:
+                self._producer = clients.producer(self._props, linger_ms=0)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._poll, name=f"writer of {self._topic}", daemon=True)
+                self._thread.start()
+            return self._producer
+
+    def _poll(self) -> None:
+        """Deliver reports until the end; they come at once, the poll's timeout only bounds how long stop() waits."""
+        while not self._stopping.is_set():
+            while self._broken:
+                broken = self._broken.pop()
+                broken.purge()
+                broken.flush(1.0)  # its records fail, so that nobody waits for them
+            producer = self._producer
+            if producer is None:
+                self._stopping.wait(_POLL_S)
+            else:
+                producer.poll(_POLL_S)
+
+    def _discard_if_broken(self, error: KafkaError) -> bool:
+        """An idempotent producer that met a fatal error is of no use any more: the next send makes a new one."""
+        if not error.fatal() and error.name() != "_FATAL":
+            return False
+        log.warning("The producer of topic '%s' failed and is replaced: %s", self._topic, error.str())
+        with self._lock:
+            if self._producer is not None:
+                self._broken.append(self._producer)
+            self._producer = None
+        return True

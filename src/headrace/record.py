@@ -1,0 +1,41 @@
+"""Record: the Columns of a stream of Connect records.
+
+A source gives one, a transform turns one into another, delivery writes one. Nothing here touches data: the Columns are expressions
+over the DataFrame that the source read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+HEADERS_TYPE = "array<struct<key:string,value:binary>>"
+
+
+@dataclass(frozen=True)
+class Record:
+    """The Columns that make up one record.
+
+    topic: string, where the record goes (a source) or came from (a sink);
+    key, value: binary, NULL is Kafka's null (a tombstone, a record without key);
+    headers: array<struct<key:string,value:binary>> in order, names may repeat, values may be NULL; None: no headers at all;
+    timestamp: timestamp with ms precision, None: the time of writing;
+    partition: int, None or NULL: the producer's partitioner decides;
+    key_kind, value_kind: what key and value are before conversion: "bytes", "string" (then the Column is a string), or "null"
+    (no schema and no value: never converted);
+    origin: where the record came from, a Column per part (topic, partition, offset …), for the report of a record that fails.
+    """
+
+    topic: Column
+    key: Column
+    value: Column
+    headers: Column | None = None
+    timestamp: Column | None = None
+    partition: Column | None = None
+    key_kind: str = "bytes"
+    value_kind: str = "bytes"
+    origin: Mapping[str, Column] = field(default_factory=dict)

@@ -1,0 +1,74 @@
+"""The REST interface of a worker, as a FastAPI app over a herder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from headrace import __version__
+from headrace.config import Config
+from headrace.errors import HeadraceError
+from headrace.rest import answers, logs
+from headrace.rest.config import RestConfig
+from headrace.rest.headers import ConfiguredHeaders
+from headrace.rest.herder import Herder, SharesLogLevels
+from headrace.rest.matching import Matching
+from headrace.rest.resource import REQUEST_TIMEOUT_S, Resource
+from headrace.rest.routes import ADMIN, MAIN, loggers
+
+
+def create_app(herder: Herder, worker_config: Config, limit_s: float = REQUEST_TIMEOUT_S) -> FastAPI:
+    """Return the app of the main listeners; it has the admin resources too unless `admin.listeners` is set.
+
+    worker_config: the worker's configuration, of which the settings of RestConfig are read; limit_s: seconds that the
+    herder may take for one request. Raises ConfigError.
+    """
+    config = RestConfig(worker_config.originals)
+    return _app(herder, config, [*MAIN, *(ADMIN if config.serves_admin else [])], limit_s)
+
+
+def create_admin_app(herder: Herder, worker_config: Config, limit_s: float = REQUEST_TIMEOUT_S) -> FastAPI:
+    """Return the app of `admin.listeners`: the admin resources alone. Raises ConfigError."""
+    return _app(herder, RestConfig(worker_config.originals), ADMIN, limit_s)
+
+
+def _app(herder: Herder, config: RestConfig, resources: Sequence[Resource], limit_s: float) -> FastAPI:
+    app = FastAPI(
+        title="headrace",
+        version=__version__,
+        description="The REST interface of Kafka Connect.",
+        docs_url=None,  # it would load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+        middleware=[
+            Middleware(ConfiguredHeaders, rules=config.header_rules, cross_origin=config.cross_origin),
+            Middleware(Matching),
+        ],
+        exception_handlers=dict.fromkeys((HeadraceError, HTTPException), _failure),
+    )
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(ClientDisconnect, _gone)
+    for resource in resources:
+        resource.mount(app, herder, limit_s)
+    if isinstance(herder, SharesLogLevels):
+        herder.listen_to_log_levels(loggers.apply)
+    logs.APP.debug("REST resources: %s", ", ".join(resource.tag for resource in resources))
+    return app
+
+
+async def _failure(request: Request, problem: Exception) -> Response:
+    return answers.failure(request, problem)
+
+
+async def _invalid(_request: Request, problem: Exception) -> Response:
+    return answers.error(400, str(problem))
+
+
+async def _gone(_request: Request, _problem: Exception) -> Response:
+    return answers.done(400)  # nobody is there to read it

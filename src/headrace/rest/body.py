@@ -1,0 +1,105 @@
+"""The JSON body of a request, read with the rules of Connect's Jackson mapper.
+
+Numbers keep their text until it is known what they are for: a configuration takes `1.50` as the text "1.50", an offset
+as a number. Whatever cannot be read is answered 500, as Kafka Connect does (not 400): clients know it so.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection
+from typing import Any
+
+from headrace.errors import ConnectError
+
+Tree = Any  # None, bool, Number, str, list or dict: what `parse` returns
+_MAX_DIGITS = 1000  # Jackson's StreamReadConstraints.DEFAULT_MAX_NUM_LEN
+
+
+class Number(str):
+    """A JSON number, as it was written."""
+
+    __slots__ = ()
+
+
+def parse(raw: bytes) -> Tree:
+    """Read a body; nothing, or white space, is None like `null`. Numbers come as Number. Raises ConnectError (500)."""
+    if not raw.strip():
+        return None
+    try:
+        return json.loads(raw, parse_int=_number, parse_float=_number, parse_constant=_constant)
+    except RecursionError:
+        raise ConnectError("The body of the request is nested too deeply.") from None
+    except ValueError as error:  # JSONDecodeError and UnicodeDecodeError too
+        raise ConnectError(f"The body of the request is not JSON: {error}") from None
+
+
+def text(value: Tree, what: str) -> str | None:
+    """A value where a text is wanted: numbers and booleans as they were written.
+
+    what: names the value in the message. Raises ConnectError for `{…}` and `[…]`.
+    """
+    if isinstance(value, (dict, list)):
+        raise ConnectError(f"{what} has to be a text, a number or a boolean; got {_kind(value)}.")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return None if value is None else str(value)
+
+
+def texts(value: Tree, what: str) -> dict[str, str | None] | None:
+    """A configuration: an object whose values are texts or null; None stays None. Raises ConnectError."""
+    found = mapping(value, what)
+    return None if found is None else {key: text(item, f'"{key}" of {what}') for key, item in found.items()}
+
+
+def mapping(value: Tree, what: str, known: Collection[str] | None = None) -> dict[str, Tree] | None:
+    """An object; None stays None. known: the only fields it may have. Raises ConnectError."""
+    if value is not None and not isinstance(value, dict):
+        raise ConnectError(f"{what} has to be a JSON object; got {_kind(value)}.")
+    if value and known is not None and (strange := [key for key in value if key not in known]):
+        raise ConnectError(f'Unrecognized field "{strange[0]}" in {what}; it may have {_names(known)}.')
+    return value
+
+
+def items(value: Tree, what: str) -> list[Tree] | None:
+    """A list; None stays None. Raises ConnectError."""
+    if value is not None and not isinstance(value, list):
+        raise ConnectError(f"{what} has to be a JSON array; got {_kind(value)}.")
+    return value
+
+
+def plain(value: Tree) -> Any:
+    """A tree with its numbers as int or float, for values of any type. Raises ConnectError if a double is too small."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if not isinstance(value, Number):
+        return value
+    if not any(c in value for c in ".eE"):
+        return int(value)
+    if math.isinf(number := float(value)):
+        raise ConnectError(f"The number {value} in the body of the request is out of range.")
+    return number
+
+
+def _number(literal: str) -> Number:
+    if len(literal) > _MAX_DIGITS:
+        raise ValueError(f"a number of {len(literal)} characters; at most {_MAX_DIGITS} are allowed")
+    return Number(literal)
+
+
+def _constant(literal: str) -> Any:
+    raise ValueError(f"{literal} is not a JSON value")
+
+
+def _kind(value: Tree) -> str:
+    if isinstance(value, bool):
+        return "a boolean"
+    names = ((dict, "an object"), (list, "an array"), (Number, "a number"), (str, "a text"))
+    return next((name for kind, name in names if isinstance(value, kind)), "null")
+
+
+def _names(known: Collection[str]) -> str:
+    return ", ".join(f'"{name}"' for name in known)

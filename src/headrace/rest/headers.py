@@ -1,0 +1,112 @@
+"""Headers that the worker's settings `response.http.headers.config` and `access.control.*` add to every answer."""
+
+from __future__ import annotations
+
+import csv
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from email.utils import formatdate
+from fnmatch import fnmatchcase
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headrace.errors import ConfigError
+
+ACTIONS = ("set", "add", "setDate", "addDate")
+
+
+@dataclass(frozen=True)
+class HeaderRule:
+    """One header of `response.http.headers.config`. value: text, or for the date actions milliseconds from now."""
+
+    action: str
+    name: str
+    value: str
+
+    def apply(self, headers: MutableHeaders) -> None:
+        """Add the header; what the resource itself has set wins over `set` and `setDate`."""
+        value = self.value
+        if self.action.endswith("Date"):
+            value = formatdate(time.time() + int(value) / 1000, usegmt=True)
+        if self.action.startswith("set"):
+            headers.setdefault(self.name, value)
+        else:
+            headers.append(self.name, value)
+
+
+def parse_rules(text: str) -> list[HeaderRule]:
+    """Read `response.http.headers.config`.
+
+    text: rules `[action] [name]:[value]` separated by commas, each in double quotes if it contains one.
+    Raises ConfigError in Kafka's words.
+    """
+    rows = list(csv.reader([text], skipinitialspace=True)) if text.strip() else []
+    return [_rule(item.strip()) for row in rows for item in row]
+
+
+def _rule(text: str) -> HeaderRule:
+    action, _, header = text.partition(" ")
+    if not header.strip():
+        raise ConfigError(
+            f"Invalid format of header config '{text}'. Expected: '[action] [header name]:[header value]'"
+        )
+    if action not in ACTIONS:
+        raise ConfigError(f"Invalid header config action: '{action}'. Expected one of [{', '.join(ACTIONS)}]")
+    parts = header.strip().split(":")
+    if len(parts) != 2:
+        raise ConfigError(
+            f"Invalid format of header name and header value pair '{header.strip()}'. "
+            "Expected: '[header name]:[header value]'"
+        )
+    name, value = (part.strip() for part in parts)
+    if not name or len(name.split()) != 1:
+        raise ConfigError(f"Invalid header name '{name}'. The '[header name]' cannot contain whitespace")
+    if action.endswith("Date") and not value.removeprefix("-").isdigit():
+        raise ConfigError(f"Invalid value '{value}' of header '{name}' for {action}. Expected a number of milliseconds")
+    return HeaderRule(action, name, value)
+
+
+@dataclass(frozen=True)
+class CrossOrigin:
+    """Who may call from a web page of another origin. origins: exact, or with `*` for any characters; none: nobody."""
+
+    origins: Sequence[str]
+    methods: Sequence[str] = ("GET", "POST", "HEAD")
+
+    def apply(self, method: str, request: Headers, headers: MutableHeaders) -> None:
+        """Add the CORS headers that the answer to this request needs."""
+        if not self.origins:
+            return
+        headers.add_vary_header("Origin")
+        origin = request.get("origin")
+        if origin is None or not any(fnmatchcase(origin, allowed) for allowed in self.origins):
+            return
+        headers["Access-Control-Allow-Origin"] = origin
+        if method == "OPTIONS" and "access-control-request-method" in request:
+            headers["Access-Control-Allow-Methods"] = ",".join(self.methods)
+            headers["Access-Control-Allow-Headers"] = "Content-Type"
+            headers["Access-Control-Max-Age"] = "60"
+
+
+class ConfiguredHeaders:
+    """ASGI middleware that puts them on every answer, errors included."""
+
+    def __init__(self, app: ASGIApp, rules: Sequence[HeaderRule], cross_origin: CrossOrigin) -> None:
+        self.app, self.rules, self.cross_origin = app, rules, cross_origin
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                self.cross_origin.apply(scope["method"], Headers(scope=scope), headers)
+                for rule in self.rules:
+                    rule.apply(headers)
+            await send(message)
+
+        return await self.app(scope, receive, with_headers)

@@ -1,0 +1,147 @@
+"""What the REST interface asks of the worker behind it.
+
+`headrace.cluster.herder.Herder` has this shape; nothing here is imported from there. Every method is synchronous and
+thread-safe, and raises HeadraceError subclasses, whose `status` and message become the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+
+class ConnectorInfo(Protocol):
+    """A connector as GET /connectors/{name} shows it; tasks: (connector, number); type: source, sink or unknown."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def config(self) -> Mapping[str, str | None]: ...  # noqa: D102
+    @property
+    def tasks(self) -> Sequence[tuple[str, int]]: ...  # noqa: D102
+    @property
+    def type(self) -> str: ...  # noqa: D102
+
+
+Config = dict[str, str | None]
+Json = dict[str, Any]
+OffsetChange = tuple[Any, Any]  # partition and offset: an object, or None
+
+
+class Herder(Protocol):
+    """A worker, seen from its REST interface."""
+
+    @property
+    def cluster_id(self) -> str:
+        """The id of the Kafka cluster."""
+        ...
+
+    def connectors(self) -> list[str]:
+        """The names of all connectors."""
+        ...
+
+    def info(self, name: str) -> ConnectorInfo:
+        """A connector; NotFoundError."""
+        ...
+
+    def status(self, name: str) -> Json:
+        """The body of GET …/status; NotFoundError."""
+        ...
+
+    def task_status(self, name: str, task: int) -> Json:
+        """The body of GET …/tasks/{task}/status; NotFoundError."""
+        ...
+
+    def tasks(self, name: str) -> list[Json]:
+        """The body of GET …/tasks; NotFoundError."""
+        ...
+
+    def create(self, name: str, config: Config, initial_state: str | None = None) -> ConnectorInfo:
+        """Add a connector; initial_state: RUNNING, PAUSED, STOPPED. AlreadyExistsError, BadRequestError."""
+        ...
+
+    def put_config(self, name: str, config: Config) -> tuple[bool, ConnectorInfo]:
+        """Add or reconfigure a connector; first: whether it is new. BadRequestError."""
+        ...
+
+    def patch_config(self, name: str, patch: Config) -> ConnectorInfo:
+        """Change single settings, None removes one. NotFoundError, BadRequestError."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Remove a connector; NotFoundError."""
+        ...
+
+    def pause(self, name: str) -> None:
+        """Let it rest, with its tasks allocated; NotFoundError."""
+        ...
+
+    def resume(self, name: str) -> None:
+        """Let it run; NotFoundError."""
+        ...
+
+    def stop(self, name: str) -> None:
+        """End its tasks; NotFoundError."""
+        ...
+
+    def restart(self, name: str, include_tasks: bool, only_failed: bool) -> Json | None:
+        """Restart a connector; the body of a 202, or None if only the connector itself was restarted. NotFoundError."""
+        ...
+
+    def restart_task(self, name: str, task: int) -> None:
+        """Restart one task; NotFoundError."""
+        ...
+
+    def active_topics(self, name: str) -> set[str]:
+        """The topics a connector has used since its last reset; RestError 403 if tracking is off."""
+        ...
+
+    def reset_active_topics(self, name: str) -> None:
+        """Forget them; RestError 403 if tracking, or resetting, is off."""
+        ...
+
+    def offsets(self, name: str) -> list[Json]:
+        """The committed offsets, `{"partition": {…}, "offset": {…}}` each; NotFoundError."""
+        ...
+
+    def alter_offsets(self, name: str, changes: list[OffsetChange]) -> str:
+        """Set, or with None remove, offsets of a stopped connector; returns the message. BadRequestError."""
+        ...
+
+    def reset_offsets(self, name: str) -> str:
+        """Forget all offsets; returns the message. BadRequestError."""
+        ...
+
+    def validate(self, plugin: str, config: Config) -> Json:
+        """The body of PUT /connector-plugins/{plugin}/config/validate; BadRequestError, ConfigError."""
+        ...
+
+
+@runtime_checkable
+class Monitored(Protocol):
+    """A herder that can tell how it is; of one that cannot, every answer counts as health."""
+
+    def ready(self) -> bool:
+        """Whether start-up is over: the internal topics are read and work can be taken."""
+        ...
+
+    def ping(self) -> None:
+        """Return once the worker has got round to this request, and reaches its internal topics."""
+        ...
+
+    def stage(self) -> str | None:
+        """What the worker is doing now: `The worker is currently …, which began at ….`; None if that is not known."""
+        ...
+
+
+@runtime_checkable
+class SharesLogLevels(Protocol):
+    """A herder that hands log levels to the other workers (KIP-976); without it a cluster is this worker alone."""
+
+    def put_log_level(self, namespace: str, level: str) -> None:
+        """Write a log level to the config topic; every worker that reads it there calls its listener."""
+        ...
+
+    def listen_to_log_levels(self, listener: Callable[[str, str], None]) -> None:
+        """Have `listener(namespace, level)` called for each log level read from the config topic."""
+        ...

@@ -1,0 +1,85 @@
+"""Log levels by logger name, with the names and rules of Kafka Connect (KIP-495), over Python's `logging`."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Any
+
+from headrace.errors import ConnectError, NotFoundError
+from headrace.rest import logs
+
+ROOT = "root"
+LEVELS = {
+    "ALL": 1,
+    "TRACE": 5,
+    "DEBUG": logging.DEBUG,
+    "INFO": logging.INFO,
+    "WARN": logging.WARNING,
+    "ERROR": logging.ERROR,
+    "FATAL": logging.CRITICAL,
+    "OFF": logging.CRITICAL + 10,
+}
+
+
+def parse_level(text: str) -> str:
+    """Return the level's name in upper case.
+
+    Raises NotFoundError for an unknown one, ConnectError (500, as Connect's logging library) for the empty text.
+    """
+    if not text:
+        raise ConnectError("Illegal null or empty Level name.")
+    if text.upper() not in LEVELS:
+        raise NotFoundError(f"invalid log level '{text}'.")
+    return text.upper()
+
+
+class LogLevels:
+    """Reads and sets the levels of a process's loggers, and remembers when it changed which."""
+
+    def __init__(self, root: logging.Logger | None = None) -> None:
+        self._root = root or logging.getLogger()
+        self._modified: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def all(self) -> dict[str, dict[str, Any]]:
+        """Every logger in use, by name: its effective level and when that was changed here (epoch ms, or None)."""
+        return {name: self._describe(name, logger) for name, logger in sorted(self._loggers().items())}
+
+    def get(self, name: str) -> dict[str, Any]:
+        """One logger. Raises NotFoundError if nothing logs under this very name and no level was set for it."""
+        name = ROOT if name.lower() == ROOT else name
+        logger = self._loggers().get(name)
+        if logger is None:
+            raise NotFoundError(f"Logger {name} not found.")
+        return self._describe(name, logger)
+
+    def set(self, namespace: str, level: str) -> list[str]:
+        """Give `namespace` and all loggers below it this level (a name in LEVELS); returns their names, ordered."""
+        with self._lock:
+            affected = self._affected(namespace)
+            for name, logger in affected.items():
+                if logger.level != LEVELS[level]:
+                    logger.setLevel(LEVELS[level])
+                    self._modified[name] = time.time_ns() // 1_000_000
+        logs.LOGGERS.debug("Level of %s and what is below it is %s now", namespace, level)
+        return sorted(affected)
+
+    def _affected(self, namespace: str) -> dict[str, logging.Logger]:
+        loggers = self._loggers()
+        if namespace.lower() == ROOT:
+            return loggers
+        below = {name: logger for name, logger in loggers.items() if name.startswith(namespace + ".")}
+        return {namespace: self._root.manager.getLogger(namespace), **below}
+
+    def _loggers(self) -> dict[str, logging.Logger]:
+        known = dict(self._root.manager.loggerDict)
+        return {ROOT: self._root, **{n: found for n, found in known.items() if isinstance(found, logging.Logger)}}
+
+    def _describe(self, name: str, logger: logging.Logger) -> dict[str, Any]:
+        return {"level": _name(logger.getEffectiveLevel()), "last_modified": self._modified.get(name)}
+
+
+def _name(number: int) -> str:
+    return next((name for name, limit in reversed(LEVELS.items()) if number >= limit), "ALL")

@@ -1,0 +1,33 @@
+"""The resources, one module each."""
+
+from headrace.rest.routes import (
+    config,
+    connectors,
+    health,
+    internal,
+    loggers,
+    offsets,
+    plugins,
+    restart,
+    root,
+    state,
+    status,
+    tasks,
+    topics,
+)
+
+MAIN = [
+    root.resource,
+    health.resource,
+    connectors.resource,
+    config.resource,
+    status.resource,
+    tasks.resource,
+    restart.resource,
+    state.resource,
+    topics.resource,
+    offsets.resource,
+    plugins.resource,
+    internal.resource,
+]
+ADMIN = [loggers.resource]

@@ -1,0 +1,38 @@
+"""`/connectors/{connector}/config`: show, replace, patch (KIP-477)."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headrace.errors import ConnectError
+from headrace.rest import answers, body
+from headrace.rest.herder import Herder
+from headrace.rest.resource import JsonBody, Resource
+from headrace.rest.routes.connectors import created, info_body, named_config
+
+resource = Resource("config")
+
+
+@resource.get("/connectors/{connector}/config")
+def show_config(herder: Herder, connector: str) -> Response:
+    """The configuration as it was given."""
+    return answers.ok(dict(herder.info(connector).config))
+
+
+@resource.put("/connectors/{connector}/config", takes="the whole configuration")
+def put_config(herder: Herder, request: Request, connector: str, entity: JsonBody) -> Response:
+    """Create the connector (201) or replace its configuration (200)."""
+    config = named_config(connector, body.texts(entity, "the configuration"))
+    new, info = herder.put_config(connector, config)
+    return created(request, info) if new else answers.ok(info_body(info))
+
+
+@resource.patch("/connectors/{connector}/config", takes="the settings to change; null removes one")
+def patch_config(herder: Herder, connector: str, entity: JsonBody) -> Response:
+    """Change single settings."""
+    patch = body.texts(entity, "the patch")
+    if patch is None:
+        herder.info(connector)  # an unknown connector comes first: 404
+        raise ConnectError("The request has no body; expected a JSON object of settings to change.")
+    return answers.ok(info_body(herder.patch_config(connector, patch)))

@@ -1,0 +1,93 @@
+"""`/connectors` and `/connectors/{connector}`: list, create, show, delete."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headrace.config.types import trim
+from headrace.errors import BadRequestError, ConnectError, NotFoundError
+from headrace.rest import answers, body
+from headrace.rest.herder import Config, ConnectorInfo, Herder, Json
+from headrace.rest.location import connector_location
+from headrace.rest.resource import JsonBody, Resource
+
+INITIAL_STATES = ("RUNNING", "PAUSED", "STOPPED")
+
+resource = Resource("connectors")
+
+
+@resource.get("/connectors")
+def list_connectors(herder: Herder, request: Request) -> Response:
+    """The names; with `?expand=status` and/or `?expand=info` an object with these of each connector (KIP-465)."""
+    names = herder.connectors()
+    if "expand" not in request.query_params:
+        return answers.ok(names)
+    wanted = request.query_params.getlist("expand")
+    return answers.ok({name: found for name in names if (found := _expand(herder, name, wanted)) is not None})
+
+
+def _expand(herder: Herder, name: str, wanted: list[str]) -> Json | None:
+    try:
+        views = {"status": herder.status, "info": lambda name: info_body(herder.info(name))}
+        return {view: views[view](name) for view in wanted if view in views}
+    except NotFoundError:  # deleted meanwhile
+        return None
+
+
+@resource.post("/connectors", takes='{"name": …, "config": {…}, "initial_state": "RUNNING" | "PAUSED" | "STOPPED"}')
+def create_connector(herder: Herder, request: Request, entity: JsonBody) -> Response:
+    """Create a connector; `initial_state` (KIP-980) may be left out."""
+    fields = body.mapping(entity, "the request", ("config", "name", "initial_state"))
+    if fields is None:
+        raise ConnectError('The request has no body; expected {"name": …, "config": {…}}.')
+    name = trim(body.text(fields.get("name"), '"name"') or "")
+    state = _initial_state(body.text(fields.get("initial_state"), '"initial_state"'))
+    config = named_config(name, body.texts(fields.get("config"), '"config"'))
+    return created(request, herder.create(name, config, state))
+
+
+@resource.get("/connectors/{connector}")
+def show_connector(herder: Herder, connector: str) -> Response:
+    """Configuration, tasks and type of a connector."""
+    return answers.ok(info_body(herder.info(connector)))
+
+
+@resource.delete("/connectors/{connector}")
+def delete_connector(herder: Herder, connector: str) -> Response:
+    """Delete a connector; its offsets stay."""
+    herder.delete(connector)
+    return answers.done(204)
+
+
+def info_body(info: ConnectorInfo) -> Json:
+    """A connector as JSON."""
+    tasks = [{"connector": connector, "task": task} for connector, task in info.tasks]
+    return {"name": info.name, "config": dict(info.config), "tasks": tasks, "type": info.type}
+
+
+def created(request: Request, info: ConnectorInfo) -> Response:
+    """The answer to the creation of a connector, with its Location at the address that the client has used."""
+    base = f"{request.url.scheme}://{request.url.netloc}"
+    return answers.ok(info_body(info), 201, connector_location(base, info.name))
+
+
+def named_config(name: str, config: Config | None) -> Config:
+    """The configuration with `name` in it, at the end if it was not there.
+
+    Raises ConnectError (500, as Connect) without a configuration, BadRequestError if it holds another name.
+    """
+    if config is None:
+        raise ConnectError("The request has no configuration; expected a JSON object of settings.")
+    included = config.get("name")
+    if included is not None and included != name:
+        raise BadRequestError(
+            f"Connector name configuration ({included}) doesn't match connector name in the URL ({name})"
+        )
+    return {**config, "name": name}
+
+
+def _initial_state(text: str | None) -> str | None:
+    if text is not None and text.upper() not in INITIAL_STATES:
+        raise ConnectError(f"No such initial_state: {text!r}; expected one of {', '.join(INITIAL_STATES)}.")
+    return text and text.upper()

@@ -1,0 +1,55 @@
+"""`/admin/loggers`: log levels of this worker, or of all in the cluster (KIP-495, KIP-976)."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from headrace.errors import BadRequestError, ConnectError
+from headrace.rest import answers, body, logs
+from headrace.rest.herder import Herder, SharesLogLevels
+from headrace.rest.log_levels import LogLevels, parse_level
+from headrace.rest.resource import JsonBody, Resource
+
+resource = Resource("admin")
+_LEVELS = LogLevels()  # a process has one set of loggers
+
+
+def apply(namespace: str, level: str) -> None:
+    """Set a level that was read from the config topic; one that no worker could have written is left out."""
+    _LEVELS.set(namespace, parse_level(level))
+
+
+@resource.get("/admin/loggers")
+def list_loggers(_herder: Herder) -> Response:
+    """All loggers with their levels, and when these were changed."""
+    return answers.ok(_LEVELS.all())
+
+
+@resource.get("/admin/loggers/{logger}")
+def show_logger(_herder: Herder, logger: str) -> Response:
+    """The level of one logger."""
+    return answers.ok(_LEVELS.get(logger))
+
+
+@resource.put(
+    "/admin/loggers/{logger}", takes='{"level": "TRACE" | "DEBUG" | "INFO" | "WARN" | "ERROR" | "FATAL" | "OFF"}'
+)
+def set_level(herder: Herder, logger: str, entity: JsonBody, scope: str = "worker") -> Response:
+    """Set a logger's level and those below it; `scope=cluster` does it on every worker."""
+    levels = body.texts(entity, "the request")
+    if levels is None:
+        raise ConnectError('The request has no body; expected {"level": …}.')
+    if levels.get("level") is None:
+        raise BadRequestError("Desired 'level' parameter was not specified in request.")
+    level = parse_level(levels["level"] or "")
+    if scope.lower() == "cluster":
+        if isinstance(herder, SharesLogLevels):
+            herder.put_log_level(logger, level)
+        else:
+            _LEVELS.set(logger, level)
+        return answers.done(204)
+    if scope.lower() != "worker":
+        logs.LOGGERS.warning(
+            "Received invalid scope '%s' in request to adjust logging level; will default to worker", scope
+        )
+    return answers.ok(_LEVELS.set(logger, level))

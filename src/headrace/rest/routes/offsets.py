@@ -1,0 +1,56 @@
+"""`/connectors/{connector}/offsets`: show, alter, reset (KIP-875)."""
+
+from __future__ import annotations
+
+import json
+
+from starlette.responses import Response
+
+from headrace.errors import BadRequestError, ConnectError
+from headrace.rest import answers, body
+from headrace.rest.herder import Herder, Json, OffsetChange
+from headrace.rest.resource import JsonBody, Resource
+
+resource = Resource("offsets")
+
+
+@resource.get("/connectors/{connector}/offsets")
+def show_offsets(herder: Herder, connector: str) -> Response:
+    """The committed offset of each partition of the source (or of each topic partition, for a sink)."""
+    return answers.ok({"offsets": herder.offsets(connector)})
+
+
+@resource.patch("/connectors/{connector}/offsets", takes='{"offsets": [{"partition": {…}, "offset": {…} | null}, …]}')
+def alter_offsets(herder: Herder, connector: str, entity: JsonBody) -> Response:
+    """Set the offsets of a stopped connector; null resets a partition."""
+    changes = _changes(entity)
+    if not changes:
+        raise BadRequestError("Partitions / offsets need to be provided for an alter offsets request")
+    return answers.ok({"message": herder.alter_offsets(connector, changes)})
+
+
+@resource.delete("/connectors/{connector}/offsets")
+def reset_offsets(herder: Herder, connector: str) -> Response:
+    """Forget all offsets of a stopped connector."""
+    return answers.ok({"message": herder.reset_offsets(connector)})
+
+
+def _changes(entity: body.Tree) -> list[OffsetChange]:
+    """The entries of the request; of several for one partition the last."""
+    fields = body.mapping(entity, "the request", ("offsets",))
+    if fields is None:
+        raise ConnectError('The request has no body; expected {"offsets": [{"partition": {…}, "offset": {…}}]}.')
+    entries = (_entry(item) for item in body.items(fields.get("offsets"), '"offsets"') or [])
+    return list({json.dumps(partition, sort_keys=True): (partition, offset) for partition, offset in entries}.values())
+
+
+def _entry(item: body.Tree) -> OffsetChange:
+    fields = body.mapping(item, 'an entry of "offsets"', ("partition", "offset"))
+    if fields is None:
+        raise ConnectError('An entry of "offsets" is null; expected {"partition": {…}, "offset": {…}}.')
+    return _object(fields, "partition"), _object(fields, "offset")
+
+
+def _object(fields: Json, key: str) -> Json | None:
+    found = body.mapping(fields.get(key), f'"{key}"')
+    return None if found is None else body.plain(found)

@@ -1,0 +1,71 @@
+"""`/connector-plugins`: what can be configured, its options, and the check of a configuration (KIP-769)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Query
+from starlette.responses import Response
+
+from headrace import plugins
+from headrace.connectors.versions import require_version
+from headrace.errors import BadRequestError, ConnectError, HeadraceError, NotFoundError
+from headrace.plugins import Kind
+from headrace.rest import answers, body
+from headrace.rest.herder import Herder
+from headrace.rest.resource import JsonBody, Resource, TrueByDefault
+
+CONNECTORS = (Kind.SINK, Kind.SOURCE)
+OTHERS = (Kind.TRANSFORMATION, Kind.PREDICATE, Kind.CONVERTER, Kind.HEADER_CONVERTER)
+_PROVIDERS = "org.apache.kafka.common.config.provider."
+
+resource = Resource("connector-plugins")
+
+
+@resource.get("/connector-plugins")
+def list_plugins(
+    herder: Herder, connectors_only: Annotated[TrueByDefault, Query(alias="connectorsOnly")] = True
+) -> Response:
+    """The connectors; with `connectorsOnly=false` transformations, predicates and converters too."""
+    kinds = CONNECTORS if connectors_only else CONNECTORS + OTHERS
+    found = [cls for kind in kinds for cls in plugins.every(kind)]
+    return answers.ok([{"class": c.plugin_name, "type": c.plugin_kind, "version": c.version} for c in found])
+
+
+@resource.get("/connector-plugins/{plugin}/config")
+def plugin_config(herder: Herder, plugin: str, version: str | None = None) -> Response:
+    """The definitions of a plugin's options; `version`: a version, or range of them, that it must have (KIP-891)."""
+    cls = _find(plugin)
+    require_version(cls, version)
+    return answers.ok([])
+
+
+@resource.put("/connector-plugins/{plugin}/config/validate", takes="the configuration of a connector")
+def validate_config(herder: Herder, plugin: str, entity: JsonBody) -> Response:
+    """Check a configuration: each option with its definition, value, recommended values and errors; changes nothing."""
+    config = body.texts(entity, "the configuration")
+    if config is None:
+        raise ConnectError("The request has no body; expected a connector's configuration.")
+    included = config.get("connector.class")
+    if included is not None and not _without_suffix(included).endswith(_without_suffix(plugin)):
+        raise BadRequestError(f"Included connector type {included} does not match request type {plugin}")
+    try:
+        return answers.ok(herder.validate(plugin, config))
+    except HeadraceError as error:  # Connect wraps what stops a validation: 500, with the class before the message
+        raise ConnectError(f"{error.java_class}: {error.message}") from error
+
+
+def _find(name: str) -> Any:
+    if name.startswith(_PROVIDERS):
+        kinds = ", ".join((*CONNECTORS, *OTHERS[2:], *OTHERS[:2]))
+        raise BadRequestError(f"Invalid plugin class {name}. Valid types are {kinds}.")
+    for kind in CONNECTORS + OTHERS:
+        try:
+            return plugins.find(name, kind)
+        except NotFoundError:
+            continue
+    raise NotFoundError(f"Unknown plugin {name}.")
+
+
+def _without_suffix(name: str) -> str:
+    return name.removesuffix("Connector") or name

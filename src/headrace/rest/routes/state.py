@@ -1,0 +1,32 @@
+"""`/connectors/{connector}/pause`, `/resume` and `/stop`: the state a connector should be in (KIP-52, KIP-875)."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from headrace.rest import answers
+from headrace.rest.herder import Herder
+from headrace.rest.resource import Resource
+
+resource = Resource("state")
+
+
+@resource.put("/connectors/{connector}/pause")
+def pause_connector(herder: Herder, connector: str) -> Response:
+    """Let the connector rest; its tasks stay where they are."""
+    herder.pause(connector)
+    return answers.done(202)
+
+
+@resource.put("/connectors/{connector}/resume")
+def resume_connector(herder: Herder, connector: str) -> Response:
+    """Let a paused or stopped connector run."""
+    herder.resume(connector)
+    return answers.done(202)
+
+
+@resource.put("/connectors/{connector}/stop")
+def stop_connector(herder: Herder, connector: str) -> Response:
+    """End the connector's tasks; its configuration and offsets stay."""
+    herder.stop(connector)
+    return answers.done(204)

@@ -1,0 +1,17 @@
+"""`/connectors/{connector}/status`: states of a connector and its tasks."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from headrace.rest import answers
+from headrace.rest.herder import Herder
+from headrace.rest.resource import Resource
+
+resource = Resource("status")
+
+
+@resource.get("/connectors/{connector}/status")
+def status(herder: Herder, connector: str) -> Response:
+    """State and worker of the connector and of each task, with the trace of what has failed."""
+    return answers.ok(herder.status(connector))

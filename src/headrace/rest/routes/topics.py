@@ -1,0 +1,24 @@
+"""`/connectors/{connector}/topics`: the topics that a connector uses (KIP-558)."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from headrace.rest import answers
+from headrace.rest.herder import Herder
+from headrace.rest.resource import Resource
+
+resource = Resource("topics")
+
+
+@resource.get("/connectors/{connector}/topics")
+def active_topics(herder: Herder, connector: str) -> Response:
+    """The topics used since creation or the last reset; an unknown connector has none."""
+    return answers.ok({connector: {"topics": sorted(herder.active_topics(connector))}})
+
+
+@resource.put("/connectors/{connector}/topics/reset")
+def reset_active_topics(herder: Herder, connector: str) -> Response:
+    """Forget the topics used so far."""
+    herder.reset_active_topics(connector)
+    return answers.done(202)

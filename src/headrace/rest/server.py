@@ -1,0 +1,162 @@
+"""The HTTP server of a worker: uvicorn on threads, bound to the configured listeners."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from headrace.config import Config
+from headrace.errors import SetupError
+from headrace.rest import logs
+from headrace.rest.app import create_admin_app, create_app
+from headrace.rest.config import Listener, RestConfig
+from headrace.rest.herder import Herder
+
+BACKLOG = 128
+STOP_S = 5  # how long running requests may take when the server stops
+
+
+class RestServer:
+    """Serves a herder. `start()` and `stop()` once each; the server ends with the process in any case."""
+
+    def __init__(self, herder: Herder, worker_config: Config) -> None:
+        """Read the settings. Raises ConfigError."""
+        self.config = RestConfig(worker_config.originals)
+        self._services = [_Service(create_app(herder, worker_config), self.config.main)]
+        if self.config.admin:
+            self._services.append(_Service(create_admin_app(herder, worker_config), self.config.admin))
+
+    def start(self) -> None:
+        """Bind and listen; returns when requests are accepted. Raises SetupError if a listener cannot be bound."""
+        try:
+            for service in self._services:
+                service.start()
+        except SetupError:
+            self.stop()
+            raise
+        logs.SERVER.info("REST interface listens at %s", ", ".join(self.urls))
+
+    def stop(self) -> None:
+        """Stop accepting, let running requests finish for a few seconds, and end. Harmless if not started."""
+        for service in self._services:
+            service.stop()
+
+    @property
+    def urls(self) -> list[str]:
+        """The addresses of the main listeners, with the real port where 0 was given."""
+        return self._services[0].urls
+
+
+class _Service:
+    """One app on its listeners."""
+
+    def __init__(self, app: FastAPI, listeners: Sequence[Listener]) -> None:
+        self._listeners = listeners
+        self._sockets: list[socket.socket] = []
+        self._server = _Uvicorn(
+            uvicorn.Config(
+                app,
+                http="h11",  # the one that takes any method and hands on the path as it was sent
+                lifespan="off",
+                access_log=False,
+                log_config=None,
+                log_level="warning",
+                proxy_headers=False,
+                server_header=False,
+                timeout_graceful_shutdown=STOP_S,
+            )
+        )
+        self._thread = threading.Thread(target=self._run, name="rest-server", daemon=True)
+        self.urls: list[str] = []
+
+    def start(self) -> None:
+        for listener in self._listeners:
+            bound = _bind(listener)
+            self._sockets += bound
+            self.urls.append(f"http://{listener.host or 'localhost'}:{bound[0].getsockname()[1]}")
+        self._thread.start()
+        self._server.up.wait()
+        if not self._server.started:
+            raise SetupError(f"The REST interface could not be started at {', '.join(self.urls)}; the log says why.")
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        if self._thread.is_alive():
+            self._thread.join()
+        _close(self._sockets)
+
+    def _run(self) -> None:
+        try:
+            self._server.run(self._sockets)
+        except Exception:
+            logs.SERVER.exception("The REST interface has ended")
+        finally:
+            self._server.up.set()
+
+
+class _Uvicorn(uvicorn.Server):
+    """Tells when it accepts."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = threading.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.up.set()
+
+
+def _bind(listener: Listener) -> list[socket.socket]:
+    """Listening sockets on every address that the host's name stands for and this machine has."""
+    sockets: list[socket.socket] = []
+    problem: OSError | None = None
+    port = listener.port
+    try:
+        found = socket.getaddrinfo(listener.host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise _cannot_listen(listener, error) from error
+    for family, address in sorted({(entry[0], entry[4]) for entry in found}):
+        try:
+            sockets.append(_listen(family, (address[0], port, *address[2:])))
+        except OSError as error:
+            if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):  # e.g. ::1 without IPv6
+                _close(sockets)
+                raise _cannot_listen(listener, error) from error
+            problem = error
+        else:
+            port = sockets[0].getsockname()[1]  # with port 0, the other addresses get the one that the first found free
+    if not sockets and problem is not None:
+        raise _cannot_listen(listener, problem) from problem
+    return sockets
+
+
+def _listen(family: int, address: tuple[Any, ...]) -> socket.socket:
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        bound.bind(address)
+        bound.listen(BACKLOG)
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def _cannot_listen(listener: Listener, error: OSError) -> SetupError:
+    return SetupError(
+        f"The REST interface cannot listen at {listener} ({error.strerror}); "
+        "stop what uses that address or set `listeners` to another."
+    )
+
+
+def _close(sockets: Sequence[socket.socket]) -> None:
+    for bound in sockets:
+        bound.close()

@@ -1,0 +1,59 @@
+"""From the path of a request, as sent, to the path that routes match.
+
+Kafka Connect's HTTP server (Jetty, `UriCompliance.DEFAULT`) and JAX-RS give a path this meaning; clients rely on it:
+
+- every segment is decoded by itself (UTF-8), after its matrix parameters (`;…`) are cut off; a `+` is a plus;
+- `..` is a segment like any other (a connector may be called so), and one slash at the end does not count;
+- what intermediaries read in different ways is refused with 400: `%2F`, `%25`, `%2E` as a whole segment, `%5C`,
+  control characters, empty segments, and bytes that are not UTF-8.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote_to_bytes
+
+_BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})|%00|%[uU]")
+_ESCAPED_DOTS = re.compile(rb"(?:\.|%2[eE]){1,2}")
+_SUSPICIOUS = re.compile(r"[\\\x00-\x1f\x7f]")
+
+
+class BadUriError(ValueError):
+    """The path may not be sent like this; the text is Jetty's reason phrase."""
+
+
+def decode_path(raw: bytes) -> str:
+    """Return the path that `raw` (without the query) names, its segments decoded, joined by `/`; no slash at the end.
+
+    Raises BadUriError. As `%2F` is refused, no segment of the result contains a slash.
+    """
+    if not raw.startswith(b"/"):
+        raise BadUriError("Bad Request")
+    segments = raw.split(b"/")[1:]
+    if len(segments) > 1 and not segments[-1]:
+        segments.pop()
+    return "/" + "/".join(_decode_segment(segment, only=len(segments) == 1) for segment in segments)
+
+
+def _decode_segment(segment: bytes, only: bool) -> str:
+    if not segment and not only:
+        raise BadUriError("Ambiguous URI empty segment")
+    if _BAD_ESCAPE.search(segment):
+        raise BadUriError("Bad Request")
+    name, _, parameters = segment.partition(b";")
+    if _ESCAPED_DOTS.fullmatch(name) and b"%" in name:
+        raise BadUriError("Ambiguous URI path segment")
+    if parameters and name in (b"", b".", b".."):
+        raise BadUriError("Ambiguous URI path parameter")
+    upper = name.upper()
+    if b"%2F" in upper:
+        raise BadUriError("Ambiguous URI path separator")
+    if b"%25" in upper:
+        raise BadUriError("Ambiguous URI path encoding")
+    try:
+        text = unquote_to_bytes(name).decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadUriError("Bad UTF-8 encoding") from None
+    if _SUSPICIOUS.search(text):
+        raise BadUriError("Suspicious Path Character")
+    return text

@@ -1,0 +1,40 @@
+"""The worker's log: one line an event, with the connector and task that it is about, to standard error.
+
+Kafka client errors and uvicorn's go through Python's own logging and come out in the same form. The level is `HEADRACE_LOG_LEVEL`
+(INFO), and REST's `/admin/loggers` changes it by logger while the worker runs.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import TextIO
+
+import structlog
+
+
+def configure(stream: TextIO | None = None, level: str | None = None) -> None:
+    """Set up logging of the process, called once by what starts it; stream: where lines go, standard error if None."""
+    shared = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    structlog.configure(
+        processors=[structlog.stdlib.filter_by_level, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    stream = stream or sys.stderr
+    renderer = structlog.dev.ConsoleRenderer(colors=stream.isatty(), pad_event_to=0)
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel((level or os.environ.get("HEADRACE_LOG_LEVEL") or "INFO").upper())
+    for noisy in ("py4j", "httpx", "httpcore", "uvicorn.access", "asyncio"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -1,0 +1,107 @@
+"""One run of a streaming query: from the stored offsets until it is stopped or fails.
+
+Spark keeps the end offsets of a batch in the query's own log before the batch runs; they are read from there, so that what is
+stored in Kafka is exactly what Spark planned. That log, the checkpoint directory, is scratch: new for every run, deleted after it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from headrace.connectors.base import SourceTask, Stream
+from headrace.runtime.delivery import Delivery, Routing
+from headrace.record import Record
+from headrace.runtime.plan import TaskPlan
+from headrace.spark.kafka import producer_columns
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+log = structlog.get_logger(__name__)
+
+
+class Interrupted(Exception):
+    """Raised inside a batch to end a query that is being stopped."""
+
+
+def outgoing(frame: DataFrame, plan: TaskPlan, record: Record) -> DataFrame:
+    """Apply the converters and put a DataFrame into the shape of Spark's Kafka sink. Raises DataError."""
+    key, value = record.key, record.value
+    if record.key_kind != "null":
+        key = plan.key_converter.to_bytes(key, record.key_kind)
+    if record.value_kind != "null":
+        value = plan.value_converter.to_bytes(value, record.value_kind)
+    return frame.select(*producer_columns(replace(record, key=key, value=value)))
+
+
+class StreamRun:
+    """Runs one Stream of a SourceTask through a Delivery."""
+
+    def __init__(self, spark: SparkSession, plan: TaskPlan, task: SourceTask, delivery: Delivery) -> None:
+        self._spark, self._plan, self._task, self._delivery = spark, plan, task, delivery
+        self._batch = threading.Lock()  # held while a batch is delivered, so that a stop can wait for its commit
+        self._stopping = False
+        self._query: Any = None
+        self._previous: str | None = None
+        self._failure: BaseException | None = None
+
+    def run(self, stream: Stream) -> None:
+        """Run until `stop`, or raise what ended the query: an error of headrace, or Spark's own."""
+        scratch = Path(tempfile.mkdtemp(prefix=f"headrace-{self._plan.task}-"))
+        try:
+            self._query = self._start(stream, scratch)
+            if self._stopping:
+                self._query.stop()
+            self._query.awaitTermination()
+        except Exception as e:
+            if not self._stopping:
+                raise self._failure or e from None
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def _start(self, stream: Stream, scratch: Path) -> Any:
+        who = f"{self._plan.connector}-{self._plan.task}"
+        # Jobs of one task queue among themselves; those of different tasks share the slots fairly.
+        self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", who)
+        frame = outgoing(stream.frame, self._plan, stream.record)
+        writer = frame.writeStream.queryName(f"{who}@{scratch.name}").option("checkpointLocation", str(scratch))
+        return writer.foreachBatch(self._deliver(Routing(stream.destination, stream.partition_counts), scratch)).start()
+
+    def _deliver(self, routing: Routing, scratch: Path) -> Callable[[DataFrame, int], None]:
+        def deliver(frame: DataFrame, batch: int) -> None:
+            with self._batch:
+                if self._stopping:
+                    raise Interrupted
+                end = batch_offsets(scratch, batch)
+                progress = self._task.progress(self._previous, end)
+                try:
+                    self._delivery(frame, progress, routing)
+                except BaseException as e:
+                    self._failure = e
+                    raise
+                self._previous = end
+                self._task.committed(progress)
+
+        return deliver
+
+    def stop(self, timeout_s: float) -> None:
+        """End the query; a batch that is being delivered gets `timeout_s` to be committed, then it is cut off (and read again)."""
+        self._stopping = True
+        if self._batch.acquire(timeout=timeout_s):
+            self._batch.release()  # whoever comes next sees that the run is stopping, and gives up
+        if self._query is not None:
+            self._query.stop()
+
+
+def batch_offsets(scratch: Path, batch: int) -> str:
+    """The source's end offsets of a batch as Spark planned them (its offset log: version, metadata, then one line per source)."""
+    lines = (scratch / "offsets" / str(batch)).read_text(encoding="utf-8").splitlines()
+    return lines[2]

@@ -1,0 +1,149 @@
+"""What runs connectors and tasks in this process: makes their instances, and connects them to Kafka and Spark.
+
+The worker decides nothing: which connector and which task run here, and when, is the herder's business (`headrace.cluster`).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import structlog
+
+from headrace import plugins
+from headrace.connectors.base import (
+    Connector,
+    ConnectorContext,
+    PollingSourceTask,
+    Props,
+    SourceOffset,
+    SourcePartition,
+    SourceTask,
+    StoredOffsets,
+    TaskContext,
+)
+from headrace.errors import ConnectError
+from headrace.kafka.admin import Admin
+from headrace.runtime.delivery import Ports
+from headrace.runtime.plan import TaskPlan, plan_source_task
+from headrace.runtime.task import TaskDependencies, TaskEvents, TaskRunner
+from headrace.runtime.worker_config import WorkerConfig
+from headrace.topics.creation import topic_creation
+from headrace.topics.creator import TopicCreator
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = structlog.get_logger(__name__)
+
+
+class OffsetStore(Protocol):
+    """Where source offsets are kept; `put` returns once they are durable."""
+
+    def get(
+        self, connector: str, partitions: Sequence[SourcePartition]
+    ) -> list[tuple[SourcePartition, SourceOffset | None]]: ...  # noqa: D102
+
+    def put(self, connector: str, offsets: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> None: ...  # noqa: D102
+
+
+class TopicStore(Protocol):
+    """Where active topics are kept (KIP-558); `put_topic` returns once `topics` shows it."""
+
+    def topics(self, connector: str) -> set[str]: ...  # noqa: D102
+
+    def put_topic(self, connector: str, topic: str, task: int, discovered_ms: int) -> None: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class RunningConnector:
+    """A started connector instance and what is known of its class."""
+
+    instance: Connector
+    version: str
+    task_class: str
+
+
+class Worker:
+    """Makes connectors and tasks of this process."""
+
+    def __init__(
+        self, config: WorkerConfig, offsets: OffsetStore, topics: TopicStore, spark: Callable[[], SparkSession]
+    ) -> None:
+        self.config = config
+        self._offsets, self._topics, self._spark = offsets, topics, spark
+
+    def start_connector(self, props: Props, context: ConnectorContext) -> RunningConnector:
+        """Make and start the connector of this configuration.
+
+        Raises a HeadraceError for what keeps it from running; the instance is stopped again in that case.
+        """
+        cls = plugins.find_connector(props["connector.class"])
+        topic_creation(props, self.config.topic_creation_enable)  # fails here and not first in every task
+        instance = cls(context)
+        try:
+            instance.start(props)
+        except BaseException:
+            instance.stop()
+            raise
+        return RunningConnector(instance, cls.version, cls.plugin_name.removesuffix("Connector") + "Task")
+
+    def start_task(self, name: str, task: int, config: Props, props: Props, events: TaskEvents) -> TaskRunner:
+        """Make and start a task on its own thread. Raises a HeadraceError if its plan cannot be made."""
+        plan = plan_source_task(name, task, config, props, self.config)
+        context = TaskContext(name, task, threading.Event())
+        cls: type[SourceTask] | type[PollingSourceTask] = plugins.find_connector(config["connector.class"]).task_class
+        needs = TaskDependencies(
+            spark=self._spark,
+            ports=self._ports(plan, context.stopping),
+            read_offsets=lambda partitions: StoredOffsets(self._offsets.get(name, partitions)),
+        )
+        runner = TaskRunner(plan, cls(context), needs, events)
+        runner.start()
+        return runner
+
+    def _ports(self, plan: TaskPlan, stopping: threading.Event) -> Ports:
+        admin = Admin(plan.admin)
+        creator = TopicCreator(admin, plan.creation, stopping)
+        tracking = self.config.topic_tracking_enable
+
+        def partition_count(topic: str) -> int:
+            info = admin.describe(topic)
+            if info is None:
+                raise ConnectError(f"Topic '{topic}' was deleted while it was about to be written to; restart the task.")
+            return len(info.partitions)
+
+        return Ports(
+            ensure_topics=creator.ensure,
+            is_active=lambda topic: not tracking or topic in self._topics.topics(plan.connector),
+            record_active=lambda topic: self._topics.put_topic(
+                plan.connector, topic, plan.task, int(time.time() * 1000)
+            ),
+            store_offsets=lambda offsets: self._offsets.put(plan.connector, offsets),
+            partition_count=partition_count,
+        )
+
+
+def task_configs(running: RunningConnector, config: Props) -> list[dict[str, str]]:
+    """The task configurations that a connector makes now, with `task.class` as Kafka Connect stores it.
+
+    Raises ConnectError (KIP-1004) if there are more than `tasks.max` and `tasks.max.enforce` is not off.
+    """
+    maximum = int(config.get("tasks.max") or 1)
+    made: list[dict[str, Any]] = running.instance.task_configs(maximum)
+    if len(made) > maximum:
+        text = (
+            f"The connector {config['name']} has generated {len(made)} tasks, which is greater than {maximum}, "
+            "the maximum number of tasks it is configured to create. "
+        )
+        if str(config.get("tasks.max.enforce", "true")).lower() != "false":
+            raise ConnectError(
+                text + "This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by "
+                "reconfiguring the connector with 'tasks.max.enforce' set to false; however, this option will be removed in a "
+                "future release of Kafka Connect."
+            )
+        log.warning("connector.too-many-tasks", made=len(made), maximum=maximum)
+    return [{**props, "task.class": running.task_class} for props in made]

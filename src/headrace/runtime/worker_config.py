@@ -1,0 +1,28 @@
+"""The configuration of a worker, alone (`StandaloneConfig`) or in a group (`DistributedConfig`), of Kafka Connect's names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headrace.config import Importance, Type, option
+from headrace.runtime.common_config import WorkerConfig
+from headrace.runtime.distributed_config import DistributedConfig
+
+__all__ = ["DistributedConfig", "StandaloneConfig", "WorkerConfig", "read_worker_config"]
+
+
+class StandaloneConfig(WorkerConfig):
+    """A worker that is alone and keeps its offsets in a file."""
+
+    offset_file: str = option(
+        "offset.storage.file.filename",
+        Type.STRING,
+        importance=Importance.HIGH,
+        doc="File that keeps the offsets of source connectors.",
+    )
+
+
+def read_worker_config(props: Mapping[str, str]) -> WorkerConfig:
+    """A StandaloneConfig if the offsets go to a file and there is no group, else a DistributedConfig; raises ConfigError."""
+    standalone = "offset.storage.file.filename" in props and "group.id" not in props
+    return StandaloneConfig(props) if standalone else DistributedConfig(props)

@@ -1,0 +1,89 @@
+"""Records in and out of Kafka through Spark's own source and sink.
+
+Spark's sink writes topic, key, value, headers and partition, but no timestamp. A producer interceptor of headrace
+(`spark/java`, docs/decisions/0003) sets it: the last header of a record, `__headrace.timestamp`, carries the milliseconds as
+text, and is taken off again before the record is sent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from headrace.record import HEADERS_TYPE, Record
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+EARLIEST, LATEST = -2, -1
+INTERCEPTOR = "io.headrace.TimestampInterceptor"
+TIMESTAMP_HEADER = "__headrace.timestamp"
+ORIGIN = "__origin_"
+# Spark refuses these for its source or sets them itself (Structured Streaming + Kafka guide, "Kafka Specific Configurations").
+_NOT_FOR_SOURCE = {
+    "group.id", "auto.offset.reset", "key.deserializer", "value.deserializer", "enable.auto.commit", "interceptor.classes",
+}  # fmt: skip
+_NOT_FOR_SINK = {"key.serializer", "value.serializer", "interceptor.classes", "transactional.id"}
+
+Positions = Mapping[str, Mapping[int, int]]
+
+
+def read_stream(
+    spark: SparkSession, consumer: Mapping[str, str], positions: Positions, options: Mapping[str, str]
+) -> DataFrame:
+    """A streaming DataFrame of the given partitions.
+
+    consumer: Java consumer settings; positions: topic → partition → first offset to read, or EARLIEST/LATEST; options: further
+    options of Spark's source. Columns: key, value (binary), topic (string), partition (int), offset (long), timestamp
+    (timestamp), timestampType (int), headers (array<struct<key string, value binary>>, NULL when there are none).
+    """
+    reader = (
+        spark.readStream.format("kafka")
+        .option("assign", json.dumps({t: sorted(p) for t, p in positions.items()}))
+        .option("startingOffsets", offsets_json(positions))
+        .option("includeHeaders", "true")
+    )
+    for key, value in consumer.items():
+        if key not in _NOT_FOR_SOURCE:
+            reader = reader.option(f"kafka.{key}", value)
+    return reader.options(**options).load()
+
+
+def offsets_json(positions: Positions) -> str:
+    """Positions in the JSON form of Spark's Kafka source: `{"topic":{"0":23}}`."""
+    return json.dumps({t: {str(p): o for p, o in sorted(parts.items())} for t, parts in sorted(positions.items())})
+
+
+def parse_offsets(text: str) -> dict[str, dict[int, int]]:
+    """The reverse of `offsets_json`."""
+    return {t: {int(p): int(o) for p, o in parts.items()} for t, parts in json.loads(text).items()}
+
+
+def producer_columns(record: Record) -> list[Column]:
+    """The columns that Spark's Kafka sink wants, the timestamp as the last header, then the origin's (the sink ignores those)."""
+    from pyspark.sql import functions as F
+
+    empty = F.expr(f"cast(array() as {HEADERS_TYPE})")
+    headers = empty if record.headers is None else F.coalesce(record.headers, empty)
+    if record.timestamp is not None:
+        millis = F.unix_millis(record.timestamp).cast("string").cast("binary")
+        stamp = F.struct(F.lit(TIMESTAMP_HEADER).alias("key"), millis.alias("value"))
+        headers = F.concat(headers, F.array(stamp))
+    partition = F.lit(None).cast("int") if record.partition is None else record.partition
+    columns = {"topic": record.topic, "key": record.key, "value": record.value, "headers": headers, "partition": partition}
+    columns |= {ORIGIN + part: column for part, column in record.origin.items()}
+    return [column.alias(name) for name, column in columns.items()]
+
+
+def write(frame: DataFrame, producer: Mapping[str, str]) -> None:
+    """Write a batch of `producer_columns` and wait until every record is acknowledged.
+
+    producer: Java producer settings. Raises what Spark raises; `headrace.spark.failure` reads it.
+    """
+    interceptors = ",".join(filter(None, [INTERCEPTOR, producer.get("interceptor.classes")]))
+    writer = frame.write.format("kafka").option("kafka.interceptor.classes", interceptors)
+    for key, value in producer.items():
+        if key not in _NOT_FOR_SINK:
+            writer = writer.option(f"kafka.{key}", value)
+    writer.save()

@@ -1,0 +1,73 @@
+"""The Spark session of a worker: one for the process, shared by every task as one query each.
+
+With a local master nothing of it listens beyond loopback, the web UI is off, and tasks of different connectors share the slots
+fairly. Every setting can be given by the worker's `spark.*` keys.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from headrace.errors import SetupError
+from headrace.spark.jars import extension_jar, jars
+from headrace.spark.java import find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOCK = threading.Lock()
+
+_DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.scheduler.mode": "FAIR",
+    "spark.sql.session.timeZone": "UTC",
+    # An idle query asks its source for news this often; Spark's 10 ms costs a core with a few dozen idle tasks.
+    "spark.sql.streaming.pollingDelay": "50ms",
+    "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
+    "spark.sql.streaming.stopTimeout": "10000",
+    # Two entries, the batch that runs and the one before it, are all that is read back from the scratch log of a query.
+    "spark.sql.streaming.minBatchesToRetain": "2",
+    "spark.sql.streaming.numRecentProgressUpdates": "10",
+}
+_LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
+
+def session(conf: Mapping[str, str] | None = None) -> SparkSession:
+    """The process's Spark session, made at the first call; `conf` (`spark.*` keys) counts at that call only.
+
+    Raises SetupError if Java is missing or too old, jars cannot be had, or Spark does not start.
+    """
+    from pyspark.sql import SparkSession
+
+    with _LOCK:
+        active = SparkSession.getActiveSession() or SparkSession._instantiatedSession  # pyright: ignore
+        if active is not None:
+            return active
+        find_java()
+        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        builder = SparkSession.builder
+        for key, value in settings(conf or {}).items():
+            builder = builder.config(key, value)
+        try:
+            return builder.getOrCreate()
+        except Exception as e:
+            raise SetupError(f"Spark did not start with master {settings(conf or {})['spark.master']}: {e}") from e
+
+
+def settings(conf: Mapping[str, str]) -> dict[str, str]:
+    """All `spark.*` settings of the session: headrace's defaults, then the user's; jars and JVM options of both are joined."""
+    own_jars = [*map(str, jars("spark")), str(extension_jar())]
+    merged = {"spark.app.name": "headrace", "spark.master": "local[*]", **_DEFAULTS, "spark.pyspark.python": sys.executable}
+    if conf.get("spark.master", "local[*]").startswith("local"):
+        merged |= _LOCAL
+    merged |= conf
+    merged["spark.jars"] = ",".join(filter(None, [conf.get("spark.jars"), *own_jars]))
+    log4j = f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}"
+    merged["spark.driver.extraJavaOptions"] = " ".join(filter(None, [conf.get("spark.driver.extraJavaOptions"), log4j]))
+    return merged

@@ -1,0 +1,134 @@
+"""Which settings a topic gets that a source connector is about to create (KIP-158, in the adopted form). Pure.
+
+`topic.creation.default.…` holds for every topic; groups named in `topic.creation.groups` take precedence, the first
+that matches wins. A group inherits partitions and replication factor from `default`, nothing else. The form of the
+proposal, a single `default`, is the case without groups.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import structlog
+
+from headrace.config import ConfigDef, java_text
+from headrace.config.java_pattern import java_regex
+from headrace.topics.creation_options import (
+    DEFAULT_GROUP,
+    EXCLUDE,
+    GROUPS,
+    INCLUDE,
+    OWN,
+    PARTITIONS,
+    PREFIX,
+    REPLICATION_FACTOR,
+    default_group_options,
+    group_options,
+)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class NewTopicPlan:
+    """A topic to create. partitions, replication_factor: -1 leaves it to the broker; configs: settings as given."""
+
+    name: str
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str]
+    group: TopicCreationGroup
+
+    def __str__(self) -> str:
+        return (
+            f"(name={self.name}, numPartitions={self.partitions}, replicationFactor={self.replication_factor}, "
+            f"replicasAssignments=null, configs={java_text(dict(self.configs))})"
+        )
+
+
+@dataclass(frozen=True)
+class TopicCreationGroup:
+    """The settings of one group, and the topics it is for (`include`, `exclude`: Java regular expressions)."""
+
+    name: str
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str]
+
+    def matches(self, topic: str) -> bool:
+        """Whether the whole name matches an `include` and no `exclude`."""
+        return not self._excluded.fullmatch(topic) and bool(self._included.fullmatch(topic))
+
+    def new_topic(self, topic: str) -> NewTopicPlan:
+        """The topic of this name with this group's settings."""
+        return NewTopicPlan(topic, self.partitions, self.replication_factor, self.configs, self)
+
+    @cached_property
+    def _included(self) -> re.Pattern[str]:
+        return java_regex("|".join(self.include))
+
+    @cached_property
+    def _excluded(self) -> re.Pattern[str]:
+        return java_regex("|".join(self.exclude))
+
+    def __str__(self) -> str:
+        return (
+            f"TopicCreationGroup{{name='{self.name}', inclusionPattern={'|'.join(self.include)}, "
+            f"exclusionPattern={'|'.join(self.exclude)}, numPartitions={self.partitions}, "
+            f"replicationFactor={self.replication_factor}, otherConfigs={java_text(dict(self.configs))}}}"
+        )
+
+
+@dataclass(frozen=True)
+class TopicCreation:
+    """The groups of a connector in the order in which they are tried, and the default group after them."""
+
+    groups: tuple[TopicCreationGroup, ...]
+    default: TopicCreationGroup
+
+    def rule_for(self, topic: str) -> TopicCreationGroup:
+        """The first group that matches the final name of a topic, else the default group."""
+        return next((group for group in self.groups if group.matches(topic)), self.default)
+
+    def new_topic(self, topic: str) -> NewTopicPlan:
+        """The topic as it is to be created."""
+        return self.rule_for(topic).new_topic(topic)
+
+
+def topic_creation(props: Mapping[str, Any], enabled: bool = True) -> TopicCreation | None:
+    """Read a source connector's configuration.
+
+    props: the connector's properties; enabled: the worker's `topic.creation.enable`. Returns None if topics are not
+    to be created: the worker forbids it, or no property begins with `topic.creation.`. Raises ConfigError in Kafka's
+    words.
+    """
+    if not enabled or not any(key.startswith(PREFIX) for key in props):
+        return None
+    names = ConfigDef([GROUPS]).parse(props)[GROUPS.name]
+    if DEFAULT_GROUP in names:
+        log.warning("'default' topic creation group always exists and does not need to be listed explicitly")
+    default = _group(DEFAULT_GROUP, default_group_options(), props)
+    inherited = (default.replication_factor, default.partitions)
+    named = [name for name in names if name != DEFAULT_GROUP]
+    return TopicCreation(tuple(_group(n, group_options(n, *inherited), props) for n in named), default)
+
+
+def _group(name: str, options: ConfigDef, props: Mapping[str, Any]) -> TopicCreationGroup:
+    prefix = f"{PREFIX}{name}."
+    parsed = options.parse(props)
+    rest = {k.removeprefix(prefix): v for k, v in props.items() if k.startswith(prefix)}
+    is_default = name == DEFAULT_GROUP  # it is for every topic, whatever its include and exclude say
+    return TopicCreationGroup(
+        name=name,
+        include=(".*",) if is_default else tuple(parsed[prefix + INCLUDE]),
+        exclude=() if is_default else tuple(parsed[prefix + EXCLUDE]),
+        partitions=parsed[prefix + PARTITIONS],
+        replication_factor=parsed[prefix + REPLICATION_FACTOR],
+        configs={k: java_text(v) for k, v in rest.items() if k and k not in OWN and v is not None},
+    )

@@ -1,0 +1,132 @@
+"""The options `topic.creation.…` of a source connector, declared once for reading, REST validation and the docs
+(KIP-158).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.config import REQUIRED, ConfigDef, Importance, Option, Type, Width, java_text
+from headrace.config.java_pattern import JavaRegexError, java_regex
+from headrace.config.validators import Lambda, NonNull, Validator
+from headrace.errors import ConfigError
+
+PREFIX = "topic.creation."
+DEFAULT_GROUP = "default"
+BROKER_DEFAULT = -1
+INCLUDE, EXCLUDE, REPLICATION_FACTOR, PARTITIONS = "include", "exclude", "replication.factor", "partitions"
+OWN = (INCLUDE, EXCLUDE, REPLICATION_FACTOR, PARTITIONS)
+"""What a group understands itself; any other key is a setting of the topic."""
+
+_MATCHING = "A list of regular expression literals used to match the topic names used by the source connector. "
+_FOR_DEFAULT = (
+    " For the default group this configuration is required. For any other group defined in topic.creation.groups this "
+    "config is optional and if it's missing it gets the value of the default group."
+)
+_DOCS = {
+    INCLUDE: _MATCHING + "This list is used to include topics that should be created using the topic settings defined "
+    "by this group.",
+    EXCLUDE: _MATCHING + "This list is used to exclude topics from being created with the topic settings defined by "
+    "this group. Note that exclusion rules have precedent and override any inclusion rules for the topics.",
+    REPLICATION_FACTOR: "The replication factor for new topics created for this connector using this group. This value "
+    "may be -1 to use the broker's default replication factor, or may be a positive number not larger than the number "
+    "of brokers in the Kafka cluster. A value larger than the number of brokers in the Kafka cluster will result in an "
+    "error when the new topic is created." + _FOR_DEFAULT,
+    PARTITIONS: "The number of partitions of new topics created for this connector using this group. This value may be "
+    "-1 to use the broker's default number of partitions, or a positive number representing the desired number of "
+    "partitions." + _FOR_DEFAULT,
+}
+_TITLES = {
+    INCLUDE: "Inclusion Topic Pattern for",
+    EXCLUDE: "Exclusion Topic Pattern for",
+    REPLICATION_FACTOR: "Replication Factor for Topics in",
+    PARTITIONS: "Partition Count for Topics in",
+}
+_RULES = {
+    REPLICATION_FACTOR: "Replication factor must be positive and not larger than the number of brokers in the Kafka "
+    "cluster, or -1 to use the broker's default",
+    PARTITIONS: "Number of partitions must be positive, or -1 to use the broker's default",
+}
+
+
+def _unqualified(name: str) -> str:
+    """`partitions` for `topic.creation.a.partitions`: Kafka's sentences about counts and patterns name an option so."""
+    return next((own for own in OWN if name.endswith("." + own)), name)
+
+
+def _check_count(name: str, value: Any) -> None:
+    if value is None or (value <= 0 and value != BROKER_DEFAULT):
+        own = _unqualified(name)
+        raise ConfigError.invalid(own, java_text(value), _RULES[own])
+
+
+def _check_patterns(name: str, value: Any) -> None:
+    try:
+        for pattern in value or ():
+            java_regex(pattern)
+    except JavaRegexError as error:
+        why = f"Syntax error in regular expression: {error}"
+        raise ConfigError.invalid(_unqualified(name), java_text(value), why) from None
+
+
+def _check_aliases(name: str, value: Any) -> None:
+    if len(set(value or ())) < len(value or ()):
+        raise ConfigError.invalid(name, java_text(value), "Duplicate alias provided.")
+
+
+GROUPS = Option(
+    PREFIX + "groups",
+    Type.LIST,
+    "",
+    Lambda(_check_aliases, "unique topic creation groups"),
+    Importance.LOW,
+    "Groups of configurations for topics created by source connectors, in the order in which they are matched.",
+    group="Topic Creation",
+    order=1,
+    width=Width.LONG,
+    display_name="Topic Creation Groups",
+)
+"""The one option that is part of a connector's definition; the options of a group exist only once it is named here."""
+
+
+def default_group_options() -> ConfigDef:
+    """`topic.creation.default.…`: partitions and replication factor are required; include and exclude are ignored."""
+    return _options(DEFAULT_GROUP, ".*", NonNull(), REQUIRED, REQUIRED)
+
+
+def group_options(name: str, replication_factor: int, partitions: int) -> ConfigDef:
+    """`topic.creation.<name>.…` of a group in `topic.creation.groups`, with the numbers of the default group as
+    defaults.
+    """
+    return _options(name, "", Lambda(_check_patterns, "valid regular expressions"), replication_factor, partitions)
+
+
+def documented_options() -> ConfigDef:
+    """Every option for the docs, with `<group>` in place of the name of a group."""
+    named = group_options("<group>", BROKER_DEFAULT, BROKER_DEFAULT)
+    return ConfigDef([GROUPS]).extend(default_group_options()).extend(named)
+
+
+def _options(name: str, include: str, patterns: Validator, replication_factor: Any, partitions: Any) -> ConfigDef:
+    count = Lambda(_check_count, "Positive number, or -1 to use the broker's default")
+    declared: list[tuple[str, Type, Any, Validator]] = [
+        (INCLUDE, Type.LIST, include, patterns),
+        (EXCLUDE, Type.LIST, "", patterns),
+        (REPLICATION_FACTOR, Type.SHORT, replication_factor, count),
+        (PARTITIONS, Type.INT, partitions, count),
+    ]
+    return ConfigDef(
+        Option(
+            f"{PREFIX}{name}.{own}",
+            type,
+            default,
+            validator,
+            Importance.LOW,
+            _DOCS[own],
+            group=name,
+            order=order,
+            width=Width.LONG,
+            display_name=f"{_TITLES[own]} {name}",
+        )
+        for order, (own, type, default, validator) in enumerate(declared, 1)
+    )

@@ -1,0 +1,75 @@
+"""Waits for a topic that the connector may not create: the broker creates it when a producer asks for it, or somebody
+else does.
+
+A Java producer behaves in this way within its first send, with Connect's unbounded `max.block.ms`: the task stays
+RUNNING.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+import structlog
+from confluent_kafka import KafkaException, Producer
+
+from headrace.errors import RetriableError
+from headrace.kafka import clients
+from headrace.kafka.failures import UNREACHABLE, failure, kafka_error
+
+log = structlog.get_logger(__name__)
+
+_POLL_S = 0.5
+_REQUEST_TIMEOUT_S = 5.0
+_WARN_EVERY_S = 60.0
+_NOT_YET = {"UNKNOWN_TOPIC_OR_PARTITION", "LEADER_NOT_AVAILABLE"}
+
+
+class TopicWaiter:
+    """Asks for the metadata of topics as a producer does until they exist."""
+
+    def __init__(
+        self, producer: Mapping[str, str], stopping: threading.Event, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """producer: Java producer settings; stopping: ends a wait; clock: seconds, for the intervals between
+        warnings.
+        """
+        self._settings, self._stopping, self._clock = producer, stopping, clock
+        self._bootstrap = producer.get("bootstrap.servers", "<unknown>")
+        self._producer: Producer | None = None
+
+    def wait_for(self, topic: str) -> None:
+        """Return when the topic exists, or when only a write to it can tell what is wrong (no permission, an illegal
+        name).
+
+        Warns once and then every minute. Raises RetriableError if `stopping` is set before, ConfigError for bad
+        settings.
+        """
+        warned_at: float | None = None
+        while (problem := self._problem(topic)) is not None:
+            now = self._clock()
+            if warned_at is None or now - warned_at >= _WARN_EVERY_S:
+                log.warning(f"{problem}; waiting until topic '{topic}' exists")
+                warned_at = now
+            if self._stopping.wait(_POLL_S):
+                raise RetriableError(f"The task was stopped before topic '{topic}' existed.")
+        if warned_at is not None:
+            log.info(f"Topic '{topic}' exists now.")
+
+    def _problem(self, topic: str) -> str | None:
+        if self._producer is None:
+            self._producer = clients.producer(self._settings)
+        try:
+            found = self._producer.list_topics(topic, timeout=_REQUEST_TIMEOUT_S).topics[topic]
+        except KafkaException as error:
+            if kafka_error(error).name() in UNREACHABLE:
+                return f"The Kafka cluster at '{self._bootstrap}' does not answer ({kafka_error(error).str()})"
+            return None
+        if found.error is None or failure(found.error).code not in _NOT_YET:
+            return None
+        return (
+            f"There is no topic '{topic}' on the brokers at '{self._bootstrap}', which do not create it on their own "
+            "(auto.create.topics.enable), and the connector may not create it (topic.creation.enable of the worker, "
+            "topic.creation.default.partitions and .replication.factor of the connector)"
+        )

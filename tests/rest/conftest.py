@@ -1,0 +1,89 @@
+"""A REST server on a free port over a herder in memory, and a client that sends requests exactly as they are given."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from memory_herder import MemoryHerder
+
+from headrace.config import Config
+from headrace.rest import RestServer
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back; headers with names in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+    @property
+    def message(self) -> str:
+        return self.json["message"]
+
+
+class Client:
+    """Sends requests to one server."""
+
+    def __init__(self, url: str) -> None:
+        self.address = url.removeprefix("http://")
+
+    def __call__(
+        self, method: str, target: str, body: Any = None, headers: dict[str, str] | None = None, raw: str | None = None
+    ) -> Answer:
+        """Send `body` as JSON, or `raw` as it is, by default as application/json."""
+        text = raw if raw is not None else None if body is None else json.dumps(body)
+        if headers is None:
+            headers = {} if text is None else {"Content-Type": "application/json"}
+        connection = http.client.HTTPConnection(self.address, timeout=30)
+        try:
+            connection.putrequest(method, target, skip_accept_encoding=True, skip_host="Host" in headers)
+            for name, value in headers.items():
+                connection.putheader(name, value)
+            data = None if text is None else text.encode()
+            if data is not None or method in ("POST", "PUT", "PATCH"):
+                connection.putheader("Content-Length", str(len(data or b"")))
+            connection.endheaders(data or None)
+            response = connection.getresponse()
+            received = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, received, response.read().decode())
+        finally:
+            connection.close()
+
+
+@pytest.fixture
+def herder() -> MemoryHerder:
+    return MemoryHerder()
+
+
+@pytest.fixture
+def serve(herder: MemoryHerder) -> Iterator[Callable[..., Client]]:
+    """Starts a server with these worker settings."""
+    servers = []
+
+    def start(**settings: str) -> Client:
+        props = {"listeners": "http://localhost:0"} | {name.replace("_", "."): value for name, value in settings.items()}
+        server = RestServer(herder, Config(props))
+        servers.append(server)
+        server.start()
+        return Client(server.urls[0])
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+@pytest.fixture
+def call(serve: Callable[..., Client]) -> Client:
+    """A client of a server with the default settings."""
+    return serve()

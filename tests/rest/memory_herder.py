@@ -1,0 +1,151 @@
+"""A herder that keeps everything in dictionaries, for tests of the HTTP side alone.
+
+It is our own interface, not Kafka or Spark, that it stands for. What the real herder answers is covered in
+tests/conformance/test_rest.py, against a real worker and broker.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.errors import AlreadyExistsError, BadRequestError, NotFoundError
+from headrace.rest.herder import Config, Json, OffsetChange
+
+
+@dataclass(frozen=True)
+class Info:
+    name: str
+    config: Mapping[str, str | None]
+    tasks: list[tuple[str, int]] = field(default_factory=list)
+    type: str = "source"
+
+
+class MemoryHerder:
+    """Connectors with one task each that runs as soon as it is created."""
+
+    worker_id = "localhost:8083"
+    cluster_id = "memory"
+
+    def __init__(self) -> None:
+        self.configs: dict[str, Config] = {}
+        self.states: dict[str, str] = {}
+        self.changes: dict[str, list[OffsetChange]] = {}
+        self.restarts: list[tuple[str, bool, bool]] = []
+        self.topics: dict[str, set[str]] = {}
+        self.up = True
+        self.busy = threading.Event()  # not set: ping waits
+        self.busy.set()
+
+    def ready(self) -> bool:
+        return self.up
+
+    def ping(self) -> None:
+        self.busy.wait(30)
+
+    def stage(self) -> str | None:
+        return None if self.busy.is_set() else "The worker is currently asleep, which began at 2026-01-01T00:00:00Z."
+
+    def connectors(self) -> list[str]:
+        return list(self.configs)
+
+    def info(self, name: str) -> Info:
+        return Info(name, self._config(name))
+
+    def status(self, name: str) -> Json:
+        if name not in self.states:
+            raise NotFoundError(f"No status found for connector {name}")
+        state = {"state": self.states[name], "worker_id": self.worker_id, "version": "1"}
+        return {"name": name, "connector": state, "tasks": [{"id": 0, **state}], "type": "source"}
+
+    def task_status(self, name: str, task: int) -> Json:
+        if name not in self.states or task != 0:
+            raise NotFoundError(f"No status found for task {name}-{task}")
+        return self.status(name)["tasks"][0]
+
+    def tasks(self, name: str) -> list[Json]:
+        return [{"id": {"connector": name, "task": 0}, "config": dict(self._config(name))}]
+
+    def create(self, name: str, config: Config, initial_state: str | None = None) -> Info:
+        self._check(config)
+        if name in self.configs:
+            raise AlreadyExistsError(f"Connector {name} already exists")
+        self.configs[name], self.states[name] = config, initial_state or "RUNNING"
+        return Info(name, config)
+
+    def put_config(self, name: str, config: Config) -> tuple[bool, Info]:
+        self._check(config)
+        new = name not in self.configs
+        self.configs[name] = config
+        self.states.setdefault(name, "RUNNING")
+        return new, Info(name, config)
+
+    def patch_config(self, name: str, patch: Config) -> Info:
+        merged = {**self._config(name), **patch}
+        return self.put_config(name, {k: v for k, v in merged.items() if v is not None})[1]
+
+    def delete(self, name: str) -> None:
+        self._config(name)
+        del self.configs[name], self.states[name]
+
+    def pause(self, name: str) -> None:
+        self._set(name, "PAUSED")
+
+    def resume(self, name: str) -> None:
+        self._set(name, "RUNNING")
+
+    def stop(self, name: str) -> None:
+        self._set(name, "STOPPED")
+
+    def restart(self, name: str, include_tasks: bool, only_failed: bool) -> Json | None:
+        if name not in self.configs:
+            raise NotFoundError(f"Unknown connector: {name}")
+        self.restarts.append((name, include_tasks, only_failed))
+        return self.status(name) if include_tasks or only_failed else None
+
+    def restart_task(self, name: str, task: int) -> None:
+        if name not in self.configs:
+            raise NotFoundError(f"Unknown connector: {name}")
+        if task != 0:
+            raise NotFoundError(f"Unknown task: {name}-{task}")
+
+    def active_topics(self, name: str) -> set[str]:
+        return self.topics.get(name, set())
+
+    def reset_active_topics(self, name: str) -> None:
+        self.topics.pop(name, None)
+
+    def offsets(self, name: str) -> list[Json]:
+        self._config(name)
+        return [{"partition": p, "offset": o} for p, o in self.changes.get(name, [])]
+
+    def alter_offsets(self, name: str, changes: list[OffsetChange]) -> str:
+        self._config(name)
+        self.changes[name] = changes
+        return "The offsets for this connector have been altered successfully"
+
+    def reset_offsets(self, name: str) -> str:
+        self._config(name)
+        self.changes.pop(name, None)
+        return "The offsets for this connector have been reset successfully"
+
+    def validate(self, plugin: str, config: Config) -> Json:
+        self._check(config)
+        return {"name": config["connector.class"], "error_count": 0, "groups": [], "configs": []}
+
+    def _config(self, name: str) -> Config:
+        if name not in self.configs:
+            raise NotFoundError(f"Connector {name} not found")
+        return self.configs[name]
+
+    def _set(self, name: str, state: str) -> None:
+        if name not in self.configs:
+            raise NotFoundError(f"Unknown connector {name}")
+        self.states[name] = state
+
+    def _check(self, config: Mapping[str, Any]) -> None:
+        if config.get("connector.class") is None:
+            shown = ", ".join(f"{k}={'null' if v is None else v}" for k, v in config.items())
+            raise BadRequestError(f"Connector config {{{shown}}} contains no connector type")

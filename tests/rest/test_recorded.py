@@ -1,0 +1,71 @@
+"""The server answers like Kafka Connect wherever the answer does not depend on connectors.
+
+The scenarios with connectors are played against a whole worker in tests/conformance/test_rest.py.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from conftest import Answer, Client
+from recorded import differ, exchanges
+
+GROUPS = {
+    "R01-root": {},
+    "R12-unknown": {},
+    "R31-admin-off": {"admin.listeners": ""},
+    "R37-headers": {
+        "access.control.allow.origin": "http://app.example",
+        "access.control.allow.methods": "GET,POST,PUT",
+        "response.http.headers.config": "add X-Custom: yes, set X-Frame-Options: DENY",
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def log_levels_restored() -> Iterator[None]:
+    known = [logging.getLogger(), *(x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger))]
+    levels = [(logger, logger.level) for logger in known]
+    logging.getLogger().setLevel(logging.INFO)
+    yield
+    for logger, level in levels:
+        logger.setLevel(level)
+
+
+def send(call: Client, request: dict[str, Any]) -> Answer:
+    query = "" if request.get("query") is None else "?" + request["query"]
+    raw = json.dumps(request["body"]) if "body" in request else request.get("body_raw")
+    return call(request["method"], request["path"] + query, raw=raw, headers=request["headers"])
+
+
+def normal(value: Any) -> Any:
+    """What the recording has as placeholders."""
+    if isinstance(value, dict):
+        return {key: normal(item) for key, item in value.items()}
+    return "<cluster_id>" if value == "memory" else value
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_answers_are_those_recorded(group: str, serve: Callable[..., Client]) -> None:
+    call = serve(**GROUPS[group])
+    different = {}
+    for line in exchanges(group):
+        answer = send(call, line["request"])
+        if found := differ().response(line, answer.status, answer.headers, answer.text, normal):
+            different[line["id"]] = found
+    assert different == {}
+
+
+def test_log_levels_are_read_and_set_as_recorded(call: Client) -> None:
+    different = {}
+    for line in exchanges("R29-loggers"):
+        if int(line["id"].rpartition(".")[2]) > 42:
+            break  # the worker that was recorded started anew here
+        answer = send(call, line["request"])
+        if found := differ().response(line, answer.status, answer.headers, answer.text, normal):
+            different[line["id"]] = found
+    assert different == {}

@@ -1,0 +1,114 @@
+"""What every route has: time limits, exceptions as answers, parameters read as JAX-RS reads them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from conftest import Client
+from memory_herder import MemoryHerder
+from starlette.testclient import TestClient
+
+from headrace.config import Config
+from headrace.errors import ConfigError, HeadraceError, RestError
+from headrace.rest import create_app
+
+
+@pytest.fixture
+def slow(herder: MemoryHerder) -> Iterator[threading.Event]:
+    """Lets `status` of the herder wait; set at the end, so that no thread is left."""
+    release = threading.Event()
+    herder.status = lambda name: {"waited": release.wait(30)}  # type: ignore[method-assign]
+    yield release
+    release.set()
+
+
+def test_a_late_herder_is_a_500_that_says_what_it_does(herder: MemoryHerder, slow: threading.Event) -> None:
+    herder.busy.clear()
+    with TestClient(create_app(herder, Config({}), limit_s=0.05)) as client:
+        answer = client.get("/connectors/x/status")
+        herder.busy.set()
+    assert answer.status_code == 500
+    assert answer.json() == {
+        "error_code": 500,
+        "message": "Request timed out. The worker is currently asleep, which began at 2026-01-01T00:00:00Z.",
+    }
+
+
+def test_a_late_request_holds_up_no_other(herder: MemoryHerder, slow: threading.Event) -> None:
+    with TestClient(create_app(herder, Config({}), limit_s=0.05)) as client:
+        assert client.get("/connectors/x/status").json()["message"] == "Request timed out"
+        assert client.get("/connectors").json() == []
+
+
+@pytest.mark.parametrize(
+    ("problem", "status", "message"),
+    [
+        (RestError(409, "busy"), 409, "busy"),
+        (ConfigError.missing("topic"), 400, 'Missing required configuration "topic" which has no default value.'),
+        (HeadraceError("no"), 500, "no"),
+        (ValueError("odd"), 500, "odd"),
+        (TimeoutError(), 500, "TimeoutError"),
+        (RestError(400, "half a pair: \ud800"), 400, "half a pair: ?"),
+    ],
+)
+def test_an_exception_becomes_an_answer(
+    herder: MemoryHerder, call: Client, problem: Exception, status: int, message: str
+) -> None:
+    def fail(name: str) -> Any:
+        raise problem
+
+    herder.info = fail  # type: ignore[method-assign]
+    answer = call("GET", "/connectors/x")
+    assert (answer.status, answer.json) == (status, {"error_code": status, "message": message})
+    assert answer.headers["content-type"] == "application/json"
+
+
+def test_only_what_was_not_foreseen_is_logged(herder: MemoryHerder, call: Client, caplog: pytest.LogCaptureFixture) -> None:
+    call("GET", "/connectors/x")
+    assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
+    herder.info = lambda name: 1 / 0  # type: ignore[method-assign]
+    call("GET", "/connectors/x")
+    (record,) = (r for r in caplog.records if r.levelno >= logging.WARNING)
+    assert record.getMessage() == "Uncaught exception in REST call GET /connectors/x"
+    assert record.exc_info and record.exc_info[0] is ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", (False, False)),
+        ("?includeTasks=true", (True, False)),
+        ("?includeTasks=TRUE&onlyFailed=True", (True, True)),
+        ("?includeTasks=foo&onlyFailed=", (False, False)),
+        ("?includeTasks", (False, False)),
+        ("?includeTasks=1", (False, False)),
+    ],
+)
+def test_flags_are_true_only_if_they_say_so(
+    herder: MemoryHerder, call: Client, query: str, expected: tuple[bool, bool]
+) -> None:
+    herder.create("x", {"connector.class": "c"})
+    call("POST", "/connectors/x/restart" + query)
+    assert herder.restarts == [("x", *expected)]
+
+
+@pytest.mark.parametrize("task", ["abc", "99999999999", "1.0", "--1", "+", "%D9%A1"])
+def test_a_task_that_is_no_java_int_is_not_found(call: Client, task: str) -> None:
+    assert call("GET", f"/connectors/x/tasks/{task}/status").message == "HTTP 404 Not Found"
+
+
+@pytest.mark.parametrize(("task", "number"), [("-1", "-1"), ("+7", "7"), ("007", "7")])
+def test_a_task_number_is_read_like_a_java_int(call: Client, task: str, number: str) -> None:
+    assert call("GET", f"/connectors/x/tasks/{task}/status").message == f"No status found for task x-{number}"
+
+
+def test_the_openapi_document_describes_every_route(serve: Callable[..., Client]) -> None:
+    paths = serve()("GET", "/openapi.json").json["paths"]
+    assert set(paths["/connectors/{connector}/config"]) == {"get", "put", "patch"}
+    assert "requestBody" in paths["/connectors"]["post"]
+    parameters = {p["name"] for p in paths["/connectors/{connector}/restart"]["post"]["parameters"]}
+    assert parameters == {"connector", "includeTasks", "onlyFailed"}

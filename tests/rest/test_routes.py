@@ -1,0 +1,162 @@
+"""What the routes make of requests before the herder sees them, and of its answers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from conftest import Client
+from memory_herder import MemoryHerder
+
+from headrace.errors import ConfigError, NotFoundError
+
+CLASS = {"connector.class": "FileStreamSource"}
+
+
+def test_a_connector_is_created_at_the_address_the_client_used(call: Client, herder: MemoryHerder) -> None:
+    body = {"name": " x ", "config": {**CLASS, "tasks.max": 1, "flag": True, "none": None}}
+    headers = {"Content-Type": "application/json", "Host": "example.org:99"}
+    answer = call("POST", "/connectors", body, headers)
+    assert (answer.status, answer.headers["location"]) == (201, "http://example.org:99/connectors/x")
+    config = {**CLASS, "tasks.max": "1", "flag": "true", "none": None, "name": "x"}
+    assert answer.json == {"name": "x", "config": config, "tasks": [], "type": "source"}
+    assert herder.configs["x"] == config
+
+
+def test_proxy_headers_do_not_change_the_location(call: Client) -> None:
+    headers = {"Content-Type": "application/json", "X-Forwarded-Proto": "https", "Host": "h:1"}
+    answer = call("POST", "/connectors", {"name": "x", "config": CLASS}, headers)
+    assert answer.headers["location"] == "http://h:1/connectors/x"
+
+
+def test_a_connector_whose_location_fails_is_created_all_the_same(call: Client, herder: MemoryHerder) -> None:
+    answer = call("POST", "/connectors", {"name": "br{ace}", "config": CLASS})
+    assert (answer.status, answer.message) == (500, "The template variable 'ace' has no value")
+    assert list(herder.configs) == ["br{ace}"]
+
+
+def test_the_initial_state_is_handed_on_in_upper_case(call: Client, herder: MemoryHerder) -> None:
+    call("POST", "/connectors", {"name": "x", "config": CLASS, "initial_state": "stopped"})
+    assert herder.states == {"x": "STOPPED"}
+
+
+@pytest.mark.parametrize("state", ["FOO", "", 1])
+def test_an_unknown_initial_state_is_a_500(call: Client, herder: MemoryHerder, state: object) -> None:
+    answer = call("POST", "/connectors", {"name": "x", "config": CLASS, "initial_state": state})
+    assert answer.status == 500
+    assert herder.configs == {}
+
+
+def test_the_names_in_url_and_configuration_have_to_agree(call: Client) -> None:
+    expected = "Connector name configuration (d) doesn't match connector name in the URL (c)"
+    for answer in (
+        call("PUT", "/connectors/c/config", {**CLASS, "name": "d"}),
+        call("POST", "/connectors", {"name": "c", "config": {**CLASS, "name": "d"}}),
+    ):
+        assert (answer.status, answer.message) == (400, expected)
+
+
+def test_put_creates_and_then_replaces(call: Client) -> None:
+    first, second = (call("PUT", "/connectors/c/config", {**CLASS, "n": n}) for n in (1, 2))
+    assert (first.status, second.status) == (201, 200)
+    assert "location" in first.headers and "location" not in second.headers
+    assert call("GET", "/connectors/c/config").json == {**CLASS, "n": "2", "name": "c"}
+
+
+def test_patch_without_a_body_still_looks_for_the_connector(call: Client, herder: MemoryHerder) -> None:
+    assert call("PATCH", "/connectors/c/config", raw="null").status == 404
+    herder.create("c", dict(CLASS))
+    assert call("PATCH", "/connectors/c/config", raw="null").status == 500
+    assert call("PATCH", "/connectors/c/config", {"a": 1}).json["config"] == {**CLASS, "a": "1"}
+
+
+def test_expand_leaves_out_what_was_deleted_meanwhile(call: Client, herder: MemoryHerder) -> None:
+    herder.create("a", dict(CLASS))
+    herder.connectors = lambda: ["a", "gone"]  # type: ignore[method-assign]
+    assert list(call("GET", "/connectors?expand=status&expand=foo").json) == ["a"]
+    assert call("GET", "/connectors?expand").json == {"a": {}, "gone": {}}
+
+
+def test_of_several_offsets_of_one_partition_the_last_is_taken(call: Client, herder: MemoryHerder) -> None:
+    herder.create("s", dict(CLASS))
+    offsets = [
+        {"partition": {"f": "x", "g": 1}, "offset": {"position": 3}},
+        {"partition": {"g": 1, "f": "x"}, "offset": {"position": 6.5}},
+        {"partition": {"f": "y"}},
+        {},
+    ]
+    assert call("PATCH", "/connectors/s/offsets", {"offsets": offsets}).status == 200
+    assert herder.changes["s"] == [({"g": 1, "f": "x"}, {"position": 6.5}), ({"f": "y"}, None), (None, None)]
+
+
+@pytest.mark.parametrize(
+    ("raw", "status"),
+    [("", 500), ("null", 500), ("[]", 500), ("{}", 400), ('{"offsets":[]}', 400), ('{"offsets":null}', 400)]
+    + [('{"offsets":{}}', 500), ('{"offsets":[null]}', 500), ('{"other":[]}', 500), ('{"offsets":[{"x":1}]}', 500)]
+    + [('{"offsets":[{"partition":"x","offset":1}]}', 500)],
+)
+def test_offsets_of_another_shape_are_refused(call: Client, raw: str, status: int) -> None:
+    assert call("PATCH", "/connectors/s/offsets", raw=raw).status == status
+
+
+@pytest.mark.parametrize("plugin", ["FileStreamSource", "FileStreamSourceConnector", "Source", "Connector"])
+def test_the_plugin_in_the_path_is_an_end_of_the_class(call: Client, plugin: str) -> None:
+    full = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+    given = "x.Connector" if plugin == "Connector" else full
+    assert call("PUT", f"/connector-plugins/{plugin}/config/validate", {"connector.class": given}).status == 200
+
+
+def test_another_class_than_in_the_path_is_refused(call: Client) -> None:
+    answer = call("PUT", "/connector-plugins/FileStreamSink/config/validate", CLASS)
+    expected = "Included connector type FileStreamSource does not match request type FileStreamSink"
+    assert (answer.status, answer.message) == (400, expected)
+
+
+def test_what_stops_a_validation_is_a_500_with_its_class(call: Client, herder: MemoryHerder) -> None:
+    answer = call("PUT", "/connector-plugins/X/config/validate", {"topic": "t"})
+    prefix = "org.apache.kafka.connect.runtime.rest.errors.BadRequestException: "
+    assert (answer.status, answer.message) == (500, prefix + "Connector config {topic=t} contains no connector type")
+
+    def fail(plugin: str, config: object) -> dict:
+        raise ConfigError("no")
+
+    herder.validate = fail  # type: ignore[method-assign]
+    answer = call("PUT", "/connector-plugins/X/config/validate", {"topic": "t"})
+    assert answer.message == "org.apache.kafka.common.config.ConfigException: no"
+
+
+def test_health_tells_starting_healthy_and_unhealthy(
+    serve: Callable[..., Client], herder: MemoryHerder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = serve()
+    assert call("GET", "/health").json["status"] == "healthy"
+    herder.up = False
+    starting = call("GET", "/health")
+    assert (starting.status, starting.json) == (503, {"status": "starting", "message": "Worker is still starting up."})
+
+
+def test_a_broken_worker_is_unhealthy(call: Client, herder: MemoryHerder) -> None:
+    def fail() -> None:
+        raise NotFoundError("The config topic is gone.")
+
+    herder.ping = fail  # type: ignore[method-assign]
+    answer = call("GET", "/health")
+    assert (answer.status, answer.json["status"]) == (500, "unhealthy")
+    assert answer.json["message"].endswith("may be unable to handle other requests. The config topic is gone.")
+
+
+def test_a_level_for_the_cluster_goes_through_the_config_topic(serve: Callable[..., Client]) -> None:
+    pass
+
+
+def test_active_topics_are_shown_in_order(call: Client, herder: MemoryHerder) -> None:
+    herder.topics["x"] = {"b", "a"}
+    assert call("GET", "/connectors/x/topics").json == {"x": {"topics": ["a", "b"]}}
+    assert (call("PUT", "/connectors/x/topics/reset").status, herder.topics) == (202, {})
+
+
+def test_internal_requests_are_refused(call: Client) -> None:
+    assert call("PUT", "/connectors/x/fence").message == "Internal request missing required signature"
+    signed = {"X-Connect-Authorization": "abc"}
+    assert call("PUT", "/connectors/x/fence", headers=signed).status == 403

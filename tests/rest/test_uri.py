@@ -1,0 +1,57 @@
+import pytest
+
+from headrace.rest.uri import BadUriError, decode_path
+
+
+@pytest.mark.parametrize(
+    ("raw", "path"),
+    [
+        (b"/", "/"),
+        (b"/connectors", "/connectors"),
+        (b"/connectors/", "/connectors"),
+        (b"/connectors/my%20connector/status", "/connectors/my connector/status"),
+        (b"/connectors/a+b", "/connectors/a+b"),
+        (b"/connectors/%C3%BCn%C3%AF-%E5%90%8D%E5%89%8D", "/connectors/ünï-名前"),
+        (b"/connectors/q%3Fmark", "/connectors/q?mark"),
+        (b"/connectors/ha%23sh", "/connectors/ha#sh"),
+        (b"/connectors/a:b", "/connectors/a:b"),
+    ],
+)
+def test_each_segment_is_decoded(raw: bytes, path: str) -> None:
+    assert decode_path(raw) == path
+
+
+def test_matrix_parameters_are_cut_off_before_decoding() -> None:
+    assert decode_path(b"/connectors/a;x=1/status") == "/connectors/a/status"
+    assert decode_path(b"/connectors/semi%3Bcolon") == "/connectors/semi;colon"
+
+
+def test_two_dots_are_a_segment_like_any_other() -> None:
+    assert decode_path(b"/connectors/../health") == "/connectors/../health"
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"/connectors//", "Ambiguous URI empty segment"),
+        (b"//connectors", "Ambiguous URI empty segment"),
+        (b"/connectors/sl%2Fash", "Ambiguous URI path separator"),
+        (b"/connectors/sl%2fash", "Ambiguous URI path separator"),
+        (b"/connectors/a%25b", "Ambiguous URI path encoding"),
+        (b"/connectors/%2e%2E/health", "Ambiguous URI path segment"),
+        (b"/connectors/..;x/health", "Ambiguous URI path parameter"),
+        (b"/connectors/back%5Cslash", "Suspicious Path Character"),
+        (b"/connectors/%0A", "Suspicious Path Character"),
+        (b"/connectors/%FC", "Bad UTF-8 encoding"),
+        (b"/connectors/%zz", "Bad Request"),
+        (b"/connectors/%00", "Bad Request"),
+        (b"/connectors/%u0041", "Bad Request"),
+        (b"/connectors/50%", "Bad Request"),
+        (b"http://host/connectors", "Bad Request"),
+        (b"*", "Bad Request"),
+    ],
+)
+def test_what_could_be_read_in_two_ways_is_refused(raw: bytes, reason: str) -> None:
+    with pytest.raises(BadUriError) as error:
+        decode_path(raw)
+    assert str(error.value) == reason

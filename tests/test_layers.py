@@ -1,0 +1,48 @@
+"""The packages are layers: imports go one way only, and modules stay small (docs: README, "How it is built")."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "headrace"
+LAYERS = (
+    "errors", "config", "record", "columns", "plugins", "kafka", "spark", "converters", "connectors", "topics", "runtime", "cluster",
+    "rest", "embedded", "cli", "testing", "demo",
+)  # fmt: skip
+# A connector's module is imported by the registry when it is first asked for a plugin: by name, not by an import statement.
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def imported(path: Path) -> set[str]:
+    """The packages of headrace that a module imports when it is loaded (not those that a function imports when it is called)."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.col_offset == 0 and node.module and node.module.startswith("headrace"):
+            names = [node.module] if node.module != "headrace" else [f"headrace.{a.name}" for a in node.names]
+            found |= {name.split(".")[1] for name in names if "." in name and name != "headrace.__version__"}
+    return found & set(LAYERS)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_module_imports_only_from_its_own_layer_and_those_before(path: Path) -> None:
+    layer = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    if layer == "__init__":
+        return
+    assert layer in LAYERS, f"{layer} is in no layer: add it to LAYERS"
+    later = {name for name in imported(path) if LAYERS.index(name) > LAYERS.index(layer)}
+    assert not later
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_module_has_one_idea(path: Path) -> None:
+    assert path.read_text(encoding="utf-8").count("\n") <= 400
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_function_fits_on_a_screen(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
+            assert node.end_lineno - node.lineno <= 50, node.name
