@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks import clusters, latency, load, report, throughput
+from benchmarks.cpu import CpuTime, foreign_share
 from benchmarks.engine import Engine
 from benchmarks.options import Options
 from benchmarks.ours import Headrace
@@ -118,17 +119,22 @@ def run(options: Options, console: Console) -> None:
     plan = QUICK if options.quick else FULL
     kinds = [kind for side, kind in (("peer", MirrorMaker), ("ours", Headrace)) if options.only in (None, side)]
     values: Rounds = {kind: defaultdict(list) for kind in kinds}
+    foreign: list[float | None] = []
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch, clusters.two_brokers() as (source, destination):
         bench = Bench(source, destination, plan, Path(scratch), console)
         bench.fill_source()
         for number in range(1, options.rounds + 1):
             for kind in kinds:
+                before = CpuTime.now()
                 for name, value in bench.round(kind, number).items():
                     values[kind][name].append(value)
+                foreign.append(foreign_share(before))
+                report.warn_if_busy(foreign[-1], console)
     rows = _rows(values)
     report.show("Mirror: headrace beside MirrorMaker 2", MirrorMaker.name, rows, console)
     if not options.quick and options.only is None:
-        console.print(f"written: {report.save('mirror', rows, asdict(plan) | {'rounds': options.rounds})}")
+        method = asdict(plan) | {"rounds": options.rounds, "foreign_cpu": foreign}
+        console.print(f"written: {report.save('mirror', rows, method)}")
 
 
 def _rows(values: Rounds) -> list[report.Row]:

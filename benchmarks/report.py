@@ -18,6 +18,7 @@ from rich.table import Table
 
 from benchmarks.java import java_version
 
+BUSY = 0.03
 KAFKA = "4.3.0"
 RESULTS = Path(__file__).parent / "results"
 
@@ -92,6 +93,12 @@ def show(title: str, peer: str, rows: Sequence[Row], console: Console) -> None:
             *map(_texts, (row.ours, row.peer)),
         )
     console.print(table)
+
+
+def warn_if_busy(foreign: float | None, console: Console) -> None:
+    """Print a warning if processes that are not ours took more than BUSY of the machine (`foreign`, 0 to 1) meanwhile."""
+    if foreign is not None and foreign > BUSY:
+        console.print(f"[yellow]other processes took {foreign:.0%} of the machine: these values are too low; run it again[/]")
 
 
 def _text(value: float | None) -> str:

@@ -18,8 +18,11 @@ BENCHMARKS: dict[str, Callable[[Options, Console], None]] = {"mirror": mirror.ru
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmarks that the command line names and return the exit status: 0, or 1 if one could not finish."""
-    given = _parser().parse_args(arguments)
-    options = Options(quick=given.quick, rounds=1 if given.quick and given.rounds is None else given.rounds or 2, only=given.only)
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if unknown := set(given.names) - set(BENCHMARKS):
+        parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are: {', '.join(BENCHMARKS)}")
+    options = Options(given.quick, given.rounds or (1 if given.quick else 2), given.only)
     console = Console(width=None if sys.stdout.isatty() else 140)
     failed = False
     for name in given.names or BENCHMARKS:
@@ -34,8 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="benchmarks.run", description=__doc__)
-    parser.add_argument("names", metavar="NAME", nargs="*", choices=[*BENCHMARKS, []], help=", ".join(BENCHMARKS))
-    parser.add_argument("--quick", action="store_true", help="small counts and one round, to see that all works; saves nothing")
+    parser.add_argument("names", metavar="NAME", nargs="*", help=f"one of {', '.join(BENCHMARKS)}; none: all")
+    parser.add_argument("--quick", action="store_true", help="small counts, one round, nothing saved: to see that it works")
     parser.add_argument("--rounds", type=int, help="how often each side is measured, in turns (default 2)")
     parser.add_argument("--only", choices=["ours", "peer"], help="measure one side alone; saves nothing")
     return parser

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from memory_herder import MemoryHerder
 
-from headrace.config import Config
-from headrace.rest import RestServer
+from headrace.rest import Herder, RestServer
+from headrace.runtime.worker_config import WorkerConfig
+from tests.rest.memory_herder import CurrentHerder, MemoryHerder
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,13 @@ class Client:
             connection.close()
 
 
+def worker_config(settings: Mapping[str, str] | None = None) -> WorkerConfig:
+    """A worker's settings, listening on a free port."""
+    converter = "org.apache.kafka.connect.storage.StringConverter"
+    base = {"listeners": "http://localhost:0", "key.converter": converter, "value.converter": converter}
+    return WorkerConfig(base | dict(settings or {}))
+
+
 @pytest.fixture
 def herder() -> MemoryHerder:
     return MemoryHerder()
@@ -68,12 +75,11 @@ def herder() -> MemoryHerder:
 
 @pytest.fixture
 def serve(herder: MemoryHerder) -> Iterator[Callable[..., Client]]:
-    """Starts a server with these worker settings."""
+    """Starts a server with these worker settings; limit_s: how long the herder may take."""
     servers = []
 
-    def start(**settings: str) -> Client:
-        props = {"listeners": "http://localhost:0"} | {name.replace("_", "."): value for name, value in settings.items()}
-        server = RestServer(herder, Config(props))
+    def start(settings: Mapping[str, str] | None = None, limit_s: float = 90.0) -> Client:
+        server = RestServer(herder, worker_config(settings), limit_s)
         servers.append(server)
         server.start()
         return Client(server.urls[0])
@@ -83,7 +89,19 @@ def serve(herder: MemoryHerder) -> Iterator[Callable[..., Client]]:
         server.stop()
 
 
+@pytest.fixture(scope="session")
+def shared() -> Iterator[tuple[CurrentHerder, Client]]:
+    """One server for all tests that need no settings of their own."""
+    current = CurrentHerder()
+    server = RestServer(cast(Herder, current), worker_config())
+    server.start()
+    yield current, Client(server.urls[0])
+    server.stop()
+
+
 @pytest.fixture
-def call(serve: Callable[..., Client]) -> Client:
-    """A client of a server with the default settings."""
-    return serve()
+def call(shared: tuple[CurrentHerder, Client], herder: MemoryHerder) -> Client:
+    """A client of a server with the default settings, over this test's herder."""
+    current, client = shared
+    current.current = herder
+    return client

@@ -7,7 +7,7 @@ tests/conformance/test_rest.py, against a real worker and broker.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,8 @@ class MemoryHerder:
         self.changes: dict[str, list[OffsetChange]] = {}
         self.restarts: list[tuple[str, bool, bool]] = []
         self.topics: dict[str, set[str]] = {}
+        self.log_levels: list[tuple[str, str]] = []
+        self.listeners: list[Callable[[str, str], None]] = []
         self.up = True
         self.busy = threading.Event()  # not set: ping waits
         self.busy.set()
@@ -135,6 +137,22 @@ class MemoryHerder:
         self._check(config)
         return {"name": config["connector.class"], "error_count": 0, "groups": [], "configs": []}
 
+    def plugin_config(self, plugin: type[Any]) -> list[Json]:
+        return [{"name": plugin.__name__}]
+
+    def set_cluster_log_level(self, namespace: str, level: str) -> None:
+        self.log_levels.append((namespace, level))
+
+    def on_log_level(self, listener: Callable[[str, str], None]) -> None:
+        self.listeners.append(listener)
+
+    def read_log_levels(self) -> None:
+        """What happens when the config topic is read."""
+        while self.log_levels:
+            namespace, level = self.log_levels.pop(0)
+            for listener in self.listeners:
+                listener(namespace, level)
+
     def _config(self, name: str) -> Config:
         if name not in self.configs:
             raise NotFoundError(f"Connector {name} not found")
@@ -149,3 +167,15 @@ class MemoryHerder:
         if config.get("connector.class") is None:
             shown = ", ".join(f"{k}={'null' if v is None else v}" for k, v in config.items())
             raise BadRequestError(f"Connector config {{{shown}}} contains no connector type")
+
+
+class CurrentHerder:
+    """The herder of the test that runs now, so that one server can serve many tests."""
+
+    current: MemoryHerder
+
+    def on_log_level(self, listener: Callable[[str, str], None]) -> None:
+        """Tests of this have a server of their own."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.current, name)

@@ -78,3 +78,8 @@ def test_a_preflight_request_is_told_the_methods() -> None:
     found = cors(["*"], "OPTIONS", origin="http://app.example", access_control_request_method="DELETE")
     assert found["access-control-allow-methods"] == "GET,PUT"
     assert found["access-control-allow-headers"] == "Content-Type"
+
+
+def test_origins_and_methods_are_separated_by_commas() -> None:
+    assert CrossOrigin.of("http://a, http://b", "GET,PUT") == CrossOrigin(["http://a", "http://b"], ["GET", "PUT"])
+    assert CrossOrigin.of("", "").methods == ("GET", "POST", "HEAD")

@@ -29,5 +29,5 @@ def test_names_are_escaped_as_jax_rs_does(name: str, path: str) -> None:
 
 
 def test_a_name_with_braces_has_no_location() -> None:
-    with pytest.raises(ConnectError, match="^The template variable 'ace' has no value$"):
+    with pytest.raises(ConnectError, match=r"^The template variable 'ace' has no value$"):
         connector_location("http://localhost:8083", "br{ace}")

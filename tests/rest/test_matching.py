@@ -1,5 +1,6 @@
 import pytest
-from conftest import Client
+
+from tests.rest.conftest import Client
 
 
 def test_a_method_that_is_not_allowed_is_told_those_that_are(call: Client) -> None:

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from conftest import Answer, Client
-from recorded import differ, exchanges
+
+from tests.rest.conftest import Answer, Client
+from tests.rest.memory_herder import MemoryHerder
+from tests.rest.recorded import differ, exchanges
 
 GROUPS = {
     "R01-root": {},
@@ -51,7 +53,7 @@ def normal(value: Any) -> Any:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_answers_are_those_recorded(group: str, serve: Callable[..., Client]) -> None:
-    call = serve(**GROUPS[group])
+    call = serve(GROUPS[group])
     different = {}
     for line in exchanges(group):
         answer = send(call, line["request"])
@@ -60,12 +62,13 @@ def test_answers_are_those_recorded(group: str, serve: Callable[..., Client]) ->
     assert different == {}
 
 
-def test_log_levels_are_read_and_set_as_recorded(call: Client) -> None:
-    different = {}
+def test_log_levels_are_read_and_set_as_recorded(serve: Callable[..., Client], herder: MemoryHerder) -> None:
+    call, different = serve(), {}
     for line in exchanges("R29-loggers"):
         if int(line["id"].rpartition(".")[2]) > 42:
             break  # the worker that was recorded started anew here
         answer = send(call, line["request"])
+        herder.read_log_levels()
         if found := differ().response(line, answer.status, answer.headers, answer.text, normal):
             different[line["id"]] = found
     assert different == {}

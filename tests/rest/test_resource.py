@@ -8,13 +8,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from conftest import Client
-from memory_herder import MemoryHerder
-from starlette.testclient import TestClient
 
-from headrace.config import Config
 from headrace.errors import ConfigError, HeadraceError, RestError
-from headrace.rest import create_app
+from tests.rest.conftest import Client
+from tests.rest.memory_herder import MemoryHerder
 
 
 @pytest.fixture
@@ -26,22 +23,26 @@ def slow(herder: MemoryHerder) -> Iterator[threading.Event]:
     release.set()
 
 
-def test_a_late_herder_is_a_500_that_says_what_it_does(herder: MemoryHerder, slow: threading.Event) -> None:
+def test_a_late_herder_is_a_500_that_says_what_it_does(
+    serve: Callable[..., Client], herder: MemoryHerder, slow: threading.Event
+) -> None:
     herder.busy.clear()
-    with TestClient(create_app(herder, Config({}), limit_s=0.05)) as client:
-        answer = client.get("/connectors/x/status")
-        herder.busy.set()
-    assert answer.status_code == 500
-    assert answer.json() == {
-        "error_code": 500,
-        "message": "Request timed out. The worker is currently asleep, which began at 2026-01-01T00:00:00Z.",
-    }
+    answer = serve(limit_s=0.2)("GET", "/connectors/x/status")
+    assert (answer.status, answer.json["error_code"]) == (500, 500)
+    assert answer.message == "Request timed out. The worker is currently asleep, which began at 2026-01-01T00:00:00Z."
 
 
-def test_a_late_request_holds_up_no_other(herder: MemoryHerder, slow: threading.Event) -> None:
-    with TestClient(create_app(herder, Config({}), limit_s=0.05)) as client:
-        assert client.get("/connectors/x/status").json()["message"] == "Request timed out"
-        assert client.get("/connectors").json() == []
+def test_a_late_request_holds_up_no_other(serve: Callable[..., Client], slow: threading.Event) -> None:
+    call = serve(limit_s=1.0)
+    assert call("GET", "/connectors/x/status").message == "Request timed out"
+    assert call("GET", "/connectors").json == []
+
+
+def test_until_the_worker_is_ready_it_says_so_instead_of_showing_no_connectors(call: Client, herder: MemoryHerder) -> None:
+    herder.up = False
+    answer = call("GET", "/connectors")
+    assert (answer.status, answer.message) == (503, "Worker is still starting up.")
+    assert [call("GET", path).status for path in ("/", "/health", "/admin/loggers/root")] == [200, 503, 200]
 
 
 @pytest.mark.parametrize(
@@ -88,9 +89,7 @@ def test_only_what_was_not_foreseen_is_logged(herder: MemoryHerder, call: Client
         ("?includeTasks=1", (False, False)),
     ],
 )
-def test_flags_are_true_only_if_they_say_so(
-    herder: MemoryHerder, call: Client, query: str, expected: tuple[bool, bool]
-) -> None:
+def test_flags_are_true_only_if_they_say_so(herder: MemoryHerder, call: Client, query: str, expected: tuple[bool, bool]) -> None:
     herder.create("x", {"connector.class": "c"})
     call("POST", "/connectors/x/restart" + query)
     assert herder.restarts == [("x", *expected)]

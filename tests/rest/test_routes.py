@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import pytest
-from conftest import Client
-from memory_herder import MemoryHerder
 
-from headrace.errors import ConfigError, NotFoundError
+from headrace.errors import NotFoundError
+from tests.rest.conftest import Client
+from tests.rest.memory_herder import MemoryHerder
 
 CLASS = {"connector.class": "FileStreamSource"}
 
@@ -92,44 +91,31 @@ def test_of_several_offsets_of_one_partition_the_last_is_taken(call: Client, her
 
 @pytest.mark.parametrize(
     ("raw", "status"),
-    [("", 500), ("null", 500), ("[]", 500), ("{}", 400), ('{"offsets":[]}', 400), ('{"offsets":null}', 400)]
-    + [('{"offsets":{}}', 500), ('{"offsets":[null]}', 500), ('{"other":[]}', 500), ('{"offsets":[{"x":1}]}', 500)]
-    + [('{"offsets":[{"partition":"x","offset":1}]}', 500)],
+    [
+        ("", 500),
+        ("null", 500),
+        ("[]", 500),
+        ("{}", 400),
+        ('{"offsets":[]}', 400),
+        ('{"offsets":null}', 400),
+        ('{"offsets":{}}', 500),
+        ('{"offsets":[null]}', 500),
+        ('{"other":[]}', 500),
+        ('{"offsets":[{"x":1}]}', 500),
+        ('{"offsets":[{"partition":"x","offset":1}]}', 500),
+    ],
 )
 def test_offsets_of_another_shape_are_refused(call: Client, raw: str, status: int) -> None:
     assert call("PATCH", "/connectors/s/offsets", raw=raw).status == status
 
 
-@pytest.mark.parametrize("plugin", ["FileStreamSource", "FileStreamSourceConnector", "Source", "Connector"])
-def test_the_plugin_in_the_path_is_an_end_of_the_class(call: Client, plugin: str) -> None:
-    full = "org.apache.kafka.connect.file.FileStreamSourceConnector"
-    given = "x.Connector" if plugin == "Connector" else full
-    assert call("PUT", f"/connector-plugins/{plugin}/config/validate", {"connector.class": given}).status == 200
+def test_a_validation_needs_a_configuration(call: Client) -> None:
+    path = "/connector-plugins/FileStreamSource/config/validate"
+    assert [call("PUT", path, raw=raw).status for raw in ("", "null", "[]", '"x"', "{")] == [500] * 5
+    assert call("PUT", path, CLASS).json["name"] == "FileStreamSource"
 
 
-def test_another_class_than_in_the_path_is_refused(call: Client) -> None:
-    answer = call("PUT", "/connector-plugins/FileStreamSink/config/validate", CLASS)
-    expected = "Included connector type FileStreamSource does not match request type FileStreamSink"
-    assert (answer.status, answer.message) == (400, expected)
-
-
-def test_what_stops_a_validation_is_a_500_with_its_class(call: Client, herder: MemoryHerder) -> None:
-    answer = call("PUT", "/connector-plugins/X/config/validate", {"topic": "t"})
-    prefix = "org.apache.kafka.connect.runtime.rest.errors.BadRequestException: "
-    assert (answer.status, answer.message) == (500, prefix + "Connector config {topic=t} contains no connector type")
-
-    def fail(plugin: str, config: object) -> dict:
-        raise ConfigError("no")
-
-    herder.validate = fail  # type: ignore[method-assign]
-    answer = call("PUT", "/connector-plugins/X/config/validate", {"topic": "t"})
-    assert answer.message == "org.apache.kafka.common.config.ConfigException: no"
-
-
-def test_health_tells_starting_healthy_and_unhealthy(
-    serve: Callable[..., Client], herder: MemoryHerder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    call = serve()
+def test_health_is_starting_until_the_worker_is_ready(call: Client, herder: MemoryHerder) -> None:
     assert call("GET", "/health").json["status"] == "healthy"
     herder.up = False
     starting = call("GET", "/health")
@@ -146,8 +132,13 @@ def test_a_broken_worker_is_unhealthy(call: Client, herder: MemoryHerder) -> Non
     assert answer.json["message"].endswith("may be unable to handle other requests. The config topic is gone.")
 
 
-def test_a_level_for_the_cluster_goes_through_the_config_topic(serve: Callable[..., Client]) -> None:
-    pass
+def test_a_level_for_the_cluster_is_set_when_it_is_read_back(serve: Callable[..., Client], herder: MemoryHerder) -> None:
+    call = serve()
+    target = "/admin/loggers/test.rest.shared"
+    assert call("PUT", target + "?scope=Cluster", {"level": "debug"}).status == 204
+    assert call("GET", target).status == 404
+    herder.read_log_levels()
+    assert call("GET", target).json["level"] == "DEBUG"
 
 
 def test_active_topics_are_shown_in_order(call: Client, herder: MemoryHerder) -> None:

@@ -3,16 +3,15 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from conftest import Client
-from memory_herder import MemoryHerder
 
-from headrace.config import Config
-from headrace.errors import SetupError
+from headrace.errors import ConfigError, SetupError
 from headrace.rest import RestServer
+from tests.rest.conftest import Client, worker_config
+from tests.rest.memory_herder import MemoryHerder
 
 
 def test_it_accepts_when_start_returns_and_no_more_after_stop(herder: MemoryHerder) -> None:
-    server = RestServer(herder, Config({"listeners": "http://localhost:0"}))
+    server = RestServer(herder, worker_config({"listeners": "http://localhost:0"}))
     server.start()
     call = Client(server.urls[0])
     assert call("GET", "/").status == 200
@@ -24,7 +23,7 @@ def test_it_accepts_when_start_returns_and_no_more_after_stop(herder: MemoryHerd
 def test_a_port_in_use_is_one_clear_sentence(herder: MemoryHerder) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         uri = f"http://127.0.0.1:{other.getsockname()[1]}"
-        server = RestServer(herder, Config({"listeners": uri}))
+        server = RestServer(herder, worker_config({"listeners": uri}))
         with pytest.raises(SetupError) as error:
             server.start()
     assert str(error.value) == (
@@ -34,24 +33,24 @@ def test_a_port_in_use_is_one_clear_sentence(herder: MemoryHerder) -> None:
 
 
 def test_an_unknown_host_is_one_clear_sentence(herder: MemoryHerder) -> None:
-    server = RestServer(herder, Config({"listeners": "http://no-such-host.invalid:8083"}))
+    server = RestServer(herder, worker_config({"listeners": "http://no-such-host.invalid:8083"}))
     with pytest.raises(SetupError, match=r"^The REST interface cannot listen at http://no-such-host\.invalid:8083 \("):
         server.start()
 
 
 def test_stop_before_start_is_harmless(herder: MemoryHerder) -> None:
-    RestServer(herder, Config({})).stop()
+    RestServer(herder, worker_config()).stop()
 
 
 def test_several_listeners_serve_the_same(herder: MemoryHerder) -> None:
-    server = RestServer(herder, Config({"listeners": "http://127.0.0.1:0, http://localhost:0"}))
+    server = RestServer(herder, worker_config({"listeners": "http://127.0.0.1:0, http://localhost:0"}))
     server.start()
     assert [Client(url)("GET", "/connectors").json for url in server.urls] == [[], []]
     server.stop()
 
 
 def test_admin_listeners_serve_admin_resources_alone(herder: MemoryHerder) -> None:
-    server = RestServer(herder, Config({"listeners": "http://localhost:0", "admin.listeners": "http://localhost:0"}))
+    server = RestServer(herder, worker_config({"listeners": "http://localhost:0", "admin.listeners": "http://localhost:0"}))
     server.start()
     main, admin = Client(server.urls[0]), Client(server.admin_urls[0])
     assert (main("GET", "/connectors").status, main("GET", "/admin/loggers").status) == (200, 404)
@@ -68,3 +67,13 @@ def test_many_requests_at_once_do_not_hold_each_other_up(herder: MemoryHerder, s
     for thread in threads:
         thread.join()
     assert statuses == [200] * 20
+
+
+def test_https_is_refused_with_the_way_out(herder: MemoryHerder) -> None:
+    with pytest.raises(ConfigError, match="asks for HTTPS, which headrace does not offer"):
+        RestServer(herder, worker_config({"listeners": "https://localhost:8443"}))
+
+
+def test_a_bad_header_rule_is_found_before_the_start(herder: MemoryHerder) -> None:
+    with pytest.raises(ConfigError, match=r"^Invalid header config action: 'put'"):
+        RestServer(herder, worker_config({"response.http.headers.config": "put a: b"}))

@@ -10,9 +10,7 @@ from headrace.topics.active import TopicStatus, decode_key, encode_key, encode_v
 
 ORDERS = encode_key("orders", "jdbc-src")
 topics = st.text("abcABC019._-", min_size=1, max_size=20)
-connectors = st.text(min_size=1, max_size=20) | st.sampled_from(
-    [":", "a:b", ":connector-", "x-connector-y", " f ", "a-0"]
-)
+connectors = st.text(min_size=1, max_size=20) | st.sampled_from([":", "a:b", ":connector-", "x-connector-y", " f ", "a-0"])
 
 
 def value(topic="orders", connector="jdbc-src", task=3, at=1_700_000_000_123) -> bytes:

@@ -22,11 +22,11 @@ from headrace.cluster.records import (
     TasksCommit,
 )
 from headrace.cluster.state import ClusterState, fold
-from headrace.errors import ConnectError, RetriableError
-from headrace.kafka.failures import KafkaFailure, timed_out
+from headrace.errors import ConnectError
+from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.fenced import FencedWriter, PrivilegedWriteError
 from headrace.kafka.internal_topics import require_single_partition
-from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord, wait
+from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ TIMEOUT_S = 30.0  # Connect's READ_WRITE_TOTAL_TIMEOUT_MS
 FAILED_WRITE = "Failed to write to config topic; this may be due to a transient error and the request can be safely retried"
 
 Listener = Callable[[str, str], None]
-"""(what, name): `connector`, `tasks`, `target-state`, `restart`, `fencing` of a connector; `logger` of a namespace; `session-key`."""
+"""(what, name): `connector`, `tasks`, `target-state`, `restart`, `fencing` of a connector; `logger` of a namespace."""
 
 _WHAT: Mapping[type, tuple[str, str]] = {  # kind of record -> (what, the attribute that holds the name)
     ConnectorConfig: ("connector", "connector"),
@@ -151,10 +151,10 @@ class ConfigStore:
             else:
                 self._log.write(encoded, left)
         except PrivilegedWriteError as error:
-            raise RetriableError(FAILED_WRITE) from error
+            raise ConnectError(FAILED_WRITE) from error
         except KafkaFailure as error:
             log.error("Failed to write %s to Kafka: %s", what, error)
-            raise RetriableError(FAILED_WRITE) from _because(f"Error writing {what} to Kafka", error)
+            raise ConnectError(FAILED_WRITE) from _because(f"Error writing {what} to Kafka", error)
 
     def _apply(self, record: LogRecord) -> None:
         decoded = records.decode(record.key, record.value)
@@ -172,6 +172,3 @@ def _because(sentence: str, cause: KafkaFailure) -> ConnectError:
     error = ConnectError(sentence)
     error.__cause__ = cause
     return error
-
-
-__all__ = ["FAILED_WRITE", "TIMEOUT_S", "ConfigStore", "Listener", "timed_out", "wait"]

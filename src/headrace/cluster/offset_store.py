@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ from headrace.cluster import offset_records
 from headrace.cluster.offset_records import identity
 from headrace.connectors.base import SourceOffset, SourcePartition
 from headrace.kafka.failures import KafkaFailure, make
-from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord, wait
+from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord
 
 log = logging.getLogger(__name__)
 
@@ -75,16 +74,15 @@ class OffsetStore:
             offset_records.check(partition)
             offset_records.check(offset)
         entries = [entry for partition, offset in offsets for entry in self._entries(connector, partition, offset)]
-        deadline = time.monotonic() + timeout_s
-        late = f"not acknowledged within {timeout_s:g} s"
         try:
-            for future in [self._log.send(key, value) for key, value in entries]:
-                wait(future, deadline - time.monotonic(), late)
+            self._log.append(entries, timeout_s)
         except KafkaFailure as error:
             sentence = f"Failed to store the source offsets of connector {connector}: {error}"
             raise make(error.code, error.reason, sentence) from error
 
-    def _entries(self, connector: str, partition: SourcePartition, offset: SourceOffset | None) -> list[tuple[bytes, bytes | None]]:
+    def _entries(
+        self, connector: str, partition: SourcePartition, offset: SourceOffset | None
+    ) -> list[tuple[bytes, bytes | None]]:
         """The records to write: under the key in use, the other keys of the same partition are removed."""
         with self._lock:
             keys = dict(self._stored.get(connector, {}).get(identity(partition), {}))
@@ -98,6 +96,8 @@ class OffsetStore:
             return
         connector, partition = names
         offset = None if record.value is None else offset_records.decode_value(record.value)
+        if offset is None and record.value is not None:
+            return
         with self._lock:
             partitions = self._stored.setdefault(connector, {})
             keys = partitions.setdefault(identity(partition), {})

@@ -14,10 +14,11 @@ from typing import Any
 
 from headrace.cluster import json_text
 from headrace.cluster.json_text import java_class
+from headrace.connectors.base import Props
 
 log = logging.getLogger(__name__)
 
-Properties = Mapping[str, str | None]
+Properties = Props  # as text; only by way of REST, a value may be None
 
 
 class TargetState(StrEnum):
@@ -214,7 +215,9 @@ def _target_state(connector: str, content: Any) -> TargetStateChange | None:
     if content is None:
         return TargetStateChange(connector, None)
     if not isinstance(content, dict):
-        log.error("Ignoring target state for connector '%s' because it is in the wrong format: %s", connector, java_class(content))
+        log.error(
+            "Ignoring target state for connector '%s' because it is in the wrong format: %s", connector, java_class(content)
+        )
         return None
     field = "state" if content.get("state.v2") is None else "state.v2"
     state = content.get(field)
@@ -232,7 +235,9 @@ def _connector(connector: str, content: Any) -> ConnectorConfig | None:
     if content is None:
         return ConnectorConfig(connector, None)
     if not isinstance(content, dict):
-        log.error("Ignoring configuration for connector '%s' because it is in the wrong format: %s", connector, java_class(content))
+        log.error(
+            "Ignoring configuration for connector '%s' because it is in the wrong format: %s", connector, java_class(content)
+        )
         return None
     properties = content.get("properties")
     if not isinstance(properties, dict):

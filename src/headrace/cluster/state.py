@@ -31,8 +31,8 @@ Value = TypeVar("Value")
 class ClusterState:
     """A snapshot: it and the mappings in it are never changed, a new record makes a new one.
 
-    offset: of the next record of the config topic; connectors: name -> configuration; task_counts: name -> tasks of the last commit;
-    committed: name -> task -> configuration; deferred: the same, still waiting for their commit; targets: name -> target state;
+    offset: of the next record of the config topic; connectors: name -> configuration; task_counts: name -> tasks of the last
+    commit; committed: name -> task -> configuration; deferred: the same, waiting for their commit; targets: name -> target state;
     inconsistent: connectors whose commit found task configurations missing (compaction); applied: name -> the configuration that
     its tasks were made from; session_key: the latest; restart_requests, loggers: the latest per connector and namespace;
     fencing_counts: name -> tasks to fence; pending_fencing: connectors with tasks that came after their count.

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.config.markdown import table
 from headrace.config.option import ConfigValue, Option
+from headrace.config.types import Importance
 from headrace.config.validators import ValidList
 from headrace.errors import ConfigError
 
@@ -67,6 +68,16 @@ class ConfigDef:
         for name in self._undefined_dependents():
             found[name] = ConfigValue(name, errors=[f"{name} is referred in the dependents, but not defined."], visible=False)
         return list(found.values())
+
+    def sorted_options(self) -> list[Option]:
+        """By group (none first), order in the group, required before optional, importance, name: Kafka's natural order."""
+        groups = self.groups
+
+        def rank(option: Option) -> tuple[int, int, bool, int, str]:
+            group = -1 if option.group is None else groups.index(option.group)
+            return group, option.order, not option.required, list(Importance).index(option.importance), option.name
+
+        return sorted(self.options.values(), key=rank)
 
     def to_markdown(self) -> str:
         """The options as a Markdown table, grouped as they are defined, for the docs."""

@@ -12,6 +12,7 @@ from typing import Any
 from headrace.config import Recommender
 from headrace.errors import BadRequestError, ConfigError
 
+_PARTS = 8  # of a version, at most
 _RANGE = re.compile(r"(?P<open>[\[(])(?P<low>[^,\[\]()]*)(?P<comma>,?)(?P<high>[^,\[\]()]*)(?P<close>[\])])")
 
 
@@ -80,9 +81,8 @@ def only(version: str | None) -> Recommender:
     return Recommender(lambda _name, _parsed: [version] if version else [])
 
 
-def _key(version: str) -> tuple[tuple[int, int, str], ...]:
-    parts = [p for p in re.split(r"[.\-_+]", version) if p]
-    key = [(1, int(p), "") if p.isdigit() else (0, 0, p) for p in parts]
-    while key and key[-1] == (1, 0, ""):  # 4.3 is 4.3.0
-        key.pop()
-    return tuple(key)
+def _key(version: str) -> list[tuple[int, int, str]]:
+    """Sorts as Maven does: by number, words before numbers (1.0-rc1 < 1.0), what is not given is 0 (4.3 = 4.3.0)."""
+    parts = [part for part in re.split(r"[.\-_+]", version) if part]
+    key = [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
+    return key + [(1, 0, "")] * (_PARTS - len(key))

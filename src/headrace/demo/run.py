@@ -19,7 +19,7 @@ from headrace.demo.verify import checksum
 from headrace.demo.surroundings import example, rest_port
 from headrace.testing.worker import EmbeddedWorker
 from headrace.embedded.broker import Broker
-from headrace.errors import ConnectError
+from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.admin import Admin
 from headrace.spark.session import session
 
@@ -97,10 +97,8 @@ def _watch(progress: Progress, worker: EmbeddedWorker, connector: dict[str, Any]
     begin, wait = time.monotonic(), threading.Event()
     while (arrived := sum(_size(admin, prefix + t.name) for t in TABLES)) < total:
         progress.update(task, completed=arrived)
-        status: Any = worker.call("GET", f"/connectors/{connector['name']}/status")
-        failed = [s["trace"] for s in (status["connector"], *status["tasks"]) if s["state"] == "FAILED"]
-        if failed:
-            raise ConnectError(f"The connector failed: {failed[0].splitlines()[0]}")
+        if failures := _failures(worker, connector["name"]):
+            raise ConnectError(f"The connector failed: {failures[0].splitlines()[0]}")
         if time.monotonic() - begin > ARRIVAL_S:
             raise ConnectError(f"Only {arrived:,} of {total:,} records arrived within {ARRIVAL_S:.0f} s.")
         wait.wait(0.1)
@@ -108,11 +106,22 @@ def _watch(progress: Progress, worker: EmbeddedWorker, connector: dict[str, Any]
     return time.monotonic() - begin
 
 
+def _failures(worker: EmbeddedWorker, name: str) -> list[str]:
+    """The traces of what has failed; there is no status yet in the first moments of a connector."""
+    statuses = worker.call("GET", "/connectors?expand=status")
+    status = statuses.get(name, {}).get("status")
+    parts = [status["connector"], *status["tasks"]] if status else []
+    return [part["trace"] for part in parts if part["state"] == "FAILED"]
+
+
 def _size(admin: Admin, topic: str) -> int:
-    """The records of a topic, by its offsets; 0 while it does not exist."""
+    """The records of a topic, by its offsets; 0 while it does not exist, or is so new that it has no leader."""
     info = admin.describe(topic)
     partitions = [(topic, p) for p in info.partitions] if info else []
-    return sum(admin.partition_offsets(partitions, "latest").values())
+    try:
+        return sum(admin.partition_offsets(partitions, "latest").values())
+    except RetriableError:
+        return 0
 
 
 def _compare(spark: SparkSession, source: Broker, target: Broker, connector: dict[str, Any]) -> Result:

@@ -167,7 +167,8 @@ class Broker:
 
     def _format(self, command: list[str]) -> None:
         arguments = ["format", "--cluster-id", directory.new_cluster_id(), "--config", str(self._server_properties)]
-        process = self._run([*command, "kafka.tools.StorageTool", *arguments])
+        short_lived = "-XX:TieredStopAtLevel=1"  # over before optimised code would pay
+        process = self._run([command[0], short_lived, *command[1:], "kafka.tools.StorageTool", *arguments])
         if process.wait():
             raise self._failure(process.returncode)
 

@@ -1,8 +1,8 @@
 """Start a program that does not outlive this process, however this process ends.
 
-On Linux the kernel kills it (`prctl(PR_SET_PDEATHSIG)`), even after `kill -9` of this process. The kernel watches the *thread* that
-started the child, not the process; so one thread that lives as long as the process starts them all. Elsewhere the caller must
-stop it at exit.
+On Linux the kernel kills it (`prctl(PR_SET_PDEATHSIG)`), even after `kill -9` of this process. The kernel watches the
+*thread* that started the child, not the process; so one thread that lives as long as the process starts them all. Elsewhere
+the caller must stop it at exit.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The data directory of an embedded broker: is it ours, can it be written, is it formatted.
 
-    server.properties   what the broker was last started with
-    broker.log          its log since this process first started it
-    kafka/              Kafka's own (log.dirs)
+server.properties   what the broker was last started with
+broker.log          its log since this process first started it
+kafka/              Kafka's own (log.dirs)
 """
 
 from __future__ import annotations

@@ -34,10 +34,11 @@ _SINGLE_NODE = {
 
 def server_properties(port: int, controller_port: int, logs: Path, overrides: Mapping[str, str]) -> dict[str, str]:
     """All settings of a KRaft broker that is its own controller; `overrides` has the last word, setting by setting."""
+    node = overrides.get("node.id", "1")
     return {
         "process.roles": "broker,controller",
-        "node.id": "1",
-        "controller.quorum.voters": f"1@{HOST}:{controller_port}",
+        "node.id": node,
+        "controller.quorum.voters": f"{node}@{HOST}:{controller_port}",
         "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller_port}",
         "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
         "controller.listener.names": "CONTROLLER",

@@ -1,7 +1,10 @@
 """Admin calls of the control plane: topics, offsets, group offsets, cluster facts. Every call ends within its timeout."""
 
+# pyright: reportPrivateImportUsage=false
+# (confluent_kafka.admin exports its classes without saying so)
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -15,6 +18,8 @@ from headrace.kafka.failures import KafkaFailure, failure
 from headrace.kafka.reach import Reach
 
 DEFAULT_TIMEOUT_S = 30.0
+_PAUSE_S = 0.05
+_COORDINATOR_MOVES = {"COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"}
 Partition = tuple[str, int]
 Value = TypeVar("Value")
 
@@ -66,19 +71,24 @@ class Admin:
         configs: Mapping[str, str] | None = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> None:
-        """Create a topic; -1 partitions or replication factor: the broker's default. Returns when the broker has made it."""
+        """Create a topic; -1 partitions or replication factor: the broker's default. Returns when it can be described."""
+        deadline = time.monotonic() + timeout_s
         topic = NewTopic(name, num_partitions=partitions, replication_factor=replication_factor, config=dict(configs or {}))
         self._wait_all(
             lambda: self._client.create_topics([topic], operation_timeout=timeout_s, request_timeout=timeout_s), timeout_s
         )
+        self._wait_until(name, deadline, lambda info: info is not None and None not in info.partitions.values())
 
     def delete(self, names: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
-        """Delete topics; the first failure is raised after all have been tried."""
-        chosen = list(names)
-        if chosen:
-            self._wait_all(
-                lambda: self._client.delete_topics(chosen, operation_timeout=timeout_s, request_timeout=timeout_s), timeout_s
-            )
+        """Delete topics; the first failure is raised after all have been tried. Returns when none can be described any more."""
+        chosen, deadline = list(names), time.monotonic() + timeout_s
+        if not chosen:
+            return
+        self._wait_all(
+            lambda: self._client.delete_topics(chosen, operation_timeout=timeout_s, request_timeout=timeout_s), timeout_s
+        )
+        for name in chosen:
+            self._wait_until(name, deadline, lambda info: info is None)
 
     def topic_configs(self, name: str, *, own_only: bool = False, timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, str | None]:
         """The settings of a topic with their values; `own_only`: without those inherited from the broker. Secrets are None."""
@@ -100,7 +110,9 @@ class Admin:
         `read_committed`: the end is the last stable offset.
         """
         spec = {"earliest": OffsetSpec.earliest, "latest": OffsetSpec.latest}.get(cast(str, which))
-        asked = {TopicPartition(t, p): spec() if spec else OffsetSpec.for_timestamp(cast(int, which)) for t, p in partitions}
+        asked: dict[Any, Any] = {
+            TopicPartition(t, p): spec() if spec else OffsetSpec.for_timestamp(cast(int, which)) for t, p in partitions
+        }
         if not asked:
             return {}
         level = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
@@ -112,31 +124,34 @@ class Admin:
     def committed(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[Partition, int]:
         """The committed offsets of a consumer group; empty for an unknown group."""
         asked = [ConsumerGroupTopicPartitions(group)]
-        try:
-            found = self._wait_all(
-                lambda: self._client.list_consumer_group_offsets(asked, request_timeout=timeout_s), timeout_s
-            )
-        except KafkaFailure as error:
-            if error.code == "GROUP_ID_NOT_FOUND":
-                return {}
-            raise
-        return _group_offsets(found[group])
+        found = self._of_group(lambda left: self._client.list_consumer_group_offsets(asked, request_timeout=left), timeout_s)
+        return _group_offsets(found[group]) if found else {}
 
     def commit(self, group: str, offsets: Mapping[Partition, int], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         """Set committed offsets of a consumer group that has no active member on these topics (KIP-396)."""
         if not offsets:
             return
         asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(t, p, offset) for (t, p), offset in offsets.items()])]
-        found = self._wait_all(lambda: self._client.alter_consumer_group_offsets(asked, request_timeout=timeout_s), timeout_s)
+        found = self._of_group(lambda left: self._client.alter_consumer_group_offsets(asked, request_timeout=left), timeout_s)
         _group_offsets(found[group])
 
     def delete_group(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         """Delete a consumer group with its offsets; an unknown group is no error."""
-        try:
-            self._wait_all(lambda: self._client.delete_consumer_groups([group], request_timeout=timeout_s), timeout_s)
-        except KafkaFailure as error:
-            if error.code != "GROUP_ID_NOT_FOUND":
-                raise
+        self._of_group(lambda left: self._client.delete_consumer_groups([group], request_timeout=left), timeout_s)
+
+    def _of_group(self, start: Callable[[float], Mapping[Any, Future]], timeout_s: float) -> dict[Any, Any]:
+        """A call about a group, again while its coordinator moves or loads, as Kafka's own client does; {}: no such group."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            left = max(deadline - time.monotonic(), _PAUSE_S)
+            try:
+                return self._wait_all(lambda left=left: start(left), left)
+            except KafkaFailure as error:
+                if error.code == "GROUP_ID_NOT_FOUND":
+                    return {}
+                if error.code not in _COORDINATOR_MOVES or time.monotonic() > deadline:
+                    raise
+            time.sleep(_PAUSE_S)
 
     def cluster_id(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
         """The cluster's id."""
@@ -163,6 +178,16 @@ class Admin:
                     raise
                 found[name] = error
         return found
+
+    def _wait_until(self, name: str, deadline: float, done: Callable[[TopicInfo | None], bool]) -> None:
+        """News takes a moment to reach the brokers; where this principal may not see the topic, there is nothing to wait for."""
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                if done(self.describe(name, left)):
+                    return
+            except KafkaFailure:
+                return
+            time.sleep(_PAUSE_S)
 
     def _wait_all(self, start: Callable[[], Mapping[Any, Future]], timeout_s: float) -> dict[Any, Any]:
         """Start a call with a future per item and wait for all; the first failure is raised at the end."""
@@ -204,7 +229,8 @@ def _uuid(topic_id: object) -> str:
 
 def _group_offsets(group: ConsumerGroupTopicPartitions) -> dict[Partition, int]:
     """Offsets of an answer about a group. Raises the first error that a partition carries."""
-    for partition in group.topic_partitions:
+    partitions = group.topic_partitions or []
+    for partition in partitions:
         if partition.error:
             raise failure(partition.error)
-    return {(tp.topic, tp.partition): tp.offset for tp in group.topic_partitions if tp.offset >= 0}
+    return {(tp.topic, tp.partition): tp.offset for tp in partitions if tp.offset >= 0}

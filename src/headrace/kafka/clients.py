@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient
 
 from headrace.errors import ConfigError
 from headrace.kafka.client_log import ClientLog
-from headrace.kafka.java_settings import ADMIN, CONSUMER, PRODUCER, SETTINGS
+from headrace.kafka.java_settings import ADMIN, CONSUMER, MAX_INT, PRODUCER, SETTINGS
 from headrace.kafka.sasl import sasl_settings
 from headrace.kafka.tls import tls_settings
 
@@ -25,7 +25,7 @@ Client = TypeVar("Client")
 
 _DEFAULTS: Mapping[str, Mapping[str, str]] = {  # where the Java clients' defaults differ from librdkafka's
     CONSUMER: {"isolation.level": "read_uncommitted"},
-    PRODUCER: {"partitioner": "murmur2_random"},
+    PRODUCER: {"partitioner": "murmur2_random", "delivery.timeout.ms": "120000"},
     ADMIN: {},
 }
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -113,7 +113,9 @@ def _agree_producer(settings: dict[str, str]) -> None:
         or settings.get("retries") == "0"
     )
     settings.setdefault("enable.idempotence", "false" if against else "true")
-    if "transactional.id" in settings and "delivery.timeout.ms" in settings:
-        limit = int(settings.get("transaction.timeout.ms", "60000"))
-        settings["delivery.timeout.ms"] = str(min(int(settings["delivery.timeout.ms"]) or limit, limit))
-
+    delivery = int(settings["delivery.timeout.ms"]) or MAX_INT  # 0: without end
+    if "transactional.id" in settings:
+        delivery = min(delivery, int(settings.get("transaction.timeout.ms", "60000")))
+    settings["delivery.timeout.ms"] = str(delivery)
+    if int(settings.get("linger.ms", "0")) >= delivery:
+        settings["linger.ms"] = str(delivery - 1)

@@ -73,7 +73,7 @@ _RETRIABLE = {
 }
 
 
-class KafkaFailure(ConnectError):
+class KafkaFailure(ConnectError):  # noqa: N818 - what Kafka says is a failure; "KafkaError" is taken
     """Kafka refused, or could not be asked.
 
     `code` is Kafka's own name of the error (`TOPIC_ALREADY_EXISTS`), whatever librdkafka calls it; `reason` is the sentence of
@@ -89,7 +89,7 @@ class KafkaFailure(ConnectError):
         self.java_class = f"{package}.{name}"  # type: ignore[misc]
 
 
-class RetriableKafkaFailure(KafkaFailure, RetriableError):
+class RetriableKafkaFailure(KafkaFailure, RetriableError):  # noqa: N818
     """The same, where another attempt may succeed: the cluster was not reached in time, a leader was missing."""
 
 
@@ -101,7 +101,7 @@ def kafka_error(error: KafkaException | KafkaError) -> KafkaError:
 def failure(error: KafkaException | KafkaError) -> KafkaFailure:
     """Make our exception of one of confluent-kafka's. Nothing is raised."""
     inner = kafka_error(error)
-    name = inner.name()
+    name = inner.name() or "UNKNOWN"
     code = REQUEST_TIMED_OUT if name in UNREACHABLE else _RENAMED.get(name, name)
     text = inner.str()
     if (text.startswith("Broker: ") or name == "_NOENT") and code in _JAVA:  # librdkafka's words: the broker sent none

@@ -41,6 +41,10 @@ class Log(Protocol):
         """Append a record without waiting."""
         ...
 
+    def append(self, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
+        """Append records; return when they are durable, with the offset after the last one by partition."""
+        ...
+
     def write(self, entries: Iterable[Entry], timeout_s: float) -> None:
         """Append records; return when they are durable and have been read back."""
         ...
@@ -107,8 +111,8 @@ class CompactedLog:
         """Append a record (None: a tombstone); the Future is done when every in-sync replica has it, or with KafkaFailure."""
         return self._writer.send(key, value)
 
-    def write(self, entries: Iterable[Entry], timeout_s: float) -> None:
-        """Append records, wait for the acks, and until they have been read back: `on_record` has seen them.
+    def append(self, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
+        """Append records and wait for the acks; returns, by partition, the offset after the last of them.
 
         Raises KafkaFailure; after `timeout_s` (seconds, for all together) RetriableKafkaFailure: they may still be written.
         """
@@ -116,9 +120,18 @@ class CompactedLog:
         futures = [self.send(key, value) for key, value in entries]
         ends: dict[int, int] = {}
         for future in futures:
-            at = wait(future, deadline - time.monotonic(), f"Topic '{self.topic}' did not take a record within {timeout_s:g} s.")
+            try:
+                at = future.result(max(deadline - time.monotonic(), 0.0))
+            except FutureTimeoutError:
+                raise timed_out(f"Topic '{self.topic}' did not acknowledge a record within {timeout_s:g} s.") from None
             ends[at.partition] = max(ends.get(at.partition, 0), at.offset + 1)
-        self._tail.wait_for(ends, deadline - time.monotonic())
+        return ends
+
+    def write(self, entries: Iterable[Entry], timeout_s: float) -> None:
+        """Like append(), and wait until the records have been read back: `on_record` has seen them."""
+        deadline = time.monotonic() + timeout_s
+        ends = self.append(entries, timeout_s)
+        self._tail.wait_for(ends, max(deadline - time.monotonic(), 0.0))
 
     def read_to_end(self, timeout_s: float) -> None:
         """Handle everything up to the end offsets of all partitions as they are now.
@@ -173,12 +186,4 @@ class CompactedLog:
                 log.debug("Topic '%s': retrying after: %s", self.topic, error)
 
 
-def wait(future: Future[Position], timeout_s: float, late: str) -> Position:
-    """The Future's result; raises RetriableKafkaFailure with the sentence `late` after `timeout_s`."""
-    try:
-        return future.result(max(timeout_s, 0.0))
-    except FutureTimeoutError:
-        raise timed_out(late) from None
-
-
-__all__ = ["CompactedLog", "Entry", "Log", "LogFactory", "LogRecord", "OnRecord", "Position", "wait"]
+__all__ = ["CompactedLog", "Entry", "Log", "LogFactory", "LogRecord", "OnRecord", "Position"]

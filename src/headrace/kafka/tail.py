@@ -102,7 +102,9 @@ class Tail:
 
     def _handle(self, message: Message) -> None:
         timestamp = message.timestamp()[1]
-        record = LogRecord(message.partition() or 0, message.offset() or 0, _bytes(message.key()), _bytes(message.value()), timestamp)
+        record = LogRecord(
+            message.partition() or 0, message.offset() or 0, _bytes(message.key()), _bytes(message.value()), timestamp
+        )
         try:
             self._on_record(record)
         except Exception:

@@ -89,7 +89,9 @@ class Writer:
                 return producer.produce(self._topic, value, key, on_delivery=delivered)
             except BufferError:
                 if time.monotonic() > deadline:
-                    raise timed_out(f"The queue of records for topic '{self._topic}' stayed full for {_QUEUE_FULL_S:g} s.") from None
+                    raise timed_out(
+                        f"The queue of records for topic '{self._topic}' stayed full for {_QUEUE_FULL_S:g} s."
+                    ) from None
                 producer.poll(0.1)
             except KafkaException as error:
                 if not self._discard_if_broken(kafka_error(error)):

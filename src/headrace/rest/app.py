@@ -12,33 +12,35 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from headrace import __version__
-from headrace.config import Config
 from headrace.errors import HeadraceError
 from headrace.rest import answers, logs
-from headrace.rest.config import RestConfig
-from headrace.rest.headers import ConfiguredHeaders
-from headrace.rest.herder import Herder, SharesLogLevels
+from headrace.rest.headers import ConfiguredHeaders, CrossOrigin, parse_rules
+from headrace.rest.herder import Herder
 from headrace.rest.matching import Matching
 from headrace.rest.resource import REQUEST_TIMEOUT_S, Resource
 from headrace.rest.routes import ADMIN, MAIN, loggers
+from headrace.runtime.worker_config import WorkerConfig
 
 
-def create_app(herder: Herder, worker_config: Config, limit_s: float = REQUEST_TIMEOUT_S) -> FastAPI:
+def create_app(herder: Herder, worker_config: WorkerConfig, limit_s: float = REQUEST_TIMEOUT_S) -> FastAPI:
     """Return the app of the main listeners; it has the admin resources too unless `admin.listeners` is set.
 
-    worker_config: the worker's configuration, of which the settings of RestConfig are read; limit_s: seconds that the
-    herder may take for one request. Raises ConfigError.
+    limit_s: seconds that the herder may take for one request. Raises ConfigError for bad `response.http.headers.config`.
     """
-    config = RestConfig(worker_config.originals)
-    return _app(herder, config, [*MAIN, *(ADMIN if config.serves_admin else [])], limit_s)
+    admin = ADMIN if worker_config.admin_listeners is None else []
+    app = _app(herder, worker_config, [*MAIN, *admin], limit_s)
+    herder.on_log_level(loggers.apply)
+    return app
 
 
-def create_admin_app(herder: Herder, worker_config: Config, limit_s: float = REQUEST_TIMEOUT_S) -> FastAPI:
+def create_admin_app(herder: Herder, worker_config: WorkerConfig, limit_s: float = REQUEST_TIMEOUT_S) -> FastAPI:
     """Return the app of `admin.listeners`: the admin resources alone. Raises ConfigError."""
-    return _app(herder, RestConfig(worker_config.originals), ADMIN, limit_s)
+    return _app(herder, worker_config, ADMIN, limit_s)
 
 
-def _app(herder: Herder, config: RestConfig, resources: Sequence[Resource], limit_s: float) -> FastAPI:
+def _app(herder: Herder, config: WorkerConfig, resources: Sequence[Resource], limit_s: float) -> FastAPI:
+    rules = parse_rules(config.response_headers)
+    cross_origin = CrossOrigin.of(config.cors_origins, config.cors_methods)
     app = FastAPI(
         title="headrace",
         version=__version__,
@@ -47,7 +49,7 @@ def _app(herder: Herder, config: RestConfig, resources: Sequence[Resource], limi
         redoc_url=None,
         redirect_slashes=False,
         middleware=[
-            Middleware(ConfiguredHeaders, rules=config.header_rules, cross_origin=config.cross_origin),
+            Middleware(ConfiguredHeaders, rules=rules, cross_origin=cross_origin),
             Middleware(Matching),
         ],
         exception_handlers=dict.fromkeys((HeadraceError, HTTPException), _failure),
@@ -56,8 +58,6 @@ def _app(herder: Herder, config: RestConfig, resources: Sequence[Resource], limi
     app.add_exception_handler(ClientDisconnect, _gone)
     for resource in resources:
         resource.mount(app, herder, limit_s)
-    if isinstance(herder, SharesLogLevels):
-        herder.listen_to_log_levels(loggers.apply)
     logs.APP.debug("REST resources: %s", ", ".join(resource.tag for resource in resources))
     return app
 

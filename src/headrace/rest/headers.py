@@ -49,16 +49,13 @@ def parse_rules(text: str) -> list[HeaderRule]:
 def _rule(text: str) -> HeaderRule:
     action, _, header = text.partition(" ")
     if not header.strip():
-        raise ConfigError(
-            f"Invalid format of header config '{text}'. Expected: '[action] [header name]:[header value]'"
-        )
+        raise ConfigError(f"Invalid format of header config '{text}'. Expected: '[action] [header name]:[header value]'")
     if action not in ACTIONS:
         raise ConfigError(f"Invalid header config action: '{action}'. Expected one of [{', '.join(ACTIONS)}]")
     parts = header.strip().split(":")
     if len(parts) != 2:
         raise ConfigError(
-            f"Invalid format of header name and header value pair '{header.strip()}'. "
-            "Expected: '[header name]:[header value]'"
+            f"Invalid format of header name and header value pair '{header.strip()}'. Expected: '[header name]:[header value]'"
         )
     name, value = (part.strip() for part in parts)
     if not name or len(name.split()) != 1:
@@ -74,6 +71,11 @@ class CrossOrigin:
 
     origins: Sequence[str]
     methods: Sequence[str] = ("GET", "POST", "HEAD")
+
+    @classmethod
+    def of(cls, origins: str, methods: str) -> CrossOrigin:
+        """Read `access.control.allow.origin` and `access.control.allow.methods`: words separated by commas."""
+        return cls(_words(origins), _words(methods) or cls.methods)
 
     def apply(self, method: str, request: Headers, headers: MutableHeaders) -> None:
         """Add the CORS headers that the answer to this request needs."""
@@ -110,3 +112,7 @@ class ConfiguredHeaders:
             await send(message)
 
         return await self.app(scope, receive, with_headers)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]

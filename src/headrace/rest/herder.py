@@ -7,7 +7,7 @@ thread-safe, and raises HeadraceError subclasses, whose `status` and message bec
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 
 class ConnectorInfo(Protocol):
@@ -34,6 +34,18 @@ class Herder(Protocol):
     @property
     def cluster_id(self) -> str:
         """The id of the Kafka cluster."""
+        ...
+
+    def ready(self) -> bool:
+        """Whether start-up is over: the internal topics are read and work can be taken."""
+        ...
+
+    def ping(self) -> None:
+        """Return once the worker has got round to this request, and reaches its internal topics."""
+        ...
+
+    def stage(self) -> str | None:
+        """What the worker is doing now: `The worker is currently …, which began at ….`; None if that is not known."""
         ...
 
     def connectors(self) -> list[str]:
@@ -116,32 +128,14 @@ class Herder(Protocol):
         """The body of PUT /connector-plugins/{plugin}/config/validate; BadRequestError, ConfigError."""
         ...
 
-
-@runtime_checkable
-class Monitored(Protocol):
-    """A herder that can tell how it is; of one that cannot, every answer counts as health."""
-
-    def ready(self) -> bool:
-        """Whether start-up is over: the internal topics are read and work can be taken."""
+    def plugin_config(self, plugin: type[Any]) -> list[Json]:
+        """The body of GET /connector-plugins/{plugin}/config: all option definitions of a registered plugin class."""
         ...
 
-    def ping(self) -> None:
-        """Return once the worker has got round to this request, and reaches its internal topics."""
+    def set_cluster_log_level(self, namespace: str, level: str) -> None:
+        """Write a log level to the config topic; every worker that reads it there calls its listeners."""
         ...
 
-    def stage(self) -> str | None:
-        """What the worker is doing now: `The worker is currently …, which began at ….`; None if that is not known."""
-        ...
-
-
-@runtime_checkable
-class SharesLogLevels(Protocol):
-    """A herder that hands log levels to the other workers (KIP-976); without it a cluster is this worker alone."""
-
-    def put_log_level(self, namespace: str, level: str) -> None:
-        """Write a log level to the config topic; every worker that reads it there calls its listener."""
-        ...
-
-    def listen_to_log_levels(self, listener: Callable[[str, str], None]) -> None:
+    def on_log_level(self, listener: Callable[[str, str], None]) -> None:
         """Have `listener(namespace, level)` called for each log level read from the config topic."""
         ...

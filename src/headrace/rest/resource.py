@@ -26,7 +26,7 @@ from starlette.responses import Response
 
 from headrace.errors import RestError
 from headrace.rest import answers, body
-from headrace.rest.herder import Herder, Monitored
+from headrace.rest.herder import Herder
 
 REQUEST_TIMEOUT_S = 90.0
 
@@ -35,7 +35,7 @@ Late = Callable[[Herder], Response]
 
 
 def _request_timed_out(herder: Herder) -> Response:
-    stage = herder.stage() if isinstance(herder, Monitored) else None
+    stage = herder.stage()
     return answers.error(500, f"Request timed out. {stage}" if stage else "Request timed out")
 
 
@@ -50,15 +50,16 @@ class _Route:
 
 
 class Resource:
-    """The routes of one resource; `tag` groups them in the OpenAPI document."""
+    """The routes of one resource.
 
-    def __init__(self, tag: str) -> None:
-        self.tag = tag
+    tag: groups them in the OpenAPI document; early: they answer while the worker is still starting, the others 503 until then.
+    """
+
+    def __init__(self, tag: str, early: bool = False) -> None:
+        self.tag, self.early = tag, early
         self._routes: list[_Route] = []
 
-    def get(
-        self, path: str, limit_s: float | None = None, late: Late = _request_timed_out
-    ) -> Callable[[Handler], Handler]:
+    def get(self, path: str, limit_s: float | None = None, late: Late = _request_timed_out) -> Callable[[Handler], Handler]:
         """Decorator: answer GET with this handler; limit_s: seconds after which `late(herder)` answers instead."""
         return self._route("GET", path, None, limit_s, late)
 
@@ -83,7 +84,7 @@ class Resource:
         for route in self._routes:
             app.add_api_route(
                 route.path,
-                _endpoint(route, herder, route.limit_s or limit_s),
+                _endpoint(route, herder, route.limit_s or limit_s, self.early),
                 methods=[route.method],
                 name=getattr(route.handler, "__name__", None),
                 description=inspect.getdoc(route.handler),
@@ -102,11 +103,13 @@ class Resource:
         return register
 
 
-def _endpoint(route: _Route, herder: Herder, limit_s: float) -> Callable[..., Awaitable[Response]]:
+def _endpoint(route: _Route, herder: Herder, limit_s: float, early: bool) -> Callable[..., Awaitable[Response]]:
     wanted = list(inspect.signature(route.handler, eval_str=True).parameters.values())[1:]
     names = {parameter.name for parameter in wanted}
 
     async def endpoint(request: Request, **parameters: Any) -> Response:
+        if not early and not herder.ready():
+            return answers.error(503, "Worker is still starting up.")
         if "request" in names:
             parameters["request"] = request
         with anyio.move_on_after(limit_s):

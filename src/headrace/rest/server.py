@@ -11,12 +11,13 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from headrace.config import Config
-from headrace.errors import SetupError
+from headrace.errors import ConfigError, SetupError
 from headrace.rest import logs
 from headrace.rest.app import create_admin_app, create_app
-from headrace.rest.config import Listener, RestConfig
 from headrace.rest.herder import Herder
+from headrace.rest.resource import REQUEST_TIMEOUT_S
+from headrace.runtime.listeners import Listener
+from headrace.runtime.worker_config import WorkerConfig
 
 BACKLOG = 128
 STOP_S = 5  # how long running requests may take when the server stops
@@ -25,12 +26,12 @@ STOP_S = 5  # how long running requests may take when the server stops
 class RestServer:
     """Serves a herder. `start()` and `stop()` once each; the server ends with the process in any case."""
 
-    def __init__(self, herder: Herder, worker_config: Config) -> None:
-        """Read the settings. Raises ConfigError."""
-        self.config = RestConfig(worker_config.originals)
-        self._services = [_Service(create_app(herder, worker_config), self.config.main)]
-        if self.config.admin:
-            self._services.append(_Service(create_admin_app(herder, worker_config), self.config.admin))
+    def __init__(self, herder: Herder, worker_config: WorkerConfig, limit_s: float = REQUEST_TIMEOUT_S) -> None:
+        """Read the settings; limit_s: seconds that the herder may take for one request. Raises ConfigError."""
+        self._main = _Service(create_app(herder, worker_config, limit_s), _plain(worker_config.listening()))
+        admin = _plain(worker_config.admin_listening() or [])
+        self._admin = _Service(create_admin_app(herder, worker_config, limit_s), admin) if admin else None
+        self._services = [self._main] + ([self._admin] if self._admin else [])
 
     def start(self) -> None:
         """Bind and listen; returns when requests are accepted. Raises SetupError if a listener cannot be bound."""
@@ -50,7 +51,12 @@ class RestServer:
     @property
     def urls(self) -> list[str]:
         """The addresses of the main listeners, with the real port where 0 was given."""
-        return self._services[0].urls
+        return self._main.urls
+
+    @property
+    def admin_urls(self) -> list[str]:
+        """The addresses of the admin resources."""
+        return self._admin.urls if self._admin else self._main.urls
 
 
 class _Service:
@@ -79,7 +85,7 @@ class _Service:
         for listener in self._listeners:
             bound = _bind(listener)
             self._sockets += bound
-            self.urls.append(f"http://{listener.host or 'localhost'}:{bound[0].getsockname()[1]}")
+            self.urls.append(_url(listener, bound[0].getsockname()[1]))
         self._thread.start()
         self._server.up.wait()
         if not self._server.started:
@@ -110,6 +116,21 @@ class _Uvicorn(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.up.set()
+
+
+def _plain(listeners: list[Listener]) -> list[Listener]:
+    for listener in listeners:
+        if listener.scheme != "http":
+            raise ConfigError(
+                f"The listener {_url(listener, listener.port)} asks for HTTPS, which headrace does not offer; "
+                "listen on http://localhost and put a TLS proxy in front."
+            )
+    return listeners
+
+
+def _url(listener: Listener, port: int) -> str:
+    host = f"[{listener.host}]" if ":" in listener.host else listener.host
+    return f"{listener.scheme}://{host}:{port}"
 
 
 def _bind(listener: Listener) -> list[socket.socket]:
@@ -152,7 +173,7 @@ def _listen(family: int, address: tuple[Any, ...]) -> socket.socket:
 
 def _cannot_listen(listener: Listener, error: OSError) -> SetupError:
     return SetupError(
-        f"The REST interface cannot listen at {listener} ({error.strerror}); "
+        f"The REST interface cannot listen at {_url(listener, listener.port)} ({error.strerror}); "
         "stop what uses that address or set `listeners` to another."
     )
 

@@ -148,8 +148,8 @@ class WorkerConfig(Config):
         [listeners.DEFAULT],
         validator=ValidListeners(),
         importance=LOW,
-        doc="URLs that the REST server listens on, http or https. An empty host (`http://:8083`) is every interface; "
-        "without this setting only this machine can connect.",
+        doc="URLs that the REST server listens on. An empty host (`http://:8083`) is every interface; without this "
+        "setting only this machine can connect.",
     )
     admin_listeners: list[str] | None = option(
         "admin.listeners",

@@ -36,5 +36,6 @@ def configure(stream: TextIO | None = None, level: str | None = None) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel((level or os.environ.get("HEADRACE_LOG_LEVEL") or "INFO").upper())
-    for noisy in ("py4j", "httpx", "httpcore", "uvicorn.access", "asyncio"):
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # a batch that fails is reported by its task
+    for noisy in ("httpx", "httpcore", "uvicorn.access", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 
-class Interrupted(Exception):
-    """Raised inside a batch to end a query that is being stopped."""
+class BatchEnded(Exception):
+    """Raised inside a batch to end its query; what went wrong, if anything did, is kept by the run."""
 
 
 def outgoing(frame: DataFrame, plan: TaskPlan, record: Record) -> DataFrame:
@@ -78,19 +78,29 @@ class StreamRun:
     def _deliver(self, routing: Routing, scratch: Path) -> Callable[[DataFrame, int], None]:
         def deliver(frame: DataFrame, batch: int) -> None:
             with self._batch:
-                if self._stopping:
-                    raise Interrupted
-                end = batch_offsets(scratch, batch)
-                progress = self._task.progress(self._previous, end)
                 try:
-                    self._delivery(frame, progress, routing)
+                    if not self._stopping:
+                        self._one(frame, batch, routing, scratch)
+                        return
                 except BaseException as e:
                     self._failure = e
-                    raise
-                self._previous = end
-                self._task.committed(progress)
+            # Raised outside of the `except`, so that its text stays short: Spark searches it with a regular expression that
+            # overflows the stack of the query's thread on the text of a Java exception.
+            raise BatchEnded("stopped" if self._failure is None else "failed")
 
         return deliver
+
+    def _one(self, frame: DataFrame, batch: int, routing: Routing, scratch: Path) -> None:
+        # Spark calls this on a thread of its own choice: the log's context has to be set for each batch.
+        with structlog.contextvars.bound_contextvars(connector=self._plan.connector, task=self._plan.task):
+            self._deliver_one(frame, batch, routing, scratch)
+
+    def _deliver_one(self, frame: DataFrame, batch: int, routing: Routing, scratch: Path) -> None:
+        end = batch_offsets(scratch, batch)
+        progress = self._task.progress(self._previous, end)
+        self._delivery(frame, progress, routing)
+        self._previous = end
+        self._task.committed(progress)
 
     def stop(self, timeout_s: float) -> None:
         """End the query; a batch that is being delivered gets `timeout_s` to be committed, then it is cut off (and read again)."""

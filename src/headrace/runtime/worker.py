@@ -25,7 +25,7 @@ from headrace.connectors.base import (
     StoredOffsets,
     TaskContext,
 )
-from headrace.errors import ConnectError
+from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.admin import Admin
 from headrace.runtime.delivery import Ports
 from headrace.runtime.plan import TaskPlan, plan_source_task
@@ -36,6 +36,8 @@ from headrace.topics.creator import TopicCreator
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_DESCRIPTIONS, _DESCRIPTION_PAUSE_S = 50, 0.1
 
 log = structlog.get_logger(__name__)
 
@@ -107,14 +109,17 @@ class Worker:
 
     def _ports(self, plan: TaskPlan, stopping: threading.Event) -> Ports:
         admin = Admin(plan.admin)
-        creator = TopicCreator(admin, plan.creation, stopping)
+        creator = TopicCreator(admin, plan.creation, stopping, plan.producer)
         tracking = self.config.topic_tracking_enable
 
         def partition_count(topic: str) -> int:
-            info = admin.describe(topic)
-            if info is None:
-                raise ConnectError(f"Topic '{topic}' was deleted while it was about to be written to; restart the task.")
-            return len(info.partitions)
+            # A broker may answer a description before it has heard of a topic that was made a moment ago.
+            for _ in range(_DESCRIPTIONS):
+                info = admin.describe(topic)
+                if info is not None:
+                    return len(info.partitions)
+                stopping.wait(_DESCRIPTION_PAUSE_S)
+            raise RetriableError(f"Topic '{topic}' was there, or was made, a moment ago, and the broker knows of none now.")
 
         return Ports(
             ensure_topics=creator.ensure,

@@ -59,7 +59,9 @@ class TopicWaiter:
 
     def _problem(self, topic: str) -> str | None:
         if self._producer is None:
-            self._producer = clients.producer(self._settings)
+            # Without idempotence it asks for nothing but metadata, as long as nothing is sent.
+            plain = {key: value for key, value in self._settings.items() if key != "transactional.id"}
+            self._producer = clients.producer(plain, enable_idempotence="false")
         try:
             found = self._producer.list_topics(topic, timeout=_REQUEST_TIMEOUT_S).topics[topic]
         except KafkaException as error:

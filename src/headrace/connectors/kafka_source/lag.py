@@ -1,7 +1,7 @@
 """Positions written to a consumer group on the source cluster, so that lag monitors see how far the mirror is.
 
-Never used to resume. A failure is logged and forgotten: the next batch commits anew. Commits happen on a thread of their own, the
-newest wins, so that a slow source cluster never holds up delivery.
+Never used to resume. A failure is logged and tried again, with what is newer by then. Commits happen on a thread of their own, so
+that a slow source cluster never holds up delivery.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_TIMEOUT_S = 10.0
+_TIMEOUT_S, _PAUSE_S = 10.0, 2.0
 Positions = Mapping[tuple[str, int], int]
 
 
@@ -56,13 +56,26 @@ class LagCommitter:
         self._thread.join(timeout_s)
 
     def _main(self) -> None:
+        failed = False
         while True:
             with self._changed:
+                if failed and not self._closed:
+                    self._changed.wait(_PAUSE_S)
                 self._changed.wait_for(lambda: self._pending or self._closed)
                 positions, self._pending = self._pending, {}
             if not positions:
                 return
-            try:
-                self._admin.commit(self._group, positions, _TIMEOUT_S)
-            except HeadraceError as e:
-                log.warning("source.lag.commit.failed", group=self._group, cause=str(e))
+            failed = not self._commit(positions)
+            if failed:
+                with self._changed:
+                    if self._closed:
+                        return
+                    self._pending = positions | self._pending
+
+    def _commit(self, positions: Positions) -> bool:
+        try:
+            self._admin.commit(self._group, positions, _TIMEOUT_S)
+        except HeadraceError as e:
+            log.warning("source.lag.commit.failed", group=self._group, cause=str(e))
+            return False
+        return True

@@ -81,9 +81,7 @@ def named_config(name: str, config: Config | None) -> Config:
         raise ConnectError("The request has no configuration; expected a JSON object of settings.")
     included = config.get("name")
     if included is not None and included != name:
-        raise BadRequestError(
-            f"Connector name configuration ({included}) doesn't match connector name in the URL ({name})"
-        )
+        raise BadRequestError(f"Connector name configuration ({included}) doesn't match connector name in the URL ({name})")
     return {**config, "name": name}
 
 

@@ -6,11 +6,11 @@ from starlette.responses import Response
 
 from headrace.errors import BadRequestError, ConnectError
 from headrace.rest import answers, body, logs
-from headrace.rest.herder import Herder, SharesLogLevels
+from headrace.rest.herder import Herder
 from headrace.rest.log_levels import LogLevels, parse_level
 from headrace.rest.resource import JsonBody, Resource
 
-resource = Resource("admin")
+resource = Resource("admin", early=True)
 _LEVELS = LogLevels()  # a process has one set of loggers
 
 
@@ -31,9 +31,7 @@ def show_logger(_herder: Herder, logger: str) -> Response:
     return answers.ok(_LEVELS.get(logger))
 
 
-@resource.put(
-    "/admin/loggers/{logger}", takes='{"level": "TRACE" | "DEBUG" | "INFO" | "WARN" | "ERROR" | "FATAL" | "OFF"}'
-)
+@resource.put("/admin/loggers/{logger}", takes='{"level": "TRACE" | "DEBUG" | "INFO" | "WARN" | "ERROR" | "FATAL" | "OFF"}')
 def set_level(herder: Herder, logger: str, entity: JsonBody, scope: str = "worker") -> Response:
     """Set a logger's level and those below it; `scope=cluster` does it on every worker."""
     levels = body.texts(entity, "the request")
@@ -43,13 +41,8 @@ def set_level(herder: Herder, logger: str, entity: JsonBody, scope: str = "worke
         raise BadRequestError("Desired 'level' parameter was not specified in request.")
     level = parse_level(levels["level"] or "")
     if scope.lower() == "cluster":
-        if isinstance(herder, SharesLogLevels):
-            herder.put_log_level(logger, level)
-        else:
-            _LEVELS.set(logger, level)
+        herder.set_cluster_log_level(logger, level)
         return answers.done(204)
     if scope.lower() != "worker":
-        logs.LOGGERS.warning(
-            "Received invalid scope '%s' in request to adjust logging level; will default to worker", scope
-        )
+        logs.LOGGERS.warning("Received invalid scope '%s' in request to adjust logging level; will default to worker", scope)
     return answers.ok(_LEVELS.set(logger, level))

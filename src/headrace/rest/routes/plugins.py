@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from headrace import plugins
 from headrace.connectors.versions import require_version
-from headrace.errors import BadRequestError, ConnectError, HeadraceError, NotFoundError
+from headrace.errors import BadRequestError, ConnectError, NotFoundError
 from headrace.plugins import Kind
 from headrace.rest import answers, body
 from headrace.rest.herder import Herder
@@ -23,9 +23,7 @@ resource = Resource("connector-plugins")
 
 
 @resource.get("/connector-plugins")
-def list_plugins(
-    herder: Herder, connectors_only: Annotated[TrueByDefault, Query(alias="connectorsOnly")] = True
-) -> Response:
+def list_plugins(herder: Herder, connectors_only: Annotated[TrueByDefault, Query(alias="connectorsOnly")] = True) -> Response:
     """The connectors; with `connectorsOnly=false` transformations, predicates and converters too."""
     kinds = CONNECTORS if connectors_only else CONNECTORS + OTHERS
     found = [cls for kind in kinds for cls in plugins.every(kind)]
@@ -37,7 +35,7 @@ def plugin_config(herder: Herder, plugin: str, version: str | None = None) -> Re
     """The definitions of a plugin's options; `version`: a version, or range of them, that it must have (KIP-891)."""
     cls = _find(plugin)
     require_version(cls, version)
-    return answers.ok([])
+    return answers.ok(herder.plugin_config(cls))
 
 
 @resource.put("/connector-plugins/{plugin}/config/validate", takes="the configuration of a connector")
@@ -46,13 +44,7 @@ def validate_config(herder: Herder, plugin: str, entity: JsonBody) -> Response:
     config = body.texts(entity, "the configuration")
     if config is None:
         raise ConnectError("The request has no body; expected a connector's configuration.")
-    included = config.get("connector.class")
-    if included is not None and not _without_suffix(included).endswith(_without_suffix(plugin)):
-        raise BadRequestError(f"Included connector type {included} does not match request type {plugin}")
-    try:
-        return answers.ok(herder.validate(plugin, config))
-    except HeadraceError as error:  # Connect wraps what stops a validation: 500, with the class before the message
-        raise ConnectError(f"{error.java_class}: {error.message}") from error
+    return answers.ok(herder.validate(plugin, config))
 
 
 def _find(name: str) -> Any:
@@ -65,7 +57,3 @@ def _find(name: str) -> Any:
         except NotFoundError:
             continue
     raise NotFoundError(f"Unknown plugin {name}.")
-
-
-def _without_suffix(name: str) -> str:
-    return name.removesuffix("Connector") or name

@@ -12,7 +12,7 @@ from headrace.rest.resource import Resource
 # The version of Kafka Connect whose interface this is: clients switch features on by it.
 CONNECT_VERSION = "4.3.0"
 
-resource = Resource("root")
+resource = Resource("root", early=True)
 
 
 @resource.get("/")

@@ -1,0 +1,90 @@
+"""What a worker keeps: configurations, states and offsets, each in its store; on Kafka here, without it in `memory`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from headrace.cluster.config_store import ConfigStore
+from headrace.cluster.offset_store import OffsetStore
+from headrace.cluster.status_store import StatusStore
+from headrace.config import Config
+from headrace.kafka.admin import Admin
+from headrace.kafka.fenced import FencedWriter
+from headrace.kafka.internal_topics import InternalTopic, config_topic, ensure, offset_topic, status_topic
+from headrace.kafka.log import CompactedLog, Log, LogFactory, OnRecord
+
+log = logging.getLogger(__name__)
+
+WRITE_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class Stores:
+    """The three stores of a worker."""
+
+    config: ConfigStore
+    status: StatusStore
+    offsets: OffsetStore
+    prepare: Mapping[str, Callable[[], object]] | None = None
+
+    def start(self) -> None:
+        """Make or verify each topic, then read it: offsets, states, configurations, as Connect does.
+
+        Raises ConfigError, ConnectError; what was started stays so until stop().
+        """
+        for name, store in (("offsets", self.offsets), ("status", self.status), ("config", self.config)):
+            if self.prepare:
+                self.prepare[name]()
+            store.start()
+        self.config.claim_write_privileges()
+
+    def stop(self) -> None:
+        """Close them: states under way are waited for a few seconds."""
+        for store in (self.status, self.offsets, self.config):
+            store.stop()
+
+
+def kafka_stores(config: Config) -> Stores:
+    """The stores of a distributed worker, on its internal topics.
+
+    Takes the worker's configuration; nothing is connected before start(). Raises ConfigError.
+    """
+    props = {name: str(value) for name, value in config.originals.items() if value is not None}
+    topics = {"offsets": offset_topic(props), "status": status_topic(props), "config": config_topic(props)}
+    exactly_once = props.get("exactly.once.source.support", "disabled").strip().lower()
+    admin = Admin(props)
+    timeout_s = float(props.get("default.api.timeout.ms", "60000")) / 1000
+    backoff_s = float(props.get("retry.backoff.ms", "100")) / 1000
+
+    def make_log(name: str, *, committed: bool) -> LogFactory:
+        level = "read_committed" if committed and exactly_once == "enabled" else "read_uncommitted"
+        writing = {**props, "delivery.timeout.ms": _delivery_timeout(name), "client.id": _client_id(props, topics[name])}
+        reading = {**props, "isolation.level": level, "client.id": writing["client.id"]}
+
+        def make(on_record: OnRecord) -> Log:
+            return CompactedLog(topics[name].name, writing, reading, on_record, admin=admin)
+
+        return make
+
+    fenced = None
+    if exactly_once in ("preparing", "enabled"):
+        fenced = FencedWriter(topics["config"].name, props, f"connect-cluster-{props.get('group.id', '')}")
+    return Stores(
+        config=ConfigStore(make_log("config", committed=True), fenced, topics["config"].name),
+        status=StatusStore(make_log("status", committed=False)),
+        offsets=OffsetStore(make_log("offsets", committed=True)),
+        prepare={name: lambda topic=topic: ensure(admin, topic, timeout_s, backoff_s) for name, topic in topics.items()},
+    )
+
+
+def _delivery_timeout(name: str) -> str:
+    """States have to arrive some day, in order; what a caller waits for must not be written after it was told of a failure."""
+    return str(2**31 - 1) if name == "status" else str(int(WRITE_TIMEOUT_S * 1000))
+
+
+def _client_id(props: Mapping[str, str], topic: InternalTopic) -> str:
+    """As Connect names its clients: the worker's client id, or its group, then what the topic is for."""
+    what = {"offset": "offsets", "status": "statuses", "config": "configs"}[topic.setting.partition(".")[0]]
+    return f"{props.get('client.id') or 'connect-' + props.get('group.id', '')}-{what}".replace("--", "-")

@@ -1,0 +1,200 @@
+"""The common options of a connector, completed by what is installed and by what its configuration asks for.
+
+Converters get the worker's as their default and what is installed as recommended values; every alias in `transforms`
+and `predicates` adds the options of its class under `transforms.<alias>.` (Kafka Connect's `EnrichablePlugin`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headrace import plugins
+from headrace.config import ConfigDef, Importance, Option, Recommender, Type, Width, parse_list
+from headrace.config.validators import Lambda, Validator
+from headrace.connectors.common import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig
+from headrace.connectors.versions import ValidVersion, only
+from headrace.errors import ConfigError, NotFoundError
+from headrace.plugins import Kind
+
+Props = Mapping[str, Any]
+VERSION = "connector.plugin.version"
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place in a configuration that names a class: its kinds, and Kafka's name of the interface."""
+
+    kinds: tuple[Kind, ...]
+    interface: str
+
+
+CONVERTER = Slot((Kind.CONVERTER,), "Converter")
+HEADER_CONVERTER = Slot((Kind.HEADER_CONVERTER,), "HeaderConverter")
+TRANSFORMATION = Slot((Kind.TRANSFORMATION,), "Transformation")
+PREDICATE = Slot((Kind.PREDICATE,), "Predicate")
+CONVERTERS = {"key.converter": CONVERTER, "value.converter": CONVERTER, "header.converter": HEADER_CONVERTER}
+
+
+def find(name: str, slot: Slot) -> type[Any] | None:
+    """The class of this slot's kinds that goes by the name, None if there is none."""
+    try:
+        return plugins.find(name, *slot.kinds)
+    except NotFoundError:
+        return None
+
+
+def common_definition(
+    connector: type[Any] | None, props: Props, converters: Mapping[str, str], version_of: type[Any] | None = None
+) -> ConfigDef:
+    """The common options for a connector class (None: those of any connector), with what `props` asks for.
+
+    converters: the worker's class for each of key.converter, value.converter, header.converter; version_of: the class
+    whose version is the default of `connector.plugin.version`, by default the connector.
+    """
+    declared = _declared(connector)
+    changed: dict[str, Option] = {}
+    for name, slot in CONVERTERS.items():
+        version = f"{name}.plugin.version"
+        changed[name] = _converter_option(declared.options[name], slot, converters.get(name))
+        used = find(str(props.get(name) or converters.get(name) or ""), slot)
+        changed[version] = _version_option(declared.options[version], used)
+    changed[VERSION] = _version_option(declared.options[VERSION], version_of or connector)
+    definition = ConfigDef(changed.get(o.name) or o for o in declared.options.values())
+    add_aliases(definition, "transforms", TRANSFORMATION, props)
+    return add_aliases(definition, "predicates", PREDICATE, props)
+
+
+def _declared(connector: type[Any] | None) -> ConfigDef:
+    if connector is None:
+        return ConnectorConfig.definition()
+    return (SourceConnectorConfig if connector.plugin_kind == Kind.SOURCE else SinkConnectorConfig).definition()
+
+
+def add_aliases(definition: ConfigDef, key: str, slot: Slot, props: Props) -> ConfigDef:
+    """Add the options of every alias that the list `key` names; returns the definition."""
+    for alias in dict.fromkeys(parse_list(str(props.get(key) or ""))):
+        prefix, group = f"{key}.{alias}.", f"{key.capitalize()}: {alias}"
+        found = find(str(props.get(prefix + "type") or ""), slot)
+        for option in _type_options(alias, prefix, group, slot, found, props):
+            definition.define(option)
+        if found is not None:
+            own = ConfigDef([*_chain_options(slot), *found.definition().options.values()])
+            embed(definition, own, prefix, group, first_order=2)
+    return definition
+
+
+def embed(definition: ConfigDef, inner: ConfigDef, prefix: str, group: str, first_order: int) -> None:
+    """Add options under a prefix, in one group, numbered on from `first_order` (Kafka's `ConfigDef.embed`).
+
+    Rules go on naming the option without the prefix, as in Kafka.
+    """
+    for order, option in enumerate(inner.sorted_options(), first_order):
+        definition.define(
+            replace(
+                option,
+                name=prefix + option.name,
+                group=group,
+                order=order,
+                validator=_embedded(option.validator, option.name),
+                dependents=tuple(prefix + name for name in option.dependents),
+            )
+        )
+
+
+def _embedded(validator: Validator | None, name: str) -> Validator | None:
+    return None if validator is None else Lambda(lambda _prefixed, value: validator(name, value), str(validator))
+
+
+def _resolver(slot: Slot) -> Callable[[str], str | None]:
+    """Full names for aliases. Classes of another kind are found too, so that the error can say what is wrong with them."""
+
+    def resolve(name: str) -> str | None:
+        found = find(name, slot) or find(name, Slot(tuple(Kind), ""))
+        return None if found is None else found.plugin_name
+
+    return resolve
+
+
+def _implements(slot: Slot) -> Lambda:
+    def check(_name: str, value: str | None) -> None:
+        if value is not None and find(value, slot) is None:
+            raise ConfigError(f"Class class {value} does not implement the {slot.interface} interface")
+
+    return Lambda(check, f"a class that implements {slot.interface}")
+
+
+def _installed(slot: Slot) -> Recommender:
+    return Recommender(lambda _name, _parsed: sorted(cls.plugin_name for cls in plugins.every(*slot.kinds)))
+
+
+def _converter_option(declared: Option, slot: Slot, default: str | None) -> Option:
+    fields: dict[str, Any] = {"default": default, "resolve": _resolver(slot), "recommender": _installed(slot)}
+    return replace(declared, validator=_implements(slot), **fields)
+
+
+def _version_option(declared: Option, cls: type[Any] | None) -> Option:
+    version = None if cls is None else str(cls.version)
+    return replace(declared, default=version, recommender=only(version))
+
+
+def _type_options(
+    alias: str, prefix: str, group: str, slot: Slot, found: type[Any] | None, props: Props
+) -> tuple[Option, Option]:
+    fields: dict[str, Any] = {"importance": Importance.HIGH, "group": group, "width": Width.LONG}
+    version = None if found is None else str(found.version)
+    what = slot.interface
+    return (
+        Option(
+            prefix + "type",
+            Type.CLASS,
+            validator=_alias_rule(prefix, slot, props),
+            doc=f"Class for the '{alias}' {what.lower()}.",
+            order=0,
+            display_name=f"{what} type for {alias}",
+            resolve=_resolver(slot),
+            recommender=_installed(slot),
+            **fields,
+        ),
+        Option(
+            prefix + "plugin.version",
+            Type.STRING,
+            version,
+            validator=ValidVersion(),
+            doc=f"Version of the '{alias}' {what.lower()}.",
+            order=1,
+            display_name=f"{what} version for {alias}",
+            recommender=only(version),
+            **fields,
+        ),
+    )
+
+
+def _alias_rule(prefix: str, slot: Slot, props: Props) -> Lambda:
+    implements = _implements(slot)
+
+    def check(name: str, value: str | None) -> None:
+        if prefix + "negate" in props and prefix + "predicate" not in props and slot is TRANSFORMATION:
+            raise ConfigError(
+                f"Config '{prefix}negate' was provided but there is no config '{prefix}predicate' "
+                "defining a predicate to be negated."
+            )
+        implements(name, value)
+
+    return Lambda(check, f"valid configs for {slot.interface.lower()}")
+
+
+def _chain_options(slot: Slot) -> tuple[Option, ...]:
+    """What every transformation has besides its own options (KIP-585)."""
+    if slot is not TRANSFORMATION:
+        return ()
+    return (
+        Option(
+            "predicate",
+            Type.STRING,
+            None,
+            doc="The alias of a predicate used to determine whether to apply this transformation.",
+        ),
+        Option("negate", Type.BOOLEAN, False, doc="Whether the configured predicate should be negated."),
+    )

@@ -1,0 +1,140 @@
+"""Watches which partitions of the source cluster are to be mirrored (KIP-310's partition monitor)."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from headrace.connectors.kafka_source.assignment import NO_LEADER, LeaderTopicPartition
+from headrace.errors import ConnectError, HeadraceError
+from headrace.kafka.admin import TopicInfo
+from headrace.kafka.failures import REQUEST_TIMED_OUT, KafkaFailure
+
+log = structlog.get_logger(__name__)
+
+TIMEOUT = (
+    "Timeout while waiting for AdminClient to return topic list. This likely indicates a (possibly transient) connection issue, "
+    "but could be an indicator that the timeout is set too low."
+)
+_LOOK_UP_S = 0.1
+_GRACE_S = 1.0  # the client itself gives up first, and says more about why
+
+Partitions = frozenset[LeaderTopicPartition]
+TopicLister = Callable[[float], Mapping[str, TopicInfo]]
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What to watch, and how.
+
+    whitelist: matches whole names of topics; timeout_s: how long one listing may take; interval_s: the pause after it;
+    leaders: whether a change of leaders alone counts.
+    """
+
+    whitelist: re.Pattern[str]
+    timeout_s: float
+    interval_s: float
+    leaders: bool = False
+
+
+def select(topics: Mapping[str, TopicInfo], whitelist: re.Pattern[str]) -> Partitions:
+    """The partitions of the topics that the whitelist names; internal topics never are. Pure."""
+    return frozenset(
+        LeaderTopicPartition(NO_LEADER if leader is None else leader, name, partition)
+        for name, info in topics.items()
+        if not info.internal and whitelist.fullmatch(name)
+        for partition, leader in info.partitions.items()
+    )
+
+
+def differs(before: Partitions, after: Partitions, leaders: bool) -> bool:
+    """Whether tasks have to be configured anew; without `leaders`, who leads a partition does not matter. Pure."""
+    if leaders:
+        return before != after
+    return {(p.topic, p.partition) for p in before} != {(p.topic, p.partition) for p in after}
+
+
+class PartitionMonitor:
+    """Lists topics on a thread of its own, once at the start and then after every pause, until it is stopped."""
+
+    def __init__(self, list_topics: TopicLister, watch: Watch, on_change: Callable[[], None]) -> None:
+        """list_topics: gives the topics of the source cluster within the seconds it gets; on_change: called on the thread."""
+        self._list_topics, self._watch, self._on_change = list_topics, watch, on_change
+        self._partitions: Partitions | None = None
+        self._first_error: Exception | None = None
+        self._first_done, self._stopping = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._main, name="partition-monitor", daemon=True)
+
+    @property
+    def partitions(self) -> Partitions:
+        """What was found last. Raises ConnectError before the first listing."""
+        if self._partitions is None:
+            raise ConnectError("The topics of the source cluster are not known yet.")
+        return self._partitions
+
+    def start(self, stopping: threading.Event | None = None) -> None:
+        """Begin, and wait for the first listing.
+
+        stopping: ends the wait, in silence. Raises ConnectError if the listing fails or takes longer than `timeout_s`.
+        """
+        self._thread.start()
+        waited = 0.0
+        while not self._first_done.wait(_LOOK_UP_S):
+            waited += _LOOK_UP_S
+            if stopping is not None and stopping.is_set():
+                return
+            if waited >= self._watch.timeout_s + _GRACE_S:
+                raise ConnectError(TIMEOUT)
+        if self._first_error is not None:
+            raise _start_failure(self._first_error) from self._first_error
+
+    def stop(self, timeout_s: float) -> None:
+        """End the thread; one that does not end within `timeout_s` is left behind, and its findings are ignored."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout_s)
+
+    def _main(self) -> None:
+        try:
+            log.info("Retrieving initial topic list from kafka.")
+            self._partitions = self._retrieve()
+        except Exception as error:
+            self._first_error = error
+        finally:
+            self._first_done.set()
+        if self._first_error is None:
+            while not self._stopping.wait(self._watch.interval_s):
+                self._check()
+
+    def _retrieve(self) -> Partitions:
+        return select(self._list_topics(self._watch.timeout_s), self._watch.whitelist)
+
+    def _check(self) -> None:
+        """Look again; what goes wrong is logged, and the next look tries again."""
+        try:
+            found = self._retrieve()
+            if self._stopping.is_set():
+                return
+            changed = differs(self.partitions, found, self._watch.leaders)
+            self._partitions = found
+            if changed:
+                log.info("The partitions of the source topics have changed, will request task reconfiguration")
+                self._on_change()
+            else:
+                log.info("No partition changes which require reconfiguration have been detected.")
+        except HeadraceError as error:
+            log.error(f"{TIMEOUT} {error}" if _timed_out(error) else f"The topics could not be listed: {error}")
+        except Exception:
+            log.exception("The partition monitor failed; it goes on")
+
+
+def _start_failure(error: Exception) -> ConnectError:
+    return ConnectError(TIMEOUT if _timed_out(error) else f"Unexpected error while starting PartitionMonitor: {error}")
+
+
+def _timed_out(error: Exception) -> bool:
+    return isinstance(error, KafkaFailure) and error.code == REQUEST_TIMED_OUT

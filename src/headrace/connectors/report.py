@@ -1,0 +1,70 @@
+"""The answer of a validation, as Kafka Connect's REST API writes it (`ConfigInfos`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.config import ConfigDef, ConfigValue, Option, Type, to_text
+
+
+def option_json(option: Option, prefix: str = "") -> dict[str, Any]:
+    """The definition of an option, as in GET /connector-plugins/{plugin}/config."""
+    return {
+        "name": prefix + option.name,
+        "type": str(option.type),
+        "required": option.required,
+        "default_value": None if option.required else to_text(option.default, option.type),
+        "importance": str(option.importance),
+        "documentation": option.doc,
+        "group": option.group,
+        "order_in_group": option.order,
+        "width": str(option.width),
+        "display_name": option.display_name,
+        "dependents": [prefix + name for name in option.dependents],
+    }
+
+
+def value_json(value: ConfigValue, kind: Type | None = None, prefix: str = "") -> dict[str, Any]:
+    """What was found about an option."""
+    return {
+        "name": prefix + value.name,
+        "value": to_text(value.value, kind),
+        "recommended_values": [to_text(v, kind) for v in value.recommended_values],
+        "errors": list(value.errors),
+        "visible": value.visible,
+    }
+
+
+@dataclass
+class Report:
+    """The parts of an answer as they are collected: definitions with values, and groups in order."""
+
+    configs: list[dict[str, Any]] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+
+    def add(self, values: Iterable[ConfigValue], options: Mapping[str, Option], prefix: str = "") -> None:
+        """Add values; those without an option come with an empty definition, as keys that nothing defines."""
+        for value in values:
+            option = options.get(value.name)
+            definition = None if option is None else option_json(option, prefix)
+            kind = None if option is None else option.type
+            self.configs.append({"definition": definition, "value": value_json(value, kind, prefix)})
+
+    def add_groups(self, groups: Iterable[str]) -> None:
+        """Add groups that are not there yet."""
+        self.groups = list(dict.fromkeys([*self.groups, *groups]))
+
+    def errors(self) -> list[str]:
+        """All sentences, in order."""
+        return [error for config in self.configs for error in config["value"]["errors"]]
+
+    def body(self, name: str) -> dict[str, Any]:
+        """The whole answer; `name` is the connector class as it was asked for."""
+        return {"name": name, "error_count": len(self.errors()), "groups": self.groups, "configs": self.configs}
+
+
+def definitions(definition: ConfigDef) -> list[dict[str, Any]]:
+    """The body of GET /connector-plugins/{plugin}/config."""
+    return [option_json(option) for option in definition.options.values() if not option.internal]

@@ -1,0 +1,178 @@
+"""Connect's three internal topics: described from the worker's settings, then made or verified.
+
+`describe` is pure; `ensure` is the only part that talks to Kafka. Sources: KIP-26, KIP-605 (further topic settings), KIP-154.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headrace.errors import ConfigError, ConnectError
+from headrace.kafka.admin import Admin
+from headrace.kafka.failures import KafkaFailure, timed_out
+
+log = logging.getLogger(__name__)
+
+_OWN_SETTINGS = {"topic", "partitions", "replication.factor", "cleanup.policy"}
+_NOT_ALLOWED = {"TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"}
+_RETRIED = {"INVALID_REPLICATION_FACTOR", "REQUEST_TIMED_OUT"}
+
+
+@dataclass(frozen=True)
+class InternalTopic:
+    """One internal topic as it is to be.
+
+    name, partitions, replication_factor (-1: the broker's default), configs (further topic settings);
+    setting: the worker setting that names it; holds: what would be lost with it.
+    """
+
+    name: str
+    setting: str
+    holds: str
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str] = field(default_factory=dict)
+
+
+def offset_topic(props: Mapping[str, str]) -> InternalTopic:
+    """The topic of source offsets, from worker settings."""
+    return _topic(props, "offset.storage.", "source connector offsets", partitions=25)
+
+
+def status_topic(props: Mapping[str, str]) -> InternalTopic:
+    """The topic of states and active topics, from worker settings."""
+    return _topic(props, "status.storage.", "connector and task statuses", partitions=5)
+
+
+def config_topic(props: Mapping[str, str]) -> InternalTopic:
+    """The topic of configurations, from worker settings; always one partition."""
+    given = props.get("config.storage.partitions")
+    if given is not None:
+        log.warning("Ignoring 'config.storage.partitions=%s' setting, since config topic partitions is always 1", given)
+    single = {name: value for name, value in props.items() if name != "config.storage.partitions"}
+    return _topic(single, "config.storage.", "connector configurations", partitions=1)
+
+
+def _topic(props: Mapping[str, str], prefix: str, holds: str, partitions: int) -> InternalTopic:
+    given = {name.removeprefix(prefix): str(value) for name, value in props.items() if name.startswith(prefix)}
+    if not given.get("topic", "").strip():
+        raise ConfigError.missing(f"{prefix}topic")
+    if "cleanup.policy" in given:
+        policy = given["cleanup.policy"]
+        log.warning("Ignoring '%scleanup.policy=%s' setting, since compaction is always used", prefix, policy)
+    return InternalTopic(
+        name=given["topic"].strip(),
+        setting=f"{prefix}topic",
+        holds=holds,
+        partitions=_count(prefix, "partitions", given, partitions),
+        replication_factor=_count(prefix, "replication.factor", given, 3),
+        configs={name: value for name, value in given.items() if name not in _OWN_SETTINGS},
+    )
+
+
+def _count(prefix: str, name: str, given: Mapping[str, str], default: int) -> int:
+    try:
+        count = int(given.get(name, default))
+    except ValueError:
+        raise ConfigError.invalid(prefix + name, given[name], "Not a number of type INT") from None
+    if count > 0 or count == -1:
+        return count
+    what = "Number of partitions" if name == "partitions" else "Replication factor"
+    raise ConfigError.invalid(prefix + name, count, f"{what} must be positive, or -1 to use the broker's default")
+
+
+def ensure(admin: Admin, topic: InternalTopic, timeout_s: float = 60.0, backoff_s: float = 0.1) -> bool:
+    """Create the topic, or verify the one that exists; True if it was created.
+
+    A replication factor that cannot be had yet and timeouts are retried every `backoff_s` until `timeout_s`
+    (`retry.backoff.ms` and `default.api.timeout.ms` in Connect). Without permission a log line is written and the topic is
+    taken to exist. Raises ConfigError for a wrong clean-up policy or number of partitions, ConnectError, RetriableKafkaFailure.
+    """
+    deadline = time.monotonic() + timeout_s
+    pause = threading.Event()
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            created = _create(admin, topic, max(left, 0.1))
+            break
+        except ConnectError as error:
+            cause = error.__cause__
+            if not isinstance(cause, KafkaFailure) or cause.code not in _RETRIED:
+                raise
+            if left <= 0:
+                raise timed_out("Timeout expired while trying to create topic(s)") from cause
+            message = "'%s' topic creation failed due to '%s', retrying, %dms remaining"
+            log.info(message, topic.name, cause.reason, left * 1000)
+            pause.wait(backoff_s)
+    if not created:
+        _verify(admin, topic, timeout_s)
+    return created
+
+
+def _create(admin: Admin, topic: InternalTopic, timeout_s: float) -> bool:
+    """False if it exists or may not be created. Raises ConnectError with the KafkaFailure as its cause."""
+    configs = {**topic.configs, "cleanup.policy": "compact"}
+    try:
+        admin.create(topic.name, topic.partitions, topic.replication_factor, configs, timeout_s)
+    except KafkaFailure as error:
+        return _not_created(topic, error)
+    log.info("Created topic '%s' for %s", topic.name, topic.holds)
+    return True
+
+
+def _not_created(topic: InternalTopic, error: KafkaFailure) -> bool:
+    falling_back = "Falling back to assume topic(s) exist or will be auto-created by the broker."
+    if error.code == "TOPIC_ALREADY_EXISTS":
+        log.debug("Found existing topic '%s'", topic.name)
+        return False
+    if error.code in _NOT_ALLOWED:
+        log.warning("Not authorized to create topic(s) '%s': %s %s", topic.name, error.reason, falling_back)
+        return False
+    if error.code == "UNSUPPORTED_VERSION":
+        log.warning("The brokers do not support the CreateTopics API for topic(s) '%s'. %s", topic.name, falling_back)
+        return False
+    if error.code in ("INVALID_CONFIG", "POLICY_VIOLATION"):
+        raise ConnectError(f"Unable to create topic(s) '{topic.name}': {error.reason}") from error
+    if error.code == "REQUEST_TIMED_OUT":
+        raise ConnectError(
+            f"Timed out while checking for or creating topic(s) '{topic.name}'. This could indicate a connectivity issue, "
+            "unavailable topic partitions, or if this is your first use of the topic it may have taken too long to create."
+        ) from error
+    raise ConnectError(f"Error while attempting to create/find topic(s) '{topic.name}': {error.reason}") from error
+
+
+def _verify(admin: Admin, topic: InternalTopic, timeout_s: float) -> None:
+    """Check an existing topic, as far as this principal may."""
+    try:
+        policy = admin.topic_configs(topic.name, timeout_s=timeout_s).get("cleanup.policy")
+    except KafkaFailure as error:
+        if error.code not in (*_NOT_ALLOWED, "UNSUPPORTED_VERSION", "UNKNOWN_TOPIC_OR_PARTITION"):
+            raise
+        log.info(
+            "Unable to use admin client to verify the cleanup policy of '%s' topic is 'compact', either because the broker is an "
+            "older version or because the Kafka principal used for Connect internal topics does not have the required permission "
+            "to describe topic configurations.",
+            topic.name,
+        )
+        return
+    if policy != "compact":
+        raise ConfigError(
+            f"Topic '{topic.name}' supplied via the '{topic.setting}' property is required to have 'cleanup.policy=compact' "
+            f"to guarantee consistency and durability of {topic.holds}, but found the topic currently has "
+            f"'cleanup.policy={policy}'. Continuing would likely result in eventually losing {topic.holds} and problems "
+            f"restarting this Connect cluster in the future. Change the '{topic.setting}' property in the Connect worker "
+            "configurations to use a topic with 'cleanup.policy=compact'."
+        )
+
+
+def require_single_partition(name: str, partitions: int) -> None:
+    """Raise ConfigError unless the config topic has one partition: the order of its records is what it says."""
+    if partitions > 1:
+        raise ConfigError(
+            f"Topic '{name}' supplied via the 'config.storage.topic' property is required to have a single partition in order to "
+            f"guarantee consistency of connector configurations, but found {partitions} partitions."
+        )

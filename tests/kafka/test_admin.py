@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from confluent_kafka import Producer
+
+from headrace.errors import RetriableError
+from headrace.kafka.admin import Admin
+from headrace.kafka.failures import KafkaFailure
+
+UNREACHABLE = "127.0.0.1:1"
+
+
+@pytest.fixture(scope="module")
+def admin(source_broker) -> Admin:
+    return Admin({"bootstrap.servers": source_broker.bootstrap})
+
+
+def test_a_topic_is_created_with_its_settings_and_described(admin, topic_name):
+    name = topic_name()
+    admin.create(name, 3, 1, {"retention.ms": "1000"})
+    info = admin.describe(name)
+    assert info is not None
+    assert (info.name, sorted(info.partitions), info.internal, info.replication_factor) == (name, [0, 1, 2], False, 1)
+    assert set(info.partitions.values()) == {1}
+    assert admin.topics()[name] == info
+    assert admin.topic_configs(name, own_only=True) == {"retention.ms": "1000"}
+    assert admin.topic_configs(name)["cleanup.policy"] == "delete"
+
+
+def test_minus_one_means_the_brokers_defaults(admin, topic_name):
+    name = topic_name()
+    admin.create(name, -1, -1)
+    info = admin.describe(name)
+    assert info is not None
+    assert (len(info.partitions), info.replication_factor) == (1, 1)
+
+
+def test_a_topic_made_anew_has_another_id(admin, topic_name):
+    name = topic_name()
+    ids = []
+    for _ in range(2):
+        admin.create(name, 1, 1)
+        ids.append(admin.describe(name).topic_id)
+        admin.delete([name])
+    assert ids[0] != ids[1]
+    assert admin.describe(name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "partitions", "factor", "configs", "code", "reason"),
+    [
+        ("taken", 1, 1, {}, "TOPIC_ALREADY_EXISTS", "Topic 'taken' already exists."),
+        ("x", 1, 3, {}, "INVALID_REPLICATION_FACTOR", "Unable to replicate the partition 3 time(s)"),
+        ("x", 0, 1, {}, "INVALID_PARTITIONS", "Number of partitions was set to an invalid non-positive value."),
+        ("x", 1, 1, {"foo.bar": "1"}, "INVALID_CONFIG", "Unknown topic config name: foo.bar"),
+        ("a b", 1, 1, {}, "INVALID_TOPIC_EXCEPTION", "Topic name is invalid: 'a b'"),
+    ],
+)  # fmt: skip
+def test_a_refusal_has_kafkas_name_and_the_brokers_sentence(admin, name, partitions, factor, configs, code, reason):
+    if code == "TOPIC_ALREADY_EXISTS" and admin.describe(name) is None:
+        admin.create(name, 1, 1)
+    with pytest.raises(KafkaFailure) as raised:
+        admin.create(name, partitions, factor, configs)
+    assert raised.value.code == code
+    assert raised.value.reason.startswith(reason)
+    assert not isinstance(raised.value, RetriableError)
+
+
+def test_offsets_of_partitions(admin, source_broker, topic_name):
+    name = topic_name()
+    admin.create(name, 2, 1)
+    producer = Producer({"bootstrap.servers": source_broker.bootstrap})
+    for timestamp in (1000, 2000, 3000):
+        producer.produce(name, b"x", partition=1, timestamp=timestamp)
+    producer.flush()
+    both = [(name, 0), (name, 1)]
+    assert admin.partition_offsets(both, "earliest") == {(name, 0): 0, (name, 1): 0}
+    assert admin.partition_offsets(both, "latest") == {(name, 0): 0, (name, 1): 3}
+    assert admin.partition_offsets(both, 1500) == {(name, 0): -1, (name, 1): 1}
+    assert admin.partition_offsets([], "latest") == {}
+
+
+def test_an_open_transaction_is_behind_the_last_stable_offset(admin, source_broker, topic_name):
+    name = topic_name()
+    admin.create(name, 1, 1)
+    producer = Producer({"bootstrap.servers": source_broker.bootstrap, "transactional.id": name})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(name, b"x")
+    producer.flush()
+    assert admin.partition_offsets([(name, 0)], "latest") == {(name, 0): 1}
+    assert admin.partition_offsets([(name, 0)], "latest", read_committed=True) == {(name, 0): 0}
+    producer.abort_transaction()
+
+
+def test_offsets_of_a_group_are_set_read_and_deleted(admin, topic_name):
+    name, group = topic_name(), topic_name("group")
+    admin.create(name, 2, 1)
+    assert admin.committed(group) == {}
+    admin.commit(group, {(name, 0): 5, (name, 1): 7})
+    admin.commit(group, {(name, 0): 6})
+    admin.commit(group, {})
+    assert admin.committed(group) == {(name, 0): 6, (name, 1): 7}
+    admin.delete_group(group)
+    admin.delete_group(group)
+    assert admin.committed(group) == {}
+
+
+def test_an_absent_topic_is_a_retriable_failure(admin, topic_name):
+    for call in (lambda name: admin.partition_offsets([(name, 0)], "latest", 5), lambda name: admin.topic_configs(name)):
+        with pytest.raises(KafkaFailure, match=r"This server does not host this topic-partition\.") as raised:
+            call(topic_name())
+        assert raised.value.code == "UNKNOWN_TOPIC_OR_PARTITION"
+        assert isinstance(raised.value, RetriableError)
+
+
+def test_facts_of_the_cluster(admin, source_broker):
+    assert admin.cluster_id() == source_broker.cluster_id
+    assert admin.broker_count() == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda admin: admin.cluster_id(1.5),
+        lambda admin: admin.topics(1.5),
+        lambda admin: admin.describe("x", 1.5),
+        lambda admin: admin.create("x", 1, 1, timeout_s=1.5),
+        lambda admin: admin.partition_offsets([("x", 0)], "latest", 1.5),
+        lambda admin: admin.committed("g", 1.5),
+        lambda admin: admin.topic_configs("x", timeout_s=1.5),
+    ],
+    ids=["cluster_id", "topics", "describe", "create", "partition_offsets", "committed", "topic_configs"],
+)
+def test_an_unreachable_cluster_is_one_clear_sentence_in_time(call):
+    admin = Admin({"bootstrap.servers": UNREACHABLE})
+    before = time.monotonic()
+    with pytest.raises(RetriableError) as raised:
+        call(admin)
+    assert time.monotonic() - before < 5
+    assert str(raised.value) == (
+        f"Could not reach the Kafka cluster at '{UNREACHABLE}' within 1.5 s: Connect to ipv4#127.0.0.1:1 failed: Connection refused. "
+        "Check bootstrap.servers and security.protocol, and that the brokers are up."
+    )
+
+
+def test_nothing_is_printed_about_an_unreachable_cluster(capfd):
+    with pytest.raises(RetriableError):
+        Admin({"bootstrap.servers": UNREACHABLE}).cluster_id(1)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_wrong_password_is_told_from_an_absent_broker(secured):
+    admin = Admin(secured.props(password="hunter2"))
+    with pytest.raises(KafkaFailure) as raised:
+        admin.cluster_id(5)
+    assert raised.value.code == "SASL_AUTHENTICATION_FAILED"
+    assert "did not let this client in" in str(raised.value)
+    assert "hunter2" not in str(raised.value)
+
+
+def test_a_right_password_lets_in_and_a_missing_permission_has_a_name(secured):
+    admin = Admin(secured.props())
+    assert admin.cluster_id() == secured.broker.cluster_id
+    with pytest.raises(KafkaFailure) as raised:
+        admin.create("forbidden", 1, 1)
+    assert raised.value.code == "TOPIC_AUTHORIZATION_FAILED"
+    assert admin.topics() == {}

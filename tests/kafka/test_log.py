@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import resource
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import Producer
+
+from headrace.errors import ConnectError, RetriableError
+from headrace.kafka.admin import Admin
+from headrace.kafka.log import CompactedLog, LogRecord
+
+
+class Recorder:
+    """Takes what a log reads; `latest` is what a compacted topic means."""
+
+    def __init__(self) -> None:
+        self.records: list[LogRecord] = []
+
+    def __call__(self, record: LogRecord) -> None:
+        self.records.append(record)
+
+    @property
+    def latest(self) -> dict[bytes, bytes]:
+        found = {r.key: r.value for r in self.records}
+        return {key: value for key, value in found.items() if key is not None and value is not None}
+
+
+@pytest.fixture(scope="module")
+def admin(source_broker) -> Admin:
+    return Admin({"bootstrap.servers": source_broker.bootstrap})
+
+
+@pytest.fixture
+def topic(admin, topic_name) -> str:
+    name = topic_name("log")
+    admin.create(name, 3, 1, {"cleanup.policy": "compact"})
+    return name
+
+
+@pytest.fixture
+def open_log(source_broker, admin) -> Iterator[Callable[..., CompactedLog]]:
+    opened: list[CompactedLog] = []
+
+    def make(topic: str, on_record: Callable[[LogRecord], None], start: bool = True, **consumer: str) -> CompactedLog:
+        props = {"bootstrap.servers": source_broker.bootstrap}
+        log = CompactedLog(topic, props, {**props, **consumer}, on_record, admin=admin)
+        opened.append(log)
+        if start:
+            log.start()
+        return log
+
+    yield make
+    for log in opened:
+        log.stop()
+
+
+def entries(count: int) -> list[tuple[bytes, bytes | None]]:
+    return [(b"k%d" % n, b"v%d" % n) for n in range(count)]
+
+
+def test_what_was_written_before_is_read_at_start(topic, open_log):
+    open_log(topic, Recorder()).write(entries(100), 30)
+    seen = Recorder()
+    log = open_log(topic, seen)
+    assert seen.latest == dict(entries(100))
+    assert log.partition_count == 3
+
+
+def test_a_write_returns_when_it_has_been_read_back(topic, open_log):
+    seen = Recorder()
+    log = open_log(topic, seen)
+    for number in range(20):
+        log.write([(b"k", b"%d" % number)], 30)
+        assert seen.latest[b"k"] == b"%d" % number
+    log.write([(b"k", None)], 30)
+    assert seen.latest == {}
+
+
+def test_append_waits_for_acks_and_gives_the_positions(topic, open_log, admin):
+    ends = open_log(topic, Recorder()).append(entries(30), 30)
+    assert {(topic, p): end for p, end in ends.items()} == admin.partition_offsets([(topic, p) for p in range(3)], "latest")
+
+
+def test_records_of_others_are_there_after_reading_to_the_end(topic, open_log):
+    seen = Recorder()
+    reader = open_log(topic, seen)
+    writer = open_log(topic, Recorder())
+    for number in range(20):
+        writer.append([(b"a%d" % number, b"x"), (b"b%d" % number, b"x")], 30)
+        reader.read_to_end(30)
+        assert b"a%d" % number in seen.latest
+        assert b"b%d" % number in seen.latest
+
+
+def test_a_records_partition_is_the_murmur2_of_its_key(open_log, admin, topic_name):
+    name = topic_name("log")
+    admin.create(name, 5, 1, {"cleanup.policy": "compact"})
+    seen = Recorder()
+    keys = {b"status-connector-s": 0, b"status-task-s-0": 2, b"status-topic-t:connector-s": 4, b"status-connector-x": 3}
+    open_log(name, seen).write([(key, b"v") for key in keys], 30)
+    assert {r.key: r.partition for r in seen.records} == keys  # as recorded from Connect in conformance/topics
+
+
+def test_a_handler_that_fails_loses_only_that_record(topic, open_log, caplog):
+    seen = Recorder()
+
+    def handler(record: LogRecord) -> None:
+        if record.key == b"k1":
+            raise ValueError("cannot take it")
+        seen(record)
+
+    log = open_log(topic, handler)
+    log.write(entries(3), 30)
+    log.write([(b"k9", b"v9")], 30)
+    assert set(seen.latest) == {b"k0", b"k2", b"k9"}
+    assert "could not be handled and is skipped" in caplog.text
+
+
+def test_a_handler_may_send_but_not_wait(topic, open_log):
+    failed: list[BaseException] = []
+    answered = threading.Event()
+
+    def handler(record: LogRecord) -> None:
+        if record.key != b"k":
+            answered.set()
+            return
+        log.send(b"answer", b"x")
+        try:
+            log.read_to_end(1)
+        except RuntimeError as error:
+            failed.append(error)
+
+    log = open_log(topic, handler)
+    log.write([(b"k", b"v")], 30)
+    assert answered.wait(30)
+    assert "waits for itself" in str(failed[0])
+
+
+def test_an_open_transaction_does_not_hide_what_comes_before_it(topic, open_log, source_broker):
+    seen = Recorder()
+    log = open_log(topic, seen, **{"isolation.level": "read_committed"})
+    producer = Producer({"bootstrap.servers": source_broker.bootstrap, "transactional.id": topic})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(topic, b"t", b"k", partition=0)
+    producer.flush()
+    log.read_to_end(30)
+    assert seen.latest == {}
+    producer.commit_transaction()
+    log.read_to_end(30)
+    assert seen.latest == {b"k": b"t"}
+
+
+@pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])
+def test_markers_of_transactions_at_the_end_are_passed(topic, open_log, source_broker, level):
+    seen = Recorder()
+    log = open_log(topic, seen, **{"isolation.level": level})
+    producer = Producer({"bootstrap.servers": source_broker.bootstrap, "transactional.id": topic})
+    producer.init_transactions(30)
+    for finish in (producer.abort_transaction, producer.commit_transaction):
+        producer.begin_transaction()
+        producer.produce(topic, b"v", finish.__name__.encode(), partition=0)
+        producer.flush()
+        finish()
+        log.read_to_end(30)
+    expected = {b"commit_transaction"} | ({b"abort_transaction"} if level == "read_uncommitted" else set())
+    assert set(seen.latest) == expected
+
+
+def test_an_absent_topic_is_said_in_connects_words(open_log, topic_name):
+    name = topic_name("absent")
+    log = open_log(name, Recorder(), start=False)
+    with pytest.raises(ConnectError, match=f"Could not look up partition metadata for topic '{name}' in the allotted period"):
+        log.start(timeout_s=1)
+
+
+def test_a_topic_that_appears_later_is_waited_for(open_log, admin, topic_name):
+    name, seen = topic_name("late"), Recorder()
+    log = open_log(name, seen, start=False)
+    starting = threading.Thread(target=log.start)
+    starting.start()
+    admin.create(name, 1, 1, {"cleanup.policy": "compact"})
+    starting.join(30)
+    log.write(entries(1), 30)
+    assert seen.latest == dict(entries(1))
+
+
+def test_writers_side_by_side_lose_nothing(topic, open_log):
+    seen = Recorder()
+    log = open_log(topic, seen)
+
+    def write(who: int) -> None:
+        for number in range(50):
+            log.write([(b"%d-%d" % (who, number), b"v")], 30)
+
+    threads = [threading.Thread(target=write, args=(who,)) for who in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(seen.latest) == 200
+
+
+def test_stop_waits_for_what_was_sent_and_ends_the_threads(topic, open_log):
+    before = threading.active_count()
+    log = open_log(topic, Recorder())
+    futures = [log.send(key, value) for key, value in entries(500)]
+    log.stop()
+    assert all(future.done() and future.exception() is None for future in futures)
+    assert threading.active_count() <= before
+    with pytest.raises(RetriableError, match="is closed"):
+        log.send(b"k", b"v")
+    log.stop()
+
+
+def test_an_idle_log_costs_next_to_no_cpu(topic, open_log):
+    open_log(topic, Recorder()).write(entries(1), 30)
+    threading.Event().wait(0.5)
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    threading.Event().wait(3)
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    used = (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
+    assert used < 0.15  # 5 % of a core
+
+
+def test_a_large_topic_is_read_quickly(topic, open_log):
+    log = open_log(topic, Recorder())
+    log.append([(b"key-%d" % n, b"x" * 100) for n in range(100_000)], 60)
+    seen = Recorder()
+    before = time.monotonic()
+    open_log(topic, seen)
+    assert len(seen.records) == 100_000
+    assert time.monotonic() - before < 20
+
+
+@pytest.mark.parametrize("how", ["restart", "kill"])
+def test_a_broker_restart_is_survived(topic, open_log, source_broker, how):
+    seen = Recorder()
+    log = open_log(topic, seen)
+    log.write(entries(3), 30)
+    if how == "kill":
+        source_broker.kill()
+        future = log.send(b"while-away", b"v")
+        with pytest.raises(RetriableError):
+            log.read_to_end(1)
+        source_broker.start()
+        assert future.result(60).offset >= 0
+    else:
+        source_broker.restart()
+    log.write([(b"after", b"v")], 60)
+    log.read_to_end(30)
+    expected = {*dict(entries(3)), b"after"} | ({b"while-away"} if how == "kill" else set())
+    assert set(seen.latest) == expected
+    assert len(seen.records) == len(expected)

@@ -1,0 +1,63 @@
+import logging
+
+from headrace.runtime.client_settings import connector_client, internal_client, topic_settings
+
+WORKER = {
+    "bootstrap.servers": "b:1",
+    "client.id": "w",
+    "sasl.mechanism": "PLAIN",
+    "security.protocol": "SASL_SSL",
+    "producer.acks": "1",
+    "admin.retries": "3",
+    "spark.master": "local",
+}
+
+
+def test_a_prefixed_setting_is_the_workers_default_for_connectors():
+    assert connector_client(WORKER, "b:1", "producer") == {
+        "bootstrap.servers": "b:1",
+        "sasl.mechanism": "PLAIN",
+        "security.protocol": "SASL_SSL",
+        "acks": "1",
+    }
+
+
+def test_security_is_not_inherited_for_another_cluster_or_protocol():
+    for own in ({"consumer.bootstrap.servers": "other:1"}, {"consumer.security.protocol": "SSL"}):
+        settings = connector_client(WORKER | own, "b:1", "consumer")
+        assert "sasl.mechanism" not in settings
+        assert settings == {"bootstrap.servers": "b:1"} | {k.removeprefix("consumer."): v for k, v in own.items()}
+
+
+def test_admin_clients_take_the_workers_own_settings_too():
+    settings = connector_client(WORKER, "b:1", "admin")
+    assert (settings["client.id"], settings["retries"]) == ("w", "3")
+    assert "producer.acks" not in settings
+
+
+def test_the_workers_own_clients_have_no_settings_of_connectors():
+    assert internal_client(WORKER, "c:2") == {
+        "bootstrap.servers": "c:2",
+        "client.id": "w",
+        "sasl.mechanism": "PLAIN",
+        "security.protocol": "SASL_SSL",
+    }
+
+
+def test_what_is_left_under_a_storage_prefix_is_a_setting_of_the_topic(caplog):
+    props = {
+        "config.storage.topic": "c",
+        "config.storage.replication.factor": "1",
+        "config.storage.partitions": "3",
+        "config.storage.cleanup.policy": "delete",
+        "config.storage.min.insync.replicas": "2",
+        "offset.storage.segment.bytes": "1",
+    }
+    with caplog.at_level(logging.WARNING):
+        assert topic_settings(props, "config") == {"min.insync.replicas": "2"}
+        assert topic_settings(props, "offset") == {"segment.bytes": "1"}
+        assert topic_settings(props, "status") == {}
+    assert caplog.messages == [
+        "Ignoring 'config.storage.partitions=3' setting, since config topic partitions is always 1",
+        "Ignoring 'config.storage.cleanup.policy=delete' setting, since compaction is always used",
+    ]

@@ -1,0 +1,58 @@
+import ipaddress
+
+import pytest
+
+from headrace.errors import ConfigError
+from headrace.runtime.listeners import Listener, advertised, local_address, parse_listener
+
+HTTP, HTTPS = Listener("http", "a", 1), Listener("https", "b", 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "listener"),
+    [
+        ("http://:8083", Listener("http", "", 8083)),
+        ("HTTPS://Host-1.x:0", Listener("https", "Host-1.x", 0)),
+        ("http://[::1]:8083", Listener("http", "::1", 8083)),
+    ],
+)
+def test_a_url_is_read(text, listener):
+    assert parse_listener(text) == listener
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x", "Listener doesn't have the right format or protocol."),
+        ("http://a:b", "Listener doesn't have the right format or protocol."),
+        ("http://localhost", "Listener doesn't have the right format or protocol."),
+        ("ftp://x:1", 'Listener protocol must be either "http" or "https".'),
+    ],
+)
+def test_anything_else_is_refused_in_kafkas_words(text, message):
+    with pytest.raises(ConfigError) as error:
+        parse_listener(text)
+    assert error.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("listeners", "settings", "address"),
+    [
+        ([HTTPS, HTTP], (None, None, None), ("http", "a", 1)),
+        ([HTTPS], (None, None, None), ("https", "b", 2)),
+        ([HTTP, HTTPS], ("HTTPS", None, None), ("https", "b", 2)),
+        ([HTTP], (None, "proxy", 80), ("http", "proxy", 80)),
+        ([Listener("http", "127.0.0.1", 8083)], ("", "", None), ("http", "localhost", 8083)),
+        ([Listener("http", "", 8083)], (None, None, None), ("http", local_address(), 8083)),
+    ],
+)
+def test_others_are_given_the_address_that_kafka_connect_would_give(listeners, settings, address):
+    assert advertised(listeners, *settings) == address
+
+
+def test_a_free_port_is_advertised_once_it_is_bound():
+    assert advertised([Listener("http", "h", 0)], None, None, None, bound_port=4711) == ("http", "h", 4711)
+
+
+def test_this_machine_has_an_address():
+    assert local_address() == "localhost" or ipaddress.ip_address(local_address())

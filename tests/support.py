@@ -1,0 +1,23 @@
+"""What tests of several packages share."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def wait_until(condition: Callable[[], T], timeout_s: float, what: str) -> T:
+    """Ask again and again, every 50 ms, until the condition gives something true; returns that.
+
+    Fails with `what` was waited for and the last answer when the time is over. An exception of the condition passes.
+    """
+    pause, end = threading.Event(), time.monotonic() + timeout_s
+    while not (answer := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {timeout_s:g} s for: {what}; last answer: {answer!r}")
+        pause.wait(0.05)
+    return answer

@@ -1,0 +1,107 @@
+"""Without rules, on real brokers: who creates the topic, and how the task waits for it."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from headrace.embedded import Broker
+from headrace.embedded.ports import free_port
+from headrace.errors import RetriableError
+from headrace.kafka.admin import Admin
+from headrace.topics.creator import TopicCreator
+from headrace.topics.waiting import TopicWaiter
+from tests.support import wait_until
+
+
+@pytest.fixture
+def topic(topic_name) -> str:
+    return topic_name("awaited")
+
+
+@pytest.fixture
+def logs() -> Iterator[list]:
+    with structlog.testing.capture_logs() as captured:
+        yield captured
+
+
+def waits_in(logs) -> list[str]:
+    return [entry["event"] for entry in logs if entry["log_level"] == "warning"]
+
+
+class Waiting:
+    """A wait on a thread of its own."""
+
+    def __init__(self, waiter: TopicWaiter, topic: str) -> None:
+        self.error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, args=(waiter, topic))
+        self._thread.start()
+
+    def _run(self, waiter: TopicWaiter, topic: str) -> None:
+        try:
+            waiter.wait_for(topic)
+        except BaseException as error:
+            self.error = error
+
+    def ended(self, timeout_s: float = 30) -> bool:
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+
+def test_a_topic_that_somebody_creates_ends_the_wait(destination_broker, topic, logs):
+    client = {"bootstrap.servers": destination_broker.bootstrap}
+    waiting = Waiting(TopicWaiter(client, threading.Event()), topic)
+    wait_until(lambda: waits_in(logs), 30, "the warning")
+    assert not waiting.ended(1.2)
+    Admin(client).create(topic, 1, 1)
+    assert waiting.ended()
+    assert waiting.error is None
+    (warning,) = waits_in(logs)
+    assert warning.startswith(f"There is no topic '{topic}' on the brokers at '{destination_broker.bootstrap}', which do not ")
+    assert warning.endswith(f"; waiting until topic '{topic}' exists")
+    assert logs[-1]["event"] == f"Topic '{topic}' exists now."
+
+
+def test_a_task_that_is_stopped_stops_waiting(destination_broker, topic, logs):
+    stopping = threading.Event()
+    waiting = Waiting(TopicWaiter({"bootstrap.servers": destination_broker.bootstrap}, stopping), topic)
+    wait_until(lambda: waits_in(logs), 30, "the warning")
+    stopping.set()
+    assert waiting.ended(5)
+    assert isinstance(waiting.error, RetriableError)
+    assert str(waiting.error) == f"The task was stopped before topic '{topic}' existed."
+
+
+def test_the_warning_comes_again_every_minute(destination_broker, topic, logs):
+    minutes, stopping = iter(range(1000)), threading.Event()
+    waiter = TopicWaiter({"bootstrap.servers": destination_broker.bootstrap}, stopping, clock=lambda: next(minutes) * 20.0)
+    waiting = Waiting(waiter, topic)
+    wait_until(lambda: len(waits_in(logs)) == 3, 30, "three warnings, one of three looks each")
+    stopping.set()
+    assert waiting.ended(5)
+    assert next(minutes) >= 7
+
+
+def test_an_existing_topic_needs_no_wait(destination_broker, topic, logs):
+    client = {"bootstrap.servers": destination_broker.bootstrap}
+    Admin(client).create(topic, 1, 1)
+    TopicCreator(Admin(client), None, threading.Event(), client).ensure([topic])
+    assert not waits_in(logs)
+
+
+def test_a_cluster_that_is_away_is_waited_for(topic, logs):
+    stopping, bootstrap = threading.Event(), f"127.0.0.1:{free_port()}"
+    waiting = Waiting(TopicWaiter({"bootstrap.servers": bootstrap}, stopping), topic)
+    wait_until(lambda: waits_in(logs), 30, "the warning")
+    stopping.set()
+    assert waiting.ended(10)
+    assert waits_in(logs)[0].startswith(f"The Kafka cluster at '{bootstrap}' does not answer (")
+
+
+def test_a_broker_that_creates_topics_is_made_to(topic, logs):
+    settings = {"auto.create.topics.enable": "true", "num.partitions": "3"}
+    with Broker(settings=settings, name="auto-create") as broker:
+        client = {"bootstrap.servers": broker.bootstrap}
+        TopicCreator(Admin(client), None, threading.Event(), client).ensure([topic])
+        wait_until(lambda: topic in (found := Admin(client).topics()) and len(found[topic].partitions) == 3, 10, "3 partitions")
