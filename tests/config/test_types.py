@@ -48,7 +48,7 @@ def test_a_text_is_read_as_its_type(kind, text, value):
         (Type.SHORT, "40000", "Not a number of type SHORT"),
         (Type.LONG, "9223372036854775808", "Not a number of type LONG"),
         (Type.DOUBLE, "x", "Not a number of type DOUBLE"),
-        (Type.DOUBLE, "１", "Not a number of type DOUBLE"),
+        (Type.DOUBLE, "\uff11", "Not a number of type DOUBLE"),
         (Type.INT, True, "Expected value to be a 32-bit integer, but it was a java.lang.Boolean"),
         (Type.STRING, 7, "Expected value to be a string, but it was a java.lang.Integer"),
         (Type.LIST, 7, "Expected a comma separated list."),

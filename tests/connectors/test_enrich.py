@@ -10,7 +10,7 @@ JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 def definition(**props):
     props = {key.replace("_", "."): value for key, value in props.items()}
-    converters = dict.fromkeys(("key.converter", "value.converter"), STRING)
+    converters = {"key.converter": STRING, "value.converter": STRING}
     return common_definition(plugins.find("test.Well"), props, converters)
 
 

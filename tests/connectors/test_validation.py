@@ -118,7 +118,7 @@ class TestConnectors:
         assert errors_of("bucket", WELL | {"bucket": None}, worker()) == []
 
     def test_without_a_class_there_is_nothing_to_ask(self, worker):
-        with pytest.raises(BadRequestError, match="Connector config {name=x} contains no connector type"):
+        with pytest.raises(BadRequestError, match=r"Connector config \{name=x\} contains no connector type"):
             validation.check({"name": "x"}, worker())
         with pytest.raises(ConnectError) as error:
             validation.validate("Well", {"a": None}, worker())

@@ -150,7 +150,7 @@ def test_an_open_transaction_does_not_hide_what_comes_before_it(topic, open_log,
     log.read_to_end(30)
     assert seen.latest == {}
     producer.commit_transaction()
-    log.read_to_end(30)
+    log.read_to({0: 2}, 30)  # the record and the marker, which is written a moment after the commit
     assert seen.latest == {b"k": b"t"}
 
 
@@ -160,11 +160,14 @@ def test_markers_of_transactions_at_the_end_are_passed(topic, open_log, source_b
     log = open_log(topic, seen, **{"isolation.level": level})
     producer = Producer({"bootstrap.servers": source_broker.bootstrap, "transactional.id": topic})
     producer.init_transactions(30)
+    end = 0
     for finish in (producer.abort_transaction, producer.commit_transaction):
         producer.begin_transaction()
         producer.produce(topic, b"v", finish.__name__.encode(), partition=0)
         producer.flush()
         finish()
+        end += 2  # the record and the marker
+        log.read_to({0: end}, 30)
         log.read_to_end(30)
     expected = {b"commit_transaction"} | ({b"abort_transaction"} if level == "read_uncommitted" else set())
     assert set(seen.latest) == expected

@@ -143,13 +143,11 @@ class ConfigStore:
         self, what: str, entries: Iterable[ConfigRecord], deadline: float | None = None, *, privileged: bool = True
     ) -> None:
         encoded = [records.encode(record) for record in entries]
-        left = (deadline or time.monotonic() + TIMEOUT_S) - time.monotonic()
+        deadline = deadline or time.monotonic() + TIMEOUT_S
+        append = self._fenced.write if self._fenced and privileged else self._log.append
         try:
-            if self._fenced and privileged:
-                self._fenced.write(encoded, left)
-                self._log.read_to_end(left)
-            else:
-                self._log.write(encoded, left)
+            ends = append(encoded, deadline - time.monotonic())
+            self._log.read_to(ends, deadline - time.monotonic())
         except PrivilegedWriteError as error:
             raise ConnectError(FAILED_WRITE) from error
         except KafkaFailure as error:

@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -66,6 +66,9 @@ class MemoryLog:
     def write(self, entries: Iterable[Entry], timeout_s: float) -> None:
         """Handle records."""
         self.append(entries, timeout_s)
+
+    def read_to(self, ends: Mapping[int, int], timeout_s: float) -> None:
+        """Nothing to wait for."""
 
     def read_to_end(self, timeout_s: float) -> None:
         """Nothing to wait for."""

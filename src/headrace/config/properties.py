@@ -55,18 +55,20 @@ def dump_properties(props: Mapping[str, str]) -> str:
 
 def _logical_lines(text: str) -> Iterator[str]:
     pending: str | None = None
-    for raw in _LINE_END.split(text):
+    lines = _LINE_END.split(text)
+    for at_end, raw in ((number == len(lines), raw) for number, raw in enumerate(lines, 1)):
         line = raw.lstrip(_BLANK)
-        if pending is None and (not line or line[0] in "#!"):
+        fresh = not pending  # after a line that is only a backslash too, as in Java
+        if fresh and (not line or line[0] in "#!") and not (at_end and pending == "" and not raw):
+            pending = None
             continue
         line = (pending or "") + line
         if _continues(line):
-            pending = line[:-1]
-            continue
+            pending = line = line[:-1]
+            if not at_end:
+                continue
         pending = None
         yield line
-    if pending:
-        yield pending
 
 
 def _continues(line: str) -> bool:

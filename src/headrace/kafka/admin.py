@@ -14,12 +14,12 @@ from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaE
 from confluent_kafka.admin import ConfigResource, ConfigSource, NewTopic, OffsetSpec
 
 from headrace.kafka import clients
-from headrace.kafka.failures import KafkaFailure, failure
+from headrace.kafka.failures import REQUEST_TIMED_OUT, KafkaFailure, RetriableKafkaFailure, failure
 from headrace.kafka.reach import Reach
 
 DEFAULT_TIMEOUT_S = 30.0
 _PAUSE_S = 0.05
-_COORDINATOR_MOVES = {"COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"}
+_FINAL = {REQUEST_TIMED_OUT, "UNKNOWN_TOPIC_OR_PARTITION"}  # retriable for the caller, who knows what it means; not here
 Partition = tuple[str, int]
 Value = TypeVar("Value")
 
@@ -116,8 +116,8 @@ class Admin:
         if not asked:
             return {}
         level = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
-        found = self._wait_all(
-            lambda: self._client.list_offsets(asked, isolation_level=level, request_timeout=timeout_s), timeout_s
+        found = self._patiently(
+            lambda left: self._client.list_offsets(asked, isolation_level=level, request_timeout=left), timeout_s
         )
         return {(tp.topic, tp.partition): result.offset for tp, result in found.items()}
 
@@ -140,16 +140,23 @@ class Admin:
         self._of_group(lambda left: self._client.delete_consumer_groups([group], request_timeout=left), timeout_s)
 
     def _of_group(self, start: Callable[[float], Mapping[Any, Future]], timeout_s: float) -> dict[Any, Any]:
-        """A call about a group, again while its coordinator moves or loads, as Kafka's own client does; {}: no such group."""
+        """A call about a group; {} if there is no such group."""
+        try:
+            return self._patiently(start, timeout_s)
+        except KafkaFailure as error:
+            if error.code == "GROUP_ID_NOT_FOUND":
+                return {}
+            raise
+
+    def _patiently(self, start: Callable[[float], Mapping[Any, Future]], timeout_s: float) -> dict[Any, Any]:
+        """`start(seconds left)`, again while a leader or coordinator moves, as Kafka's own admin client does."""
         deadline = time.monotonic() + timeout_s
         while True:
             left = max(deadline - time.monotonic(), _PAUSE_S)
             try:
                 return self._wait_all(lambda left=left: start(left), left)
-            except KafkaFailure as error:
-                if error.code == "GROUP_ID_NOT_FOUND":
-                    return {}
-                if error.code not in _COORDINATOR_MOVES or time.monotonic() > deadline:
+            except RetriableKafkaFailure as error:
+                if error.code in _FINAL or time.monotonic() > deadline:
                     raise
             time.sleep(_PAUSE_S)
 

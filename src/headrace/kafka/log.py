@@ -49,6 +49,10 @@ class Log(Protocol):
         """Append records; return when they are durable and have been read back."""
         ...
 
+    def read_to(self, ends: Mapping[int, int], timeout_s: float) -> None:
+        """Return when each partition has been handled up to this offset (exclusive)."""
+        ...
+
     def read_to_end(self, timeout_s: float) -> None:
         """Return when everything that was in the log at the time of the call has been handled."""
         ...
@@ -130,8 +134,11 @@ class CompactedLog:
     def write(self, entries: Iterable[Entry], timeout_s: float) -> None:
         """Like append(), and wait until the records have been read back: `on_record` has seen them."""
         deadline = time.monotonic() + timeout_s
-        ends = self.append(entries, timeout_s)
-        self._tail.wait_for(ends, max(deadline - time.monotonic(), 0.0))
+        self.read_to(self.append(entries, timeout_s), deadline - time.monotonic())
+
+    def read_to(self, ends: Mapping[int, int], timeout_s: float) -> None:
+        """Wait until each partition has been read up to this offset (exclusive). Raises RetriableKafkaFailure."""
+        self._tail.wait_for(ends, max(timeout_s, 0.0))
 
     def read_to_end(self, timeout_s: float) -> None:
         """Handle everything up to the end offsets of all partitions as they are now.
@@ -140,7 +147,7 @@ class CompactedLog:
         """
         deadline = time.monotonic() + timeout_s
         ends = self._retry(lambda left: self._ends(left), deadline)
-        self._tail.wait_for(ends, max(deadline - time.monotonic(), 0.0))
+        self.read_to(ends, deadline - time.monotonic())
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until every record sent has been acknowledged or has failed; False if not within `timeout_s`."""

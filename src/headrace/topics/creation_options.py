@@ -1,6 +1,4 @@
-"""The options `topic.creation.…` of a source connector, declared once for reading, REST validation and the docs
-(KIP-158).
-"""
+"""The options `topic.creation.<group>.…` of a source connector, declared once for reading and for the docs (KIP-158)."""
 
 from __future__ import annotations
 
@@ -9,12 +7,15 @@ from typing import Any
 from headrace.config import REQUIRED, ConfigDef, Importance, Option, Type, Width, java_text
 from headrace.config.java_pattern import JavaRegexError, java_regex
 from headrace.config.validators import Lambda, NonNull, Validator
+from headrace.connectors.common import SourceConnectorConfig
 from headrace.errors import ConfigError
 
 PREFIX = "topic.creation."
 DEFAULT_GROUP = "default"
 BROKER_DEFAULT = -1
 INCLUDE, EXCLUDE, REPLICATION_FACTOR, PARTITIONS = "include", "exclude", "replication.factor", "partitions"
+GROUPS: Option = SourceConnectorConfig.definition().options[PREFIX + "groups"]
+"""The one option that is part of a source connector's definition; those of a group exist only once it is named here."""
 OWN = (INCLUDE, EXCLUDE, REPLICATION_FACTOR, PARTITIONS)
 """What a group understands itself; any other key is a setting of the topic."""
 
@@ -69,26 +70,6 @@ def _check_patterns(name: str, value: Any) -> None:
         raise ConfigError.invalid(_unqualified(name), java_text(value), why) from None
 
 
-def _check_aliases(name: str, value: Any) -> None:
-    if len(set(value or ())) < len(value or ()):
-        raise ConfigError.invalid(name, java_text(value), "Duplicate alias provided.")
-
-
-GROUPS = Option(
-    PREFIX + "groups",
-    Type.LIST,
-    "",
-    Lambda(_check_aliases, "unique topic creation groups"),
-    Importance.LOW,
-    "Groups of configurations for topics created by source connectors, in the order in which they are matched.",
-    group="Topic Creation",
-    order=1,
-    width=Width.LONG,
-    display_name="Topic Creation Groups",
-)
-"""The one option that is part of a connector's definition; the options of a group exist only once it is named here."""
-
-
 def default_group_options() -> ConfigDef:
     """`topic.creation.default.…`: partitions and replication factor are required; include and exclude are ignored."""
     return _options(DEFAULT_GROUP, ".*", NonNull(), REQUIRED, REQUIRED)
@@ -102,9 +83,8 @@ def group_options(name: str, replication_factor: int, partitions: int) -> Config
 
 
 def documented_options() -> ConfigDef:
-    """Every option for the docs, with `<group>` in place of the name of a group."""
-    named = group_options("<group>", BROKER_DEFAULT, BROKER_DEFAULT)
-    return ConfigDef([GROUPS]).extend(default_group_options()).extend(named)
+    """The options of the default group and of any other, with `<group>` in place of its name; for the docs."""
+    return default_group_options().extend(group_options("<group>", BROKER_DEFAULT, BROKER_DEFAULT))
 
 
 def _options(name: str, include: str, patterns: Validator, replication_factor: Any, partitions: Any) -> ConfigDef:

@@ -1,0 +1,54 @@
+"""The application: its commands, its help, and how an error ends it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from headrace import __version__
+from headrace.cli import broker, dev, jars, standalone, worker
+from headrace.errors import HeadraceError
+
+app = typer.Typer(
+    name="headrace",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"headrace {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def headrace(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Kafka Connect in Python, with Spark as the engine.
+
+    It takes Kafka Connect's worker files, connector configurations and REST clients as they are. To see it at work: headrace
+    demo. To try your own connectors: headrace dev.
+    """
+
+
+# in the order of the help
+_RUN, _LOCAL = "Run", "On this machine"
+app.command("worker", rich_help_panel=_RUN)(worker.worker)
+app.command("standalone", rich_help_panel=_RUN)(standalone.standalone)
+app.command("dev", rich_help_panel=_LOCAL)(dev.dev)
+app.command("broker", rich_help_panel=_LOCAL)(broker.broker)
+app.command("jars", rich_help_panel=_LOCAL)(jars.jars)
+
+
+def run() -> None:
+    """Run the process's arguments; ends the process. An error of headrace is its sentence on standard error, and status 1."""
+    try:
+        app()
+    except HeadraceError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,61 @@
+"""`headrace broker`: a real single-node Kafka in the foreground."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headrace.cli.progress import progress
+from headrace.cli.signals import stop_on_signals
+
+_LOOK_S = 0.5
+"""How soon the end of a broker that nobody stopped is noticed."""
+
+PortOption = Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.", show_default=True)]
+DataOption = Annotated[
+    Path | None,
+    typer.Option(
+        file_okay=False, metavar="DIR", help="Keep the data there, and take up what is there. Without it nothing is kept."
+    ),
+]
+
+
+def broker(
+    port: PortOption = 9092,
+    data: DataOption = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of Kafka's server.properties; repeatable.")
+    ] = None,
+) -> None:
+    """Run a real single-node Kafka for development and tests.
+
+    It listens on 127.0.0.1 only and runs until Ctrl-C. Standard output is one line that a client can use:
+    bootstrap.servers=127.0.0.1:9092
+    """
+    from headrace.embedded import Broker
+
+    settings = dict(_setting(text) for text in set_ or [])
+    stop = threading.Event()
+    kafka = Broker(port, data, settings)
+    with progress("starting Kafka") as tell:
+        kafka.start(tell)
+    try:
+        stop_on_signals(stop)
+        typer.echo(f"bootstrap.servers={kafka.bootstrap}")
+        kept = f"its data and log are kept in {kafka.data}" if data else "nothing is kept"
+        typer.echo(f"Kafka is ready; {kept}. Ctrl-C stops it.", err=True)
+        while not stop.wait(_LOOK_S):
+            kafka.check()
+    finally:
+        kafka.stop()
+
+
+def _setting(text: str) -> tuple[str, str]:
+    """`key=value` as a pair; the value may hold more equals signs."""
+    key, separator, value = text.partition("=")
+    if not separator or not key.strip():
+        raise typer.BadParameter(f"'{text}' is not of the form KEY=VALUE.", param_hint="'--set'")
+    return key.strip(), value

@@ -1,0 +1,48 @@
+"""`headrace dev`: a broker and a worker on it, for trying things out."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headrace.cli.broker import DataOption, PortOption
+from headrace.cli.progress import progress
+from headrace.cli.worker import say_ready
+
+_WORKER = {
+    "group.id": "headrace-dev",
+    "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "config.storage.topic": "connect-configs",
+    "config.storage.replication.factor": "1",
+    "offset.storage.topic": "connect-offsets",
+    "offset.storage.replication.factor": "1",
+    "status.storage.topic": "connect-status",
+    "status.storage.replication.factor": "1",
+}
+
+
+def dev(
+    port: PortOption = 9092,
+    rest_port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the REST API; 0 takes a free one.")] = 8083,
+    data: DataOption = None,
+) -> None:
+    """Run a broker and a worker on it, for trying things out.
+
+    One command, then create connectors over the REST API; Ctrl-C ends both.
+    """
+    from headrace.cli.process import run_distributed
+    from headrace.embedded import Broker
+    from headrace.runtime import logs
+
+    kafka = Broker(port, data)
+    with progress("starting Kafka") as tell:
+        kafka.start(tell)
+    try:
+        typer.echo(f"bootstrap.servers={kafka.bootstrap}")
+        logs.configure()
+        listeners = {"bootstrap.servers": kafka.bootstrap, "listeners": f"http://127.0.0.1:{rest_port}"}
+        run_distributed(_WORKER | listeners, ready=say_ready)
+    finally:
+        kafka.stop()

@@ -1,0 +1,29 @@
+"""`headrace jars`: fetch what would be fetched on first use."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headrace.cli.progress import progress
+
+
+def jars(
+    peers: Annotated[
+        bool, typer.Option("--peers", help="Also Kafka Connect and MirrorMaker 2, which benchmarks compare with.")
+    ] = False,
+) -> None:
+    """Fetch the jars of Spark's Kafka connector and of the embedded broker.
+
+    They are fetched once, on first use if not before, into the cache directory: HEADRACE_HOME, or headrace in the user's cache.
+    HEADRACE_IVY_SETTINGS can name an Ivy settings file with a mirror.
+    """
+    from headrace.spark.jars import Conf, extension_jar, home
+    from headrace.spark.jars import jars as retrieve
+
+    wanted: list[Conf] = ["spark", "broker", *(["peers"] if peers else [])]
+    with progress("looking for jars") as tell:
+        count = sum(len(retrieve(conf, tell)) for conf in wanted)
+        extension_jar(tell)
+    typer.echo(f"{count + 1} jars are in {home()}")

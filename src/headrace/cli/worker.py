@@ -1,0 +1,32 @@
+"""`headrace worker`: a worker of a group."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+WorkerFile = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True, help="A worker.properties file of Kafka Connect."),
+]
+
+
+def worker(file: WorkerFile) -> None:
+    """Run a distributed worker, configured by a worker.properties file of Kafka Connect.
+
+    Keys that begin with spark. go to Spark. It runs until Ctrl-C or SIGTERM. HEADRACE_LOG_LEVEL (INFO) is the level of its log,
+    which goes to standard error.
+    """
+    from headrace.cli.process import run_distributed
+    from headrace.config import load_properties
+    from headrace.runtime import logs
+
+    logs.configure()
+    run_distributed(load_properties(file), ready=say_ready)
+
+
+def say_ready(url: str) -> None:
+    """Print where the REST API listens, on standard output, for scripts that wait for it."""
+    typer.echo(f"rest={url}")

@@ -1,0 +1,91 @@
+"""Records in and out of a real cluster, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from headrace.errors import RetriableError
+from headrace.kafka.admin import Admin
+
+Headers = list[tuple[str, bytes | None]]
+
+
+class Sent(NamedTuple):
+    """A record as a test sees it; timestamp in ms."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    timestamp: int
+    partition: int
+
+
+def record(
+    key: bytes | None = None, value: bytes | None = b"v", headers: Headers | None = None,
+    timestamp: int = 1_700_000_000_000, partition: int = 0,
+) -> Sent:  # fmt: skip
+    return Sent(key, value, headers or [], timestamp, partition)
+
+
+class Cluster:
+    """A cluster that tests write to and read from."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self.admin = Admin({"bootstrap.servers": bootstrap})
+
+    def create(self, topic: str, partitions: int = 1, configs: dict[str, str] | None = None) -> None:
+        self.admin.create(topic, partitions, 1, {"retention.ms": "-1", **(configs or {})})
+
+    def produce(self, topic: str, records: Iterable[Sent], settings: dict[str, object] | None = None) -> None:
+        """Write, and return when everything is acknowledged; order is kept."""
+        config = {"bootstrap.servers": self.bootstrap, "enable.idempotence": True, "linger.ms": 5, "message.max.bytes": 20_000_000}
+        producer, failures = Producer({**config, **(settings or {})}), []
+
+        def done(error: object, _message: object) -> None:
+            if error:
+                failures.append(error)
+
+        for r in records:
+            while True:
+                try:
+                    producer.produce(topic, key=r.key, value=r.value, headers=r.headers, timestamp=r.timestamp,
+                                     partition=r.partition, on_delivery=done)  # fmt: skip
+                    break
+                except BufferError:
+                    producer.poll(0.1)
+        assert producer.flush(60) == 0
+        assert not failures
+
+    def size(self, topic: str) -> int:
+        """The number of records by end offsets; 0 if there is no such topic, or it is so new that it has no leader."""
+        info = self.admin.describe(topic)
+        partitions = [(topic, p) for p in info.partitions] if info else []
+        try:
+            return sum(self.admin.partition_offsets(partitions, "latest").values())
+        except RetriableError:
+            return 0
+
+    def read(self, topic: str) -> list[Sent]:
+        """All records now in a topic, partition by partition in their order."""
+        info = self.admin.describe(topic)
+        if info is None:
+            return []
+        ends = self.admin.partition_offsets([(topic, p) for p in info.partitions], "latest")
+        config = {"bootstrap.servers": self.bootstrap, "group.id": "reader", "enable.auto.commit": False, "enable.partition.eof": True}
+        consumer = Consumer({**config, "fetch.message.max.bytes": 20_000_000})
+        consumer.assign([TopicPartition(topic, p, 0) for p in info.partitions])
+        found: list[Sent] = []
+        open_partitions = {p for (_, p), end in ends.items() if end > 0}
+        while open_partitions:
+            message = consumer.poll(30)
+            assert message is not None, f"no answer while reading {topic}"
+            if message.error():
+                open_partitions.discard(message.partition())
+                continue
+            found.append(Sent(message.key(), message.value(), message.headers() or [], message.timestamp()[1], message.partition()))
+        consumer.close()
+        return sorted(found, key=lambda r: r.partition)
