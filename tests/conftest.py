@@ -5,10 +5,29 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from headrace.embedded import Broker
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite", action="store_true", help="write golden files from what the tests see, instead of comparing")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compares a text with a file in `golden/` beside the test: `golden("help.txt", text)`; `--rewrite` writes the file."""
+
+    def compare(name: str, text: str) -> None:
+        file = Path(request.path).parent / "golden" / name
+        if request.config.getoption("--rewrite"):
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        assert text == file.read_text(encoding="utf-8")
+
+    return compare
 
 
 @pytest.fixture(scope="session")

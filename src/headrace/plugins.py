@@ -100,25 +100,9 @@ def find(name: str, *kinds: Kind | str) -> type[Any]:
     if len(found) > 1:
         classes = ", ".join(c.plugin_name for c in found)
         raise ConnectError(
-            f"More than one connector matches alias {name}. Please use full package and class name instead. Classes found: {classes}"
+            f"More than one connector matches alias {name}. Please use full package and class name instead. "
+            f"Classes found: {classes}"
         )
     if not found:
         raise NotFoundError(f"Class {name} could not be found.")
     return found[0]
-
-
-def find_connector(name: str) -> type[Any]:
-    """The source or sink connector that goes by this name.
-
-    Raises ConnectError (HTTP 500, as Kafka Connect answers) with the list of what there is, if none does.
-    """
-    try:
-        return find(name, Kind.SOURCE, Kind.SINK)
-    except NotFoundError:
-        known = ", ".join(
-            f"PluginDesc{{klass=class {c.plugin_name}, name='{c.plugin_name}', version='{c.version}', type={c.plugin_kind}}}"
-            for c in every(Kind.SOURCE, Kind.SINK)
-        )
-        raise ConnectError(
-            f"Failed to find any class that implements Connector and which name matches {name}, available connectors are: {known}"
-        ) from None

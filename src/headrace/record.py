@@ -1,7 +1,7 @@
 """Record: the Columns of a stream of Connect records.
 
-A source gives one, a transform turns one into another, delivery writes one. Nothing here touches data: the Columns are expressions
-over the DataFrame that the source read.
+A source gives one, a transform turns one into another, delivery writes one. Nothing here touches data: the Columns are
+expressions over the DataFrame that the source read.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def is_alive(pid: int) -> bool:
 
 def test_it_listens_on_loopback_only(kept: Broker):
     assert kept.pid
-    inodes = {os.readlink(file) for file in Path(f"/proc/{kept.pid}/fd").iterdir()}
+    inodes = {str(file.readlink()) for file in Path(f"/proc/{kept.pid}/fd").iterdir()}
     rows = [row.split() for table in ("tcp", "tcp6") for row in Path(f"/proc/net/{table}").read_text().splitlines()[1:]]
     listening = {row[1].rpartition(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in inodes}
     # 127.0.0.1 as IPv4, and as the IPv6-mapped address that Java listens on
@@ -194,8 +194,7 @@ def test_a_setting_that_kafka_refuses_is_named():
     with pytest.raises(SetupError) as caught:
         broker.start()
     assert str(caught.value) == (
-        "Kafka (broker) ended with status 1: "
-        "Invalid value many for configuration num.partitions: Not a number of type INT."
+        "Kafka (broker) ended with status 1: Invalid value many for configuration num.partitions: Not a number of type INT."
     )
 
 

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import Any
 
 import pytest
+import structlog
+from structlog.testing import capture_logs
 
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.testing.worker import EmbeddedWorker
 from tests.mirror.clusters import Cluster
 from tests.mirror.mirror import Mirror
-
-WORKER = {
-    "group.id": "mirror-tests",
-    "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
-    "value.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
-    "config.storage.topic": "mirror-tests-configs", "config.storage.replication.factor": "1",
-    "offset.storage.topic": "mirror-tests-offsets", "offset.storage.replication.factor": "1",
-    "status.storage.topic": "mirror-tests-status", "status.storage.replication.factor": "1",
-}  # fmt: skip
+from tests.mirror.process import worker_properties
 
 
 @pytest.fixture(scope="session")
 def worker(destination_broker: Broker) -> Iterator[EmbeddedWorker]:
-    props = {**WORKER, "listeners": f"http://127.0.0.1:{free_port()}"}
+    props = worker_properties("mirror-tests", f"http://127.0.0.1:{free_port()}")
     with EmbeddedWorker(destination_broker.bootstrap, props) as running:
         yield running
 
@@ -41,16 +36,23 @@ def destination(destination_broker: Broker) -> Cluster:
 
 @pytest.fixture
 def mirror(
-    worker: EmbeddedWorker, source_broker: Broker, topic_name: Callable[[str], str]
+    worker: EmbeddedWorker, source: Cluster, destination: Cluster, topic_name: Callable[[str], str]
 ) -> Iterator[Callable[..., Mirror]]:
-    """Creates mirrors, by `mirror(whitelist, **more_config)`, and deletes them after the test."""
+    """Creates mirrors, by `mirror(whitelist, more_config)`, and deletes them after the test."""
     made: list[Mirror] = []
 
-    def create(whitelist: str, config: dict[str, str] | None = None) -> Mirror:
-        made.append(Mirror(worker, topic_name("mirror"), source_broker.bootstrap, whitelist, config or {}))
+    def create(whitelist: str, config: Mapping[str, str | None] | None = None) -> Mirror:
+        made.append(Mirror(worker, (source, destination), topic_name("mirror"), whitelist, config or {}))
         made[-1].create()
         return made[-1]
 
     yield create
     for one in made:
         one.delete()
+
+
+@pytest.fixture
+def events() -> Iterator[list[MutableMapping[str, Any]]]:
+    """What is logged during the test, as it happens: `{"event": …, "log_level": …, "connector": …, …}`."""
+    with capture_logs(processors=[structlog.contextvars.merge_contextvars]) as entries:
+        yield entries

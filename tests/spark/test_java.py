@@ -69,9 +69,7 @@ def test_a_java_that_is_too_old_is_named_with_its_version(tmp_path: Path, line: 
     version = 11 if "11" in line else 8
     with pytest.raises(SetupError) as caught:
         find_java({"PATH": str(tmp_path)})
-    assert str(caught.value).startswith(
-        f"Java 17 or newer is needed, but {program} on PATH is version {version}; install it"
-    )
+    assert str(caught.value).startswith(f"Java 17 or newer is needed, but {program} on PATH is version {version}; install it")
 
 
 def test_a_java_home_without_java_is_named_even_if_path_has_one(tmp_path: Path):

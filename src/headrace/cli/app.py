@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from headrace import __version__
-from headrace.cli import broker, dev, jars, standalone, worker
+from headrace.cli import broker, demo, dev, jars, standalone, worker
 from headrace.errors import HeadraceError
 
 app = typer.Typer(
@@ -16,6 +16,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -32,8 +33,9 @@ def headrace(
 ) -> None:
     """Kafka Connect in Python, with Spark as the engine.
 
-    It takes Kafka Connect's worker files, connector configurations and REST clients as they are. To see it at work: headrace
-    demo. To try your own connectors: headrace dev.
+    It takes Kafka Connect's worker files, connector configurations and REST clients as they are.
+
+    To see it at work: `headrace demo`. To try connectors of your own: `headrace dev`.
     """
 
 
@@ -41,6 +43,7 @@ def headrace(
 _RUN, _LOCAL = "Run", "On this machine"
 app.command("worker", rich_help_panel=_RUN)(worker.worker)
 app.command("standalone", rich_help_panel=_RUN)(standalone.standalone)
+app.command("demo", rich_help_panel=_LOCAL)(demo.demo)
 app.command("dev", rich_help_panel=_LOCAL)(dev.dev)
 app.command("broker", rich_help_panel=_LOCAL)(broker.broker)
 app.command("jars", rich_help_panel=_LOCAL)(jars.jars)
@@ -49,6 +52,6 @@ app.command("jars", rich_help_panel=_LOCAL)(jars.jars)
 def run() -> None:
     """Run the process's arguments; ends the process. An error of headrace is its sentence on standard error, and status 1."""
     try:
-        app()
+        app(prog_name="headrace")
     except HeadraceError as error:
         sys.exit(f"error: {error}")

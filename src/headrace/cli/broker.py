@@ -14,7 +14,7 @@ from headrace.cli.signals import stop_on_signals
 _LOOK_S = 0.5
 """How soon the end of a broker that nobody stopped is noticed."""
 
-PortOption = Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.", show_default=True)]
+PortOption = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port on 127.0.0.1; 0 takes a free one.")]
 DataOption = Annotated[
     Path | None,
     typer.Option(
@@ -27,13 +27,12 @@ def broker(
     port: PortOption = 9092,
     data: DataOption = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of Kafka's server.properties; repeatable.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of server.properties; may be repeated.")
     ] = None,
 ) -> None:
     """Run a real single-node Kafka for development and tests.
 
-    It listens on 127.0.0.1 only and runs until Ctrl-C. Standard output is one line that a client can use:
-    bootstrap.servers=127.0.0.1:9092
+    It listens on 127.0.0.1 only and runs until Ctrl-C. Standard output is one line: `bootstrap.servers=127.0.0.1:9092`.
     """
     from headrace.embedded import Broker
 

@@ -25,12 +25,14 @@ _WORKER = {
 
 def dev(
     port: PortOption = 9092,
-    rest_port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the REST API; 0 takes a free one.")] = 8083,
+    rest_port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="Port of the REST API; 0 takes a free one.")
+    ] = 8083,
     data: DataOption = None,
 ) -> None:
     """Run a broker and a worker on it, for trying things out.
 
-    One command, then create connectors over the REST API; Ctrl-C ends both.
+    Create connectors over the REST API; Ctrl-C ends both.
     """
     from headrace.cli.process import run_distributed
     from headrace.embedded import Broker

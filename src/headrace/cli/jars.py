@@ -16,8 +16,8 @@ def jars(
 ) -> None:
     """Fetch the jars of Spark's Kafka connector and of the embedded broker.
 
-    They are fetched once, on first use if not before, into the cache directory: HEADRACE_HOME, or headrace in the user's cache.
-    HEADRACE_IVY_SETTINGS can name an Ivy settings file with a mirror.
+    They are fetched once, on first use if not before, into `HEADRACE_HOME`, or `headrace` in the user's cache directory.
+    `HEADRACE_IVY_SETTINGS` can name an Ivy settings file with a mirror.
     """
     from headrace.spark.jars import Conf, extension_jar, home
     from headrace.spark.jars import jars as retrieve

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -11,10 +10,11 @@ from pathlib import Path
 import structlog
 
 from headrace import __version__
+from headrace.cli.signals import stop_on_signals
 from headrace.cluster.herder import Herder
+from headrace.cluster.memory import memory_stores
 from headrace.cluster.standalone import connector_config
 from headrace.cluster.stores import Stores, kafka_stores
-from headrace.cluster.memory import memory_stores
 from headrace.kafka.admin import Admin
 from headrace.rest.server import RestServer
 from headrace.runtime.worker import Worker
@@ -28,8 +28,8 @@ Ready = Callable[[str], None]
 def run_distributed(props: Mapping[str, str], ready: Ready | None = None, stop: threading.Event | None = None) -> None:
     """Run a distributed worker until SIGTERM, Ctrl-C, or `stop` is set.
 
-    props: the worker's properties; ready: called with the REST address once the worker takes requests. Raises a HeadraceError if it
-    cannot start.
+    props: the worker's properties; ready: called with the REST address once the worker takes requests. Raises a HeadraceError
+    if it cannot start.
     """
     config = DistributedConfig(props)
     _run(config, kafka_stores(config), [], ready, stop)
@@ -53,8 +53,11 @@ def _run(
 ) -> None:
     from headrace.spark.session import session
 
+    if config.exactly_once_enabled:
+        log.warning("worker.at-least-once", setting="exactly.once.source.support",
+                    meaning="not supported yet: records of source connectors are delivered at least once")  # fmt: skip
     stop = stop or threading.Event()
-    _stop_on_signals(stop)
+    stop_on_signals(stop)
     with ExitStack() as running:
         cluster_id = Admin(config.client_props("admin")).cluster_id()
         worker = Worker(config, stores.offsets, stores.status, lambda: session(config.spark_conf()))
@@ -85,16 +88,3 @@ def _warm(config: WorkerConfig) -> None:
         session(config.spark_conf())
     except Exception as e:
         log.error("spark.start.failed", cause=str(e))
-
-
-def _stop_on_signals(stop: threading.Event) -> None:
-    """Let SIGTERM and Ctrl-C end the worker in good order; a second one is left to Python's default."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-
-    def handle(number: int, _frame: object) -> None:
-        stop.set()
-        signal.signal(number, signal.SIG_DFL)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, handle)

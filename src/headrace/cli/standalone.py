@@ -12,7 +12,7 @@ from headrace.cli.worker import WorkerFile, say_ready
 ConnectorFiles = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="CONNECTOR…", exists=True, dir_okay=False, readable=True, help="Connectors to create, .json or .properties."
+        metavar="CONNECTOR", exists=True, dir_okay=False, readable=True, help="Connectors to create, .json or .properties."
     ),
 ]
 
@@ -20,7 +20,7 @@ ConnectorFiles = Annotated[
 def standalone(file: WorkerFile, connectors: ConnectorFiles = None) -> None:
     """Run a worker by itself, with connectors from files; its offsets are kept in a file, not in Kafka.
 
-    Otherwise like headrace worker. More connectors can be created over its REST API.
+    Otherwise like `headrace worker`. More connectors can be created over its REST API.
     """
     from headrace.cli.process import run_standalone
     from headrace.config import load_properties

@@ -16,8 +16,8 @@ WorkerFile = Annotated[
 def worker(file: WorkerFile) -> None:
     """Run a distributed worker, configured by a worker.properties file of Kafka Connect.
 
-    Keys that begin with spark. go to Spark. It runs until Ctrl-C or SIGTERM. HEADRACE_LOG_LEVEL (INFO) is the level of its log,
-    which goes to standard error.
+    Keys that begin with `spark.` go to Spark. It runs until Ctrl-C. Its log goes to standard error; `HEADRACE_LOG_LEVEL` (INFO)
+    is the level. Standard output is one line, once it takes requests: `rest=http://…`.
     """
     from headrace.cli.process import run_distributed
     from headrace.config import load_properties

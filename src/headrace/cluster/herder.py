@@ -290,13 +290,13 @@ class Herder:
         self._config(name)
         return self._offsets.read(name)
 
-    def alter_offsets(self, name: str, offsets: list[dict[str, Any]]) -> str:
-        """Set or (`"offset": None`) remove offsets of a stopped connector; returns the message.
+    def alter_offsets(self, name: str, changes: list[tuple[Any, Any]]) -> str:
+        """Set or (None) remove offsets of a stopped connector, each a source partition and its offset; returns the message.
 
         Raises NotFoundError, BadRequestError, ConnectError for what the connector refuses.
         """
         with self._changing:
-            return self._offsets.alter(name, self._stopped_config(name), offsets)
+            return self._offsets.alter(name, self._stopped_config(name), changes)
 
     def reset_offsets(self, name: str) -> str:
         """Remove all offsets of a stopped connector; returns the message. Raises NotFoundError, BadRequestError."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from headrace import plugins
 from headrace.connectors.base import SourceOffset, SourcePartition
+from headrace.connectors.validation import connector_class
 from headrace.errors import BadRequestError, ConnectError
 
 Changes = Sequence[tuple[SourcePartition, SourceOffset | None]]
@@ -34,18 +34,15 @@ class SourceOffsets:
         """The `offsets` of `GET /connectors/{name}/offsets`."""
         return [{"partition": dict(p), "offset": dict(o)} for p, o in self._store.all(name)]
 
-    def alter(self, name: str, config: Mapping[str, Any], offsets: Sequence[Mapping[str, Any]]) -> str:
-        """Write `{"partition": …, "offset": …}` changes after the connector class has agreed; returns the message.
+    def alter(self, name: str, config: Mapping[str, Any], changes: Sequence[tuple[Any, Any]]) -> str:
+        """Write changes, (partition, offset or None), after the connector class has agreed; returns the message.
 
         Raises ConnectError for what cannot be stored, or what the connector class refuses.
         """
-        changes: list[tuple[SourcePartition, SourceOffset | None]] = []
-        for entry in offsets:
-            partition, offset = entry.get("partition"), entry.get("offset")
+        for partition, offset in changes:
             if partition is None:
                 raise ConnectError("Partition objects cannot be null")
             _only_primitives(offset)
-            changes.append((partition, offset))
         return self._write(name, config, changes, "altered")
 
     def reset(self, name: str, config: Mapping[str, Any]) -> str:
@@ -53,7 +50,7 @@ class SourceOffsets:
         return self._write(name, config, [(partition, None) for partition, _ in self._store.all(name)], "reset")
 
     def _write(self, name: str, config: Mapping[str, Any], changes: Changes, done: str) -> str:
-        cls = plugins.find_connector(config["connector.class"])
+        cls = connector_class(config)
         managed = cls.alter_offsets(config, changes)
         self._store.put(name, changes)
         if managed:

@@ -1,8 +1,8 @@
 """Keeps one connector of this worker as the config topic wants it.
 
 A supervisor is a thread with a queue. Whatever happens (a new configuration, a target state, new task configurations, a restart
-request, a failure) it looks at what is wanted now and converges; it never needs to know which event came first. Each connector has
-its own, so that one that takes its time holds up no other.
+request, a failure) it looks at what is wanted now and converges; it never needs to know which event came first. Each connector
+has its own, so that one that takes its time holds up no other.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace import plugins
+from headrace.connectors.validation import connector_class
 from headrace.errors import HeadraceError
 
 Status = Mapping[str, Any]
@@ -25,8 +25,8 @@ class ConnectorInfo:
 def connector_type(config: Mapping[str, Any]) -> str:
     """`source` or `sink`; `unknown` if the class cannot be found (any more)."""
     try:
-        return str(plugins.find_connector(config["connector.class"]).plugin_kind)
-    except (KeyError, HeadraceError):
+        return str(connector_class(config).plugin_kind)
+    except HeadraceError:
         return "unknown"
 
 

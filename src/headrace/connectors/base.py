@@ -94,9 +94,7 @@ class SourceConnector(Connector):
     task_class: ClassVar[type[SourceTask] | type[PollingSourceTask]]
 
     @classmethod
-    def alter_offsets(
-        cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]
-    ) -> bool:
+    def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
         """Agree to offsets that an administrator sets (None: removes) while the connector is stopped (KIP-875).
 
         Returns whether the connector's offsets are all in Connect's store. Raises ConnectError for what cannot be right.
@@ -118,12 +116,8 @@ class Progress:
     summary: str
 
 
-class SourceTask(ABC):
-    """One query of a source connector: a streaming DataFrame from explicit offsets.
-
-    Life: `start` → `partitions` → `open` → (`progress` → `committed`)* → `stop`; after a failure that may pass, `open` is called
-    again with the offsets stored by then.
-    """
+class Task(ABC):
+    """What streaming and polling tasks have in common: one instance lives from `start` to `stop`."""
 
     shutdown_wait_s: float = math.inf
     """Longest wait for the batch in flight when the task is stopped; the worker's own limit counts as well."""
@@ -137,7 +131,21 @@ class SourceTask(ABC):
 
     @abstractmethod
     def partitions(self) -> list[SourcePartition]:
-        """The source partitions whose stored offsets `open` wants."""
+        """The source partitions whose stored offsets are wanted for reading."""
+
+    def committed(self, progress: Progress) -> None:  # noqa: B027 - most tasks need not know
+        """Told after the offsets of a batch are stored. Must neither block for long nor raise."""
+
+    def stop(self) -> None:  # noqa: B027 - most tasks have nothing to end
+        """End clients. Called once."""
+
+
+class SourceTask(Task):
+    """One query of a source connector: a streaming DataFrame from explicit offsets.
+
+    Life: `start` → `partitions` → `open` → (`progress` → `committed`)* → `stop`; after a failure that may pass, `open` is called
+    again with the offsets stored by then.
+    """
 
     @abstractmethod
     def open(self, spark: SparkSession, stored: StoredOffsets) -> Stream | None:
@@ -146,12 +154,6 @@ class SourceTask(ABC):
     @abstractmethod
     def progress(self, start: str | None, end: str) -> Progress:
         """What a batch means, from Spark's own offset JSON before (None: the beginning of the stream) and after it."""
-
-    def committed(self, progress: Progress) -> None:
-        """Told after the offsets of a batch are stored. Must neither block for long nor raise."""
-
-    def stop(self) -> None:
-        """End clients. Called once."""
 
 
 @dataclass(frozen=True)
@@ -196,32 +198,14 @@ class Poll:
     destination: Callable[[str], str] | None = None
 
 
-class PollingSourceTask(ABC):
+class PollingSourceTask(Task):
     """A task that is asked for the next records, for systems that have no streaming source in Spark.
 
-    Life: `start` → (`poll` → `committed`)* → `stop`. Delivery is that of a SourceTask.
+    Life: `start` → (`partitions` → `poll` → `committed`)* → `stop`. Delivery is that of a SourceTask.
     """
 
     poll_interval_s: ClassVar[float] = 1.0
-    shutdown_wait_s: float = math.inf
-
-    def __init__(self, context: TaskContext) -> None:
-        self.context = context
-
-    @abstractmethod
-    def start(self, props: Props) -> None:
-        """Take the task configuration; make clients. Raises a HeadraceError to become FAILED."""
-
-    @abstractmethod
-    def partitions(self) -> list[SourcePartition]:
-        """The source partitions whose stored offsets `poll` wants."""
 
     @abstractmethod
     def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
         """The records after the stored offsets; None if there are none now (asked again after `poll_interval_s`)."""
-
-    def committed(self, progress: Progress) -> None:
-        """Told after the offsets of a batch are stored. Must neither block for long nor raise."""
-
-    def stop(self) -> None:
-        """End clients. Called once."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type, Width
+from headrace.config import ConfigDef, Importance, Option, Type, Width, validators
 from headrace.converters.base import Converter, HeaderConverter, type_option
 from headrace.plugins import Kind, plugin
 
@@ -27,7 +27,9 @@ def _definition() -> ConfigDef:
                doc="When set, this is used as the schema for all messages, and the schemas within each of the message will be "
                    "ignored. Otherwise, the schema will be included in the content of each message. This configuration applies "
                    "only 'schemas.enable' is true, and it exclusively affects the sink connector."),
-        Option("decimal.format", Type.STRING, default="BASE64", order=0, display_name="Decimal Format", **serialization,
+        Option("decimal.format", Type.STRING, default="BASE64", order=0,
+               validator=validators.CaseInsensitiveValidString("NUMERIC", "BASE64"), display_name="Decimal Format",
+               **serialization,
                doc="Controls which format this converter will serialize decimals in. This value is case insensitive and can be "
                    "either 'BASE64' (default) or 'NUMERIC'"),
         Option("replace.null.with.default", Type.BOOLEAN, default=True, order=1, display_name="Replace null with default",

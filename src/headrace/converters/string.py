@@ -35,7 +35,8 @@ class StringConverter(Converter):
     def to_bytes(self, column: Column, kind: str) -> Column:
         """Encode a string Column.
 
-        Raises DataError for bytes: Kafka's converter writes Java's `[B@1b6d3586` for them, which loses the record (docs/parity.md).
+        Raises DataError for bytes: Kafka's converter writes Java's `[B@1b6d3586` for them, which loses the record
+        (docs/parity.md).
         """
         from pyspark.sql import functions as F
 

@@ -34,8 +34,8 @@ TABLES = (Table("flights", "flights.csv.zip", "carrier", 336_776, 4), Table("wea
 def load(spark: SparkSession, bootstrap: str, scratch: Path, table: Table) -> int:
     """Create the table's topic and write its rows as JSON records; returns how many.
 
-    Key: the key column as text; value: the row as a JSON object, empty fields left out; header `table`; timestamp: the hour of the
-    observation, so in 2013 (the topic keeps its records for ever, or the broker would delete them at once).
+    Key: the key column as text; value: the row as a JSON object, empty fields left out; header `table`; timestamp: the hour of
+    the observation, so in 2013 (the topic keeps its records for ever, or the broker would delete them at once).
     Raises SetupError if the package is not installed or has other rows than it is known to have.
     """
     frame = rows(spark, scratch, table)

@@ -15,13 +15,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from headrace.demo.data import TABLES, load
 from headrace.demo.show import Result, tables
-from headrace.demo.verify import checksum
 from headrace.demo.surroundings import example, rest_port
-from headrace.testing.worker import EmbeddedWorker
+from headrace.demo.verify import checksum
 from headrace.embedded.broker import Broker
 from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.admin import Admin
 from headrace.spark.session import session
+from headrace.testing.worker import EmbeddedWorker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,7 +38,9 @@ def run(console: Console, scratch: Path, leave: bool, stop: threading.Event) -> 
     """
     with ExitStack() as running, _progress(console) as progress:
         source = running.enter_context(_step(progress, "Starting the source cluster", lambda: _broker("source", scratch)))
-        target = running.enter_context(_step(progress, "Starting the destination cluster", lambda: _broker("destination", scratch)))
+        target = running.enter_context(
+            _step(progress, "Starting the destination cluster", lambda: _broker("destination", scratch))
+        )
         spark = _step(progress, "Starting Spark", session)
         for table in TABLES:
             what = f"Loading {table.rows:,} records into '{table.name}'"
@@ -60,7 +62,13 @@ def run(console: Console, scratch: Path, leave: bool, stop: threading.Event) -> 
 
 
 def _progress(console: Console) -> Progress:
-    columns = (SpinnerColumn(finished_text="[green]✓"), TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(finished_text="[green]✓"),
+        TextColumn("{task.description}"),
+        BarColumn(20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     return Progress(*columns, console=console)
 
 
@@ -126,7 +134,9 @@ def _size(admin: Admin, topic: str) -> int:
 
 def _compare(spark: SparkSession, source: Broker, target: Broker, connector: dict[str, Any]) -> Result:
     prefix = connector["config"]["destination.topics.prefix"]
-    pairs = {t.name: (checksum(spark, source.bootstrap, t.name), checksum(spark, target.bootstrap, prefix + t.name)) for t in TABLES}
+    pairs = {
+        t.name: (checksum(spark, source.bootstrap, t.name), checksum(spark, target.bootstrap, prefix + t.name)) for t in TABLES
+    }
     return Result(prefix, pairs)
 
 
@@ -148,6 +158,6 @@ def _lag(progress: Progress, admin: Admin, connector: dict[str, Any]) -> dict[st
 
 def _closing(worker: EmbeddedWorker, source: Broker, target: Broker) -> str:
     return (
-        f"\nREST API     [bold]{worker.url}[/]   try: curl {worker.url}/connectors/mirror-flights/status\n"
-        f"Source       {source.bootstrap}\nDestination  {target.bootstrap}\n"
+        f"\nREST API     [bold]{worker.url}[/]\nSource       {source.bootstrap}\nDestination  {target.bootstrap}\n"
+        f"Try          curl {worker.url}/connectors/mirror-flights/status"
     )

@@ -10,8 +10,8 @@ from rich.table import Table
 from headrace.demo.verify import Checksum
 
 if TYPE_CHECKING:
-    from headrace.testing.worker import EmbeddedWorker
     from headrace.kafka.admin import Admin
+    from headrace.testing.worker import EmbeddedWorker
 
 
 @dataclass
@@ -35,19 +35,21 @@ def tables(result: Result, worker: EmbeddedWorker, admin: Admin, connector: dict
 
 def _topics(result: Result, admin: Admin) -> Table:
     table = Table(title="Destination topics, as created", title_justify="left")
-    for column in ("topic", "partitions", "replication", "settings", "records", "checksum", "equals source"):
-        table.add_column(column, justify="right" if column in ("partitions", "replication", "records") else "left")
+    table.add_column("topic", no_wrap=True)
+    table.add_column("partitions\n× replicas", justify="right")
+    table.add_column("settings", no_wrap=True)
+    table.add_column("records", justify="right", no_wrap=True)
+    table.add_column("checksum", no_wrap=True)
     for name, (source, copy) in result.pairs.items():
         info = admin.describe(result.prefix + name)
         settings = admin.topic_configs(result.prefix + name, own_only=True)
+        equal = "[green]= source[/]" if source == copy else f"[red]source: {source.records:,}\n{source.hash}[/]"
         table.add_row(
             result.prefix + name,
-            str(len(info.partitions)) if info else "-",
-            str(info.replication_factor) if info else "-",
+            f"{len(info.partitions)} × {info.replication_factor}" if info else "-",
             "\n".join(f"{k}={v}" for k, v in sorted(settings.items())),
             f"{copy.records:,}",
-            copy.hash,
-            "[green]yes[/]" if source == copy else f"[red]no: {source.records:,} records, {source.hash}[/]",
+            f"{copy.hash}\n{equal}",
         )
     return table
 
@@ -56,9 +58,9 @@ def _figures(result: Result, worker: EmbeddedWorker, connector: dict[str, Any], 
     name = connector["name"]
     active: Any = worker.call("GET", f"/connectors/{name}/topics")
     records = sum(copy.records for _, copy in result.pairs.values())
-    table = Table(title="The mirror", show_header=False, title_justify="left")
-    table.add_row(f"active topics (GET /connectors/{name}/topics)", ", ".join(sorted(active[name]["topics"])))
-    table.add_row("records/s, from the request to the last record, start of the tasks included", f"{records / seconds:,.0f}")
+    table = Table(title=f"Connector '{name}'", show_header=False, title_justify="left")
+    table.add_row("active topics", ", ".join(sorted(active[name]["topics"])))
+    table.add_row("records/s", f"{records / seconds:,.0f} from the request to the last record (a cold start)")
     lag = ", ".join(f"{topic} {records}" for topic, records in result.lag.items())
-    table.add_row(f"committed lag of group {connector['config']['source.group.id']} on the source", lag)
+    table.add_row("lag on the source", f"{lag} (group {connector['config']['source.group.id']})")
     return table

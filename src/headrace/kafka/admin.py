@@ -19,7 +19,7 @@ from headrace.kafka.reach import Reach
 
 DEFAULT_TIMEOUT_S = 30.0
 _PAUSE_S = 0.05
-_FINAL = {REQUEST_TIMED_OUT, "UNKNOWN_TOPIC_OR_PARTITION"}  # retriable for the caller, who knows what it means; not here
+_ABSENT = "UNKNOWN_TOPIC_OR_PARTITION"  # retriable for the caller, who knows whether it will appear; not here
 Partition = tuple[str, int]
 Value = TypeVar("Value")
 
@@ -151,13 +151,18 @@ class Admin:
     def _patiently(self, start: Callable[[float], Mapping[Any, Future]], timeout_s: float) -> dict[Any, Any]:
         """`start(seconds left)`, again while a leader or coordinator moves, as Kafka's own admin client does."""
         deadline = time.monotonic() + timeout_s
+        refreshed = False
         while True:
             left = max(deadline - time.monotonic(), _PAUSE_S)
             try:
                 return self._wait_all(lambda left=left: start(left), left)
             except RetriableKafkaFailure as error:
-                if error.code in _FINAL or time.monotonic() > deadline:
+                if error.code == REQUEST_TIMED_OUT or (error.code == _ABSENT and refreshed) or time.monotonic() > deadline:
                     raise
+            # librdkafka goes on to use its cached leaders and epochs, from before a broker was restarted, until told otherwise.
+            # This also tells an absent topic from an absent cluster, which it does not.
+            self._call(lambda left=left: self._client.list_topics(timeout=left), timeout_s)
+            refreshed = True
             time.sleep(_PAUSE_S)
 
     def cluster_id(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> str:

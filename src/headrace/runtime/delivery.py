@@ -114,7 +114,7 @@ class Delivery:
         except Exception as e:
             cause = failure.root(e)
             if cause.java_class.endswith(("RecordTooLargeException", "MessageSizeTooLargeException")):
-                raise self._too_large(frame, cause.message, e) from failure.SparkFailure(cause)
+                raise self._too_large(frame, cause.message, e) from failure.SparkError(cause)
             raise failure.as_error(e, f"Records of {progress.summary} could not be written") from None
 
     def _too_large(self, frame: DataFrame, words: str, error: Exception) -> ConnectError:

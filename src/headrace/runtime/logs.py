@@ -29,9 +29,9 @@ def configure(stream: TextIO | None = None, level: str | None = None) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
-    stream = stream or sys.stderr
-    renderer = structlog.dev.ConsoleRenderer(colors=stream.isatty(), pad_event_to=0)
-    handler = logging.StreamHandler(stream)
+    target = stream or sys.stderr
+    renderer = structlog.dev.ConsoleRenderer(colors=target.isatty(), pad_event_to=0)
+    handler = logging.StreamHandler(target)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared))
     root = logging.getLogger()
     root.handlers[:] = [handler]

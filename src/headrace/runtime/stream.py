@@ -1,7 +1,8 @@
 """One run of a streaming query: from the stored offsets until it is stopped or fails.
 
 Spark keeps the end offsets of a batch in the query's own log before the batch runs; they are read from there, so that what is
-stored in Kafka is exactly what Spark planned. That log, the checkpoint directory, is scratch: new for every run, deleted after it.
+stored in Kafka is exactly what Spark planned. That log, the checkpoint directory, is scratch: new for every run and deleted
+after it.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from headrace.connectors.base import SourceTask, Stream
-from headrace.runtime.delivery import Delivery, Routing
 from headrace.record import Record
+from headrace.runtime.delivery import Delivery, Routing
 from headrace.runtime.plan import TaskPlan
 from headrace.spark.kafka import producer_columns
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 
-class BatchEnded(Exception):
+class BatchEndedError(Exception):
     """Raised inside a batch to end its query; what went wrong, if anything did, is kept by the run."""
 
 
@@ -86,7 +87,7 @@ class StreamRun:
                     self._failure = e
             # Raised outside of the `except`, so that its text stays short: Spark searches it with a regular expression that
             # overflows the stack of the query's thread on the text of a Java exception.
-            raise BatchEnded("stopped" if self._failure is None else "failed")
+            raise BatchEndedError("stopped" if self._failure is None else "failed")
 
         return deliver
 
@@ -103,7 +104,7 @@ class StreamRun:
         self._task.committed(progress)
 
     def stop(self, timeout_s: float) -> None:
-        """End the query; a batch that is being delivered gets `timeout_s` to be committed, then it is cut off (and read again)."""
+        """End the query; a batch that is being delivered gets `timeout_s` to be committed, then it is cut off and read again."""
         self._stopping = True
         if self._batch.acquire(timeout=timeout_s):
             self._batch.release()  # whoever comes next sees that the run is stopping, and gives up

@@ -49,9 +49,7 @@ class TaskDependencies:
 class TaskRunner:
     """Runs one source task on a thread of its own, from `start` until `stop` or failure."""
 
-    def __init__(
-        self, plan: TaskPlan, task: SourceTask | PollingSourceTask, needs: TaskDependencies, events: TaskEvents
-    ) -> None:
+    def __init__(self, plan: TaskPlan, task: SourceTask | PollingSourceTask, needs: TaskDependencies, events: TaskEvents) -> None:
         self._plan, self._task, self._needs, self._events = plan, task, needs, events
         self._stopping = task.context.stopping
         self._run: StreamRun | None = None

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 
-from headrace import plugins
 from headrace.connectors.base import (
     Connector,
     ConnectorContext,
@@ -25,6 +24,7 @@ from headrace.connectors.base import (
     StoredOffsets,
     TaskContext,
 )
+from headrace.connectors.validation import connector_class
 from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.admin import Admin
 from headrace.runtime.delivery import Ports
@@ -42,12 +42,13 @@ _DESCRIPTIONS, _DESCRIPTION_PAUSE_S = 50, 0.1
 log = structlog.get_logger(__name__)
 
 
+Stored = list[tuple[SourcePartition, SourceOffset | None]]
+
+
 class OffsetStore(Protocol):
     """Where source offsets are kept; `put` returns once they are durable."""
 
-    def get(
-        self, connector: str, partitions: Sequence[SourcePartition]
-    ) -> list[tuple[SourcePartition, SourceOffset | None]]: ...  # noqa: D102
+    def get(self, connector: str, partitions: Sequence[SourcePartition]) -> Stored: ...  # noqa: D102
 
     def put(self, connector: str, offsets: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> None: ...  # noqa: D102
 
@@ -72,9 +73,7 @@ class RunningConnector:
 class Worker:
     """Makes connectors and tasks of this process."""
 
-    def __init__(
-        self, config: WorkerConfig, offsets: OffsetStore, topics: TopicStore, spark: Callable[[], SparkSession]
-    ) -> None:
+    def __init__(self, config: WorkerConfig, offsets: OffsetStore, topics: TopicStore, spark: Callable[[], SparkSession]) -> None:
         self.config = config
         self._offsets, self._topics, self._spark = offsets, topics, spark
 
@@ -83,7 +82,7 @@ class Worker:
 
         Raises a HeadraceError for what keeps it from running; the instance is stopped again in that case.
         """
-        cls = plugins.find_connector(props["connector.class"])
+        cls = connector_class(props)
         topic_creation(props, self.config.topic_creation_enable)  # fails here and not first in every task
         instance = cls(context)
         try:
@@ -97,7 +96,7 @@ class Worker:
         """Make and start a task on its own thread. Raises a HeadraceError if its plan cannot be made."""
         plan = plan_source_task(name, task, config, props, self.config)
         context = TaskContext(name, task, threading.Event())
-        cls: type[SourceTask] | type[PollingSourceTask] = plugins.find_connector(config["connector.class"]).task_class
+        cls: type[SourceTask] | type[PollingSourceTask] = connector_class(config).task_class
         needs = TaskDependencies(
             spark=self._spark,
             ports=self._ports(plan, context.stopping),
@@ -124,9 +123,7 @@ class Worker:
         return Ports(
             ensure_topics=creator.ensure,
             is_active=lambda topic: not tracking or topic in self._topics.topics(plan.connector),
-            record_active=lambda topic: self._topics.put_topic(
-                plan.connector, topic, plan.task, int(time.time() * 1000)
-            ),
+            record_active=lambda topic: self._topics.put_topic(plan.connector, topic, plan.task, int(time.time() * 1000)),
             store_offsets=lambda offsets: self._offsets.put(plan.connector, offsets),
             partition_count=partition_count,
         )

@@ -1,7 +1,7 @@
-"""What went wrong inside Spark, as one error of headrace: class and words of the root cause instead of two pages of Scala frames.
+"""What went wrong inside Spark, as one error of headrace: the root cause instead of two pages of Scala frames.
 
-A failure reaches Python as a captured PySpark exception, a Py4JJavaError, or text: causes that crossed an executor survive only in
-the message of the job's exception.
+A failure reaches Python as a captured PySpark exception, a Py4JJavaError, or text: causes that crossed an executor survive only
+in the message of the job's exception.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def is_retriable(error: BaseException) -> bool:
     return any(_RETRIABLE.search(f"{c.java_class}: {c.message}") for c in causes(error))
 
 
-class SparkFailure(ConnectError):
+class SparkError(ConnectError):
     """Spark's failure in its own words: `java_class` is the root cause's."""
 
     def __init__(self, cause: Cause) -> None:
@@ -88,5 +88,5 @@ def as_error(error: BaseException, what: str) -> HeadraceError:
     cause = root(error)
     text = f"{what}: {cause.message.splitlines()[0] if cause.message else cause.java_class}"
     wrapped = RetriableError(text) if is_retriable(error) else ConnectError(text)
-    wrapped.__cause__ = SparkFailure(cause)
+    wrapped.__cause__ = SparkError(cause)
     return wrapped

@@ -29,9 +29,7 @@ _NOT_FOR_SINK = {"key.serializer", "value.serializer", "interceptor.classes", "t
 Positions = Mapping[str, Mapping[int, int]]
 
 
-def read_stream(
-    spark: SparkSession, consumer: Mapping[str, str], positions: Positions, options: Mapping[str, str]
-) -> DataFrame:
+def read_stream(spark: SparkSession, consumer: Mapping[str, str], positions: Positions, options: Mapping[str, str]) -> DataFrame:
     """A streaming DataFrame of the given partitions.
 
     consumer: Java consumer settings; positions: topic → partition → first offset to read, or EARLIEST/LATEST; options: further

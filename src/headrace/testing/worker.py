@@ -46,9 +46,7 @@ class EmbeddedWorker:
             raise self._error or SetupError(f"The worker did not start within {_START_S} s.")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         self._stop.set()
         self._thread.join(30)
 

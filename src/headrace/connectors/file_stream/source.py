@@ -122,9 +122,7 @@ class FileStreamSourceConnector(SourceConnector):
         return FileStreamSourceConfig.definition()
 
     @classmethod
-    def alter_offsets(
-        cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]
-    ) -> bool:
+    def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
         """Agree to positions that are whole, non-negative numbers. Raises ConnectError in Kafka's words."""
         if config.get("file") is None:
             raise ConnectError(

@@ -149,9 +149,7 @@ def kind(deserializer: str) -> str:
     return "string" if deserializer.rpartition(".")[2] == "StringDeserializer" else "bytes"
 
 
-def advanced(
-    before: Mapping[str, Mapping[int, int]], after: Mapping[str, Mapping[int, int]]
-) -> dict[Partition, tuple[int, int]]:
+def advanced(before: Mapping[str, Mapping[int, int]], after: Mapping[str, Mapping[int, int]]) -> dict[Partition, tuple[int, int]]:
     """The partitions that moved: first offset of the batch and the one after its last."""
     return {
         (topic, p): (before.get(topic, {}).get(p, end), end)

@@ -1,0 +1,37 @@
+# One command for each thing; CI runs the same ones. `make setup` makes .venv, and every other target does that first.
+BIN := .venv/bin
+
+.PHONY: setup demo test check bench lock docs clean
+
+setup:
+	@scripts/setup
+
+demo: setup
+	@$(BIN)/headrace demo $(ARGS)
+
+test: setup
+	@$(BIN)/python -m pytest $(ARGS)
+
+# Generated docs, import order and module sizes are checked by tests.
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/python -m pytest $(ARGS)
+
+bench: setup
+	@$(BIN)/python -m benchmarks.run $(BENCH) $(ARGS)
+
+# Write again what is generated: the tables of options in docs/.
+docs: setup
+	@$(BIN)/python -m headrace.config.docs docs
+
+# Lock the newest versions that pyproject.toml allows, for every system and Python. Needs uv; names no package index.
+lock:
+	uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+	  --no-header --extra demo --group dev pyproject.toml -o requirements.lock
+
+# What was fetched into the user's cache directory stays; `headrace jars` says where that is.
+clean:
+	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

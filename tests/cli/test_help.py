@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headrace import __version__
+from tests.cli.command import headrace
+
+Golden = Callable[[str, str], None]
+
+
+@pytest.mark.parametrize("command", ["", "worker", "standalone", "demo", "dev", "broker", "jars"])
+def test_help_reads_well(command: str, golden: Golden):
+    answer = headrace(*filter(None, [command]), "--help")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    golden(f"help-{command or 'headrace'}.txt", "\n".join(line.rstrip() for line in answer.stdout.splitlines()) + "\n")
+
+
+def test_without_a_command_it_shows_its_help():
+    answer = headrace()
+    assert "Usage: headrace [OPTIONS] COMMAND" in answer.stdout
+
+
+def test_the_version_is_one_line():
+    assert headrace("--version").stdout == f"headrace {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["brokr"], "No such command 'brokr'"),
+        (["broker", "--port", "70000"], "Invalid value for '--port': Input should be less than or equal to 65535"),
+        (["broker", "--port", "many"], "Invalid value for '--port': Input should be a valid integer"),
+        (["broker", "--set", "num.partitions"], "'num.partitions' is not of the form KEY=VALUE."),
+        (["broker", "--set", "=3"], "'=3' is not of the form KEY=VALUE."),
+        (["worker"], "Missing argument 'FILE'"),
+        (["worker", "/nowhere/worker.properties"], "file '/nowhere/worker.properties' does not exist."),
+        (["worker", "/"], "file '/' is a directory."),
+        (["standalone", __file__, "/nowhere/connector.json"], "file '/nowhere/connector.json' does not exist."),
+    ],
+)
+def test_wrong_usage_is_status_2_and_says_what_is_wrong(arguments: list[str], complaint: str):
+    answer = headrace(*arguments)
+    assert answer.returncode == 2
+    assert complaint.lower() in " ".join(answer.stderr.replace("│", " ").split()).lower()
+    assert "Traceback" not in answer.stderr
+
+
+def test_no_java_is_one_sentence_and_status_1(tmp_path: Path):
+    answer = headrace("broker", environ={"PATH": str(tmp_path), "JAVA_HOME": ""})
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert answer.stderr == (
+        "error: Java 17 or newer is needed, but there is none on PATH; install it, or set JAVA_HOME to one that you have.\n"
+    )
+
+
+def test_a_java_that_is_too_old_is_one_sentence_and_status_1(tmp_path: Path):
+    (tmp_path / "java").write_text("#!/bin/sh\necho 'openjdk version \"11.0.22\" 2024-01-16' >&2\n")
+    (tmp_path / "java").chmod(0o755)
+    answer = headrace("broker", environ={"PATH": str(tmp_path), "JAVA_HOME": ""})
+    assert answer.returncode == 1
+    assert answer.stderr == (
+        f"error: Java 17 or newer is needed, but {tmp_path}/java on PATH is version 11; "
+        "install it, or set JAVA_HOME to one that you have.\n"
+    )
