@@ -6,10 +6,14 @@ import itertools
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from headrace.embedded import Broker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,3 +56,11 @@ _session = uuid.uuid4().hex[:6]
 def topic_name() -> Callable[[str], str]:
     """Makes a name that nothing else in the session has: `topic_name("orders")` is `orders-3f9a01-7`."""
     return lambda stem="topic": f"{stem}-{_session}-{next(_numbers)}"
+
+
+@pytest.fixture(scope="session")
+def spark() -> SparkSession:
+    """The process's Spark session, the one that workers in this process use as well."""
+    from headrace.spark.session import session
+
+    return session()

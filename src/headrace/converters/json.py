@@ -51,12 +51,19 @@ class JsonConverter(Converter):
         """JSON text as binary, in `{"schema":…,"payload":…}` when `schemas.enable` is on; NULL is JSON's null."""
         from pyspark.sql import functions as F
 
-        text = F.concat(F.lit('"'), F.base64(column), F.lit('"')) if kind == "bytes" else _quoted(column)
+        text = _base64(column) if kind == "bytes" else _quoted(column)
         payload = F.coalesce(text, F.lit("null"))
         if self.settings["schemas.enable"]:
             schema = f'{{"schema":{{"type":"{kind}","optional":true}},"payload":'
             payload = F.concat(F.lit(schema), payload, F.lit("}"))
         return payload.cast("binary")
+
+
+def _base64(column: Column) -> Column:
+    from pyspark.sql import functions as F
+
+    # Spark breaks base64 text into lines of 76 characters; Java's encoder, and so JSON's, does not.
+    return F.concat(F.lit('"'), F.translate(F.base64(column), "\r\n", ""), F.lit('"'))
 
 
 def _quoted(column: Column) -> Column:

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from headrace.cluster.stores import Stores, kafka_stores
+from headrace.config import Config
+from headrace.errors import ConfigError, RetriableError
+from headrace.kafka.admin import Admin
+from headrace.kafka.log import CompactedLog, LogRecord
+
+
+@pytest.fixture
+def props(source_broker, topic_name) -> dict[str, str]:
+    stem = topic_name("connect")
+    replication = {f"{name}.storage.replication.factor": "1" for name in ("config", "offset", "status")}
+    topics = {f"{name}.storage.topic": f"{stem}-{name}" for name in ("config", "offset", "status")}
+    return {"bootstrap.servers": source_broker.bootstrap, "group.id": stem, **replication, **topics}
+
+
+@pytest.fixture
+def open_stores() -> Iterator[Callable[[dict[str, str]], Stores]]:
+    opened: list[Stores] = []
+
+    def make(props: dict[str, str]) -> Stores:
+        made = kafka_stores(Config(props))
+        opened.append(made)
+        made.start()
+        return made
+
+    yield make
+    for made in opened:
+        made.stop()
+
+
+def test_the_three_topics_are_made_as_connect_makes_them(props, open_stores):
+    open_stores({**props, "status.storage.max.message.bytes": "2000000", "offset.storage.partitions": "3"})
+    admin = Admin(props)
+    found = {}
+    for name in ("config", "offset", "status"):
+        info = admin.describe(props[f"{name}.storage.topic"])
+        assert info is not None
+        found[name] = (len(info.partitions), admin.topic_configs(info.name, own_only=True))
+    assert found == {
+        "config": (1, {"cleanup.policy": "compact"}),
+        "offset": (3, {"cleanup.policy": "compact"}),
+        "status": (5, {"cleanup.policy": "compact", "max.message.bytes": "2000000"}),
+    }
+
+
+def test_a_worker_that_starts_again_finds_everything(props, open_stores):
+    first = open_stores(props)
+    first.config.put_connector("c", {"name": "c"})
+    first.offsets.put("c", [({"p": 1}, {"o": 1})])
+    first.status.put_topic("c", "t", 0, 1)
+    first.status.put_connector_status(
+        "c", {"state": "RUNNING", "trace": None, "worker_id": "w", "generation": 3, "version": None}
+    )
+    first.stop()
+    second = open_stores(props)
+    assert second.config.snapshot().connectors == {"c": {"name": "c"}}
+    assert second.offsets.all("c") == [({"p": 1}, {"o": 1})]
+    assert (second.status.topics("c"), second.status.latest_generation()) == ({"t"}, 3)
+
+
+@pytest.mark.parametrize("support", ["preparing", "enabled"])
+def test_with_exactly_once_support_the_config_topic_is_written_in_transactions(props, open_stores, support):
+    stores = open_stores({**props, "exactly.once.source.support": support})
+    stores.config.put_connector("c", {"name": "c"})
+    stores.config.put_connector("c", {"name": "c", "n": "2"})
+    assert stores.config.snapshot().connectors == {"c": {"name": "c", "n": "2"}}
+    seen: list[LogRecord] = []
+    log = CompactedLog(props["config.storage.topic"], props, props, seen.append)
+    log.start()
+    log.stop()
+    assert [record.offset for record in seen] == [0, 2]  # each transaction ends with a marker
+
+
+def test_a_topic_that_deletes_is_refused(props, open_stores):
+    Admin(props).create(props["status.storage.topic"], 5, 1, {"cleanup.policy": "delete"})
+    with pytest.raises(ConfigError, match=r"'status.storage.topic' property .* durability of connector and task statuses"):
+        open_stores(props)
+
+
+def test_a_config_topic_with_two_partitions_is_refused(props, open_stores):
+    Admin(props).create(props["config.storage.topic"], 2, 1, {"cleanup.policy": "compact"})
+    with pytest.raises(ConfigError, match="required to have a single partition"):
+        open_stores(props)
+
+
+def test_a_replication_factor_that_cannot_be_had_ends_the_start(props, open_stores):
+    with pytest.raises(RetriableError, match=r"Timeout expired while trying to create topic\(s\)"):
+        open_stores({**props, "status.storage.replication.factor": "3", "default.api.timeout.ms": "1000"})
+
+
+def test_a_missing_topic_name_is_said_before_anything_is_connected():
+    with pytest.raises(ConfigError, match=r'Missing required configuration "offset\.storage\.topic"'):
+        kafka_stores(Config({"bootstrap.servers": "127.0.0.1:1"}))

@@ -1,0 +1,51 @@
+"""Where a task begins to read."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.connectors.kafka_source.positions import decide
+
+A, B = ("a", 0), ("b", 1)
+
+
+def test_reading_goes_on_after_the_stored_offset() -> None:
+    assert decide([A], {A: 4}, {A: (0, 10)}, "earliest").positions == {A: 5}
+
+
+def test_a_partition_that_is_read_to_its_end_goes_on_at_its_end() -> None:
+    start = decide([A], {A: 9}, {A: (0, 10)}, "earliest")
+    assert start.positions == {A: 10}
+    assert not start.lost
+
+
+def test_without_a_stored_offset_the_reset_policy_decides() -> None:
+    assert decide([A], {}, {A: (3, 10)}, "earliest").positions == {A: 3}
+    start = decide([A], {}, {A: (3, 10)}, "latest")
+    assert start.positions == {A: 10}
+    assert start.looked_up == (A,)
+
+
+def test_expired_records_are_told_and_the_reset_policy_decides() -> None:
+    start = decide([A], {A: 4}, {A: (8, 10)}, "earliest")
+    assert start.positions == {A: 8}
+    assert start.lost == ((A, 5, 7),)
+
+
+def test_a_stored_offset_beyond_the_end_is_told() -> None:
+    start = decide([A], {A: 20}, {A: (0, 10)}, "earliest")
+    assert start.positions == {A: 0}
+    assert start.lost
+
+
+def test_a_partition_that_does_not_exist_is_left_out() -> None:
+    start = decide([A, B], {}, {B: (0, 1)}, "earliest")
+    assert start.positions == {B: 0}
+    assert start.missing == (A,)
+
+
+@given(st.integers(0, 50), st.integers(0, 50), st.none() | st.integers(-1, 120), st.sampled_from(["earliest", "latest"]))
+def test_a_position_is_always_inside_of_the_log(first: int, length: int, stored: int | None, reset: str) -> None:
+    start = decide([A], {} if stored is None else {A: stored}, {A: (first, first + length)}, reset)
+    assert first <= start.positions[A] <= first + length

@@ -1,0 +1,57 @@
+"""Columns to the bytes that Kafka stores."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from headrace.converters.base import Converter, load
+from headrace.errors import ConfigError, DataError
+
+BYTES, TEXT = [b"", b"\x00\xff", bytes(range(256)), None], ["", 'a "b"\\\n', "é🎈", None]
+
+
+def converted(spark: SparkSession, converter: Converter, values: list, kind: str) -> list[bytes | None]:
+    frame = spark.createDataFrame([(n, v) for n, v in enumerate(values)], f"n int, v {'binary' if kind == 'bytes' else 'string'}")
+    rows = frame.orderBy("n").select(converter.to_bytes(F.col("v"), kind).alias("out")).collect()
+    return [None if r.out is None else bytes(r.out) for r in rows]
+
+
+def test_bytes_pass_through_the_byte_array_converter(spark: SparkSession) -> None:
+    assert converted(spark, load("ByteArrayConverter", {}, is_key=False), BYTES, "bytes") == BYTES
+
+
+def test_text_is_utf_8_by_the_string_converter(spark: SparkSession) -> None:
+    expected = [None if t is None else t.encode() for t in TEXT]
+    assert converted(spark, load("StringConverter", {}, is_key=True), TEXT, "string") == expected
+
+
+def test_text_is_in_the_encoding_that_was_asked_for(spark: SparkSession) -> None:
+    converter = load("StringConverter", {"converter.encoding": "ISO-8859-1"}, is_key=True)
+    assert converted(spark, converter, ["é"], "string") == [b"\xe9"]
+
+
+def test_bytes_are_base64_in_json(spark: SparkSession) -> None:
+    converter = load("JsonConverter", {"schemas.enable": "false"}, is_key=False)
+    assert converted(spark, converter, [b"\x00\xff", None, bytes(100)], "bytes") == [b'"AP8="', b"null", b'"' + b"A" * 134 + b'=="']
+
+
+def test_json_carries_its_schema(spark: SparkSession) -> None:
+    out = converted(spark, load("JsonConverter", {}, is_key=False), TEXT, "string")
+    assert [json.loads(o or b"") for o in out] == [
+        {"schema": {"type": "string", "optional": True}, "payload": text} for text in TEXT
+    ]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("ByteArrayConverter", "string"), ("StringConverter", "bytes")])
+def test_what_a_converter_cannot_write_is_refused_before_any_record(name: str, kind: str) -> None:
+    with pytest.raises(DataError):
+        load(name, {}, is_key=False).to_bytes(F.col, kind)  # type: ignore[arg-type]
+
+
+def test_a_converter_that_does_not_exist_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"Invalid value NoSuch for configuration key\.converter: Class NoSuch could not be found"):
+        load("NoSuch", {}, is_key=True)
