@@ -158,13 +158,12 @@ def test_a_write_without_a_broker_fails_in_connects_words(logs, source_broker, m
             store.put_connector("c", {})
         assert time.monotonic() - before < 5
         assert str(raised.value) == FAILED_WRITE
-        assert "Caused by: org.apache.kafka.connect.errors.ConnectException: Error writing connector configuration to Kafka" in trace(
-            raised.value
+        assert (
+            "Caused by: org.apache.kafka.connect.errors.ConnectException: Error writing connector configuration to Kafka"
+            in trace(raised.value)
         )
     finally:
         source_broker.start()
     monkeypatch.setattr(config_store, "TIMEOUT_S", 60.0)
     store.put_connector("d", {})
     assert "d" in store.snapshot().connectors
-
-

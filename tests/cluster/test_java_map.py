@@ -18,8 +18,10 @@ class Offsets {
     @SuppressWarnings("unchecked")
     public static void main(String[] args) throws Exception {
         Map<byte[], byte[]> map;
-        try (var in = new ObjectInputStream(new FileInputStream(args[0]))) { map = (HashMap<byte[], byte[]>) in.readObject(); }
-        for (var e : map.entrySet()) System.out.println(new String(e.getKey()) + "=" + (e.getValue() == null ? null : new String(e.getValue())));
+        try (var in = new ObjectInputStream(new FileInputStream(args[0]))) {
+            map = (HashMap<byte[], byte[]>) in.readObject();
+        }
+        for (var e : map.entrySet()) System.out.println(new String(e.getKey()) + "=" + new String(e.getValue()));
         map.put("[\\"added\\",null]".getBytes(), map.values().iterator().next());
         try (var out = new ObjectOutputStream(new FileOutputStream(args[1]))) { out.writeObject(map); }
     }

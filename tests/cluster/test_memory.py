@@ -45,7 +45,9 @@ def test_an_empty_or_absent_file_holds_nothing(tmp_path):
 def test_a_file_of_another_kind_is_refused_and_kept(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("my notes", encoding="utf-8")
-    with pytest.raises(ConnectError, match=r"The offset file '.*notes.txt' \(offset.storage.file.filename\) cannot be read: Expected"):
+    with pytest.raises(
+        ConnectError, match=r"The offset file '.*notes.txt' \(offset.storage.file.filename\) cannot be read: Expected"
+    ):
         stores(path)
     assert path.read_text(encoding="utf-8") == "my notes"
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -66,7 +67,7 @@ def test_every_kind_of_record_was_recorded():
 @pytest.mark.parametrize(
     ("record", "key", "value"),
     [
-        (ConnectorConfig("a-b", {"z": "1", "a": None}), "connector-a-b", '{"properties":{"z":"1","a":null}}'),
+        (ConnectorConfig("a-b", cast(Any, {"z": "1", "a": None})), "connector-a-b", '{"properties":{"z":"1","a":null}}'),
         (ConnectorConfig("a", None), "connector-a", None),
         (TaskConfig("a-1", 2, {"x": "ü"}), "task-a-1-2", '{"properties":{"x":"ü"}}'),
         (TasksCommit("a", 3), "commit-a", '{"tasks":3}'),
@@ -108,11 +109,11 @@ def test_flags_that_are_missing_in_a_restart_request_are_off(caplog):
         ("task-a-0", "{}", "Invalid data for config of task a-0 'properties' field should be a Map but is null"),
         ("commit-a", '"x"', "Ignoring connector tasks configuration commit for connector 'a' because it is in the wrong format: "
          "java.lang.String"),
-        ("target-state-a", "true", "Ignoring target state for connector 'a' because it is in the wrong format: java.lang.Boolean"),
-        ("target-state-a", '{"state":1}', "Invalid data for target state for connector 'a': 'state' field should be a String but is "
-         "java.lang.Long"),
-        ("target-state-a", '{"state.v2":1.5}', "Invalid data for target state for connector 'a': 'state.v2' field should be a String "
-         "but is java.lang.Double"),
+        ("target-state-a", "1", "Ignoring target state for connector 'a' because it is in the wrong format: java.lang.Long"),
+        ("target-state-a", '{"state":1}', "Invalid data for target state for connector 'a': 'state' field should be a String but "
+         "is java.lang.Long"),
+        ("target-state-a", '{"state.v2":1.5}', "Invalid data for target state for connector 'a': 'state.v2' field should be a "
+         "String but is java.lang.Double"),
         ("target-state-a", '{"state":"GONE"}', "Invalid target state for connector 'a': GONE"),
         ("restart-connector-a", None, "Ignoring restart request because the value is not a Map but is null"),
         ("tasks-fencing-a", None, "Ignoring task count record for connector 'a' because it is in the wrong format: null"),
@@ -125,8 +126,8 @@ def test_flags_that_are_missing_in_a_restart_request_are_off(caplog):
         ("logger-cluster-x", None, "Ignoring logging level for namespace x because it is unexpectedly null"),
         ("logger-cluster-x", "[]", "Ignoring logging level for namespace x because the value is not a Map but is "
          "java.util.ArrayList"),
-        ("logger-cluster-x", "{}", "Invalid data for logging level key 'level' field with namespace x; should be a String but it is "
-         "null"),
+        ("logger-cluster-x", "{}", "Invalid data for logging level key 'level' field with namespace x; should be a String but it "
+         "is null"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_skipped_with_connects_line(key, value, line, caplog):

@@ -80,7 +80,13 @@ def test_tasks_of_a_connector_that_is_gone_are_ignored():
 
 
 def test_a_deleted_connector_leaves_only_its_fencing_count():
-    everything = (CONFIG, TargetStateChange("c", TargetState.PAUSED), task(0), TasksCommit("c", 1), RestartRequest("c", True, True))
+    everything = (
+        CONFIG,
+        TargetStateChange("c", TargetState.PAUSED),
+        task(0),
+        TasksCommit("c", 1),
+        RestartRequest("c", True, True),
+    )
     state = state_after(*everything, TaskCount("c", 1), ConnectorConfig("c", None), TargetStateChange("c", None))
     assert state == ClusterState(offset=8, fencing_counts={"c": 1})
 

@@ -58,7 +58,9 @@ def test_the_names_of_an_active_topic_are_those_of_its_key():
 
 def test_the_latest_generation_is_the_highest_seen():
     assert state_after().latest_generation() == -1
-    assert state_after(ConnectorState("c", status(generation=3)), TaskState("d", 0, status(generation=7))).latest_generation() == 7
+    assert (
+        state_after(ConnectorState("c", status(generation=3)), TaskState("d", 0, status(generation=7))).latest_generation() == 7
+    )
 
 
 def test_a_safe_write_respects_a_later_generation_of_another_worker():

@@ -39,7 +39,11 @@ def test_a_state_of_an_older_worker_has_no_version():
         ("status-connector-c", "[]", ["Invalid connector status type java.util.ArrayList"]),
         ("status-connector-c", "{}", ["Failed to deserialize connector status: state None, generation None"]),
         ("status-task-c", RUNNING, ["Discarding record with invalid task status key status-task-c"]),
-        ("status-task-c-0", "3", ["Invalid task status type java.lang.Long", "Failed to parse task status with key status-task-c-0"]),
+        (
+            "status-task-c-0",
+            "3",
+            ["Invalid task status type java.lang.Long", "Failed to parse task status with key status-task-c-0"],
+        ),
     ],
 )
 def test_what_makes_no_sense_is_skipped_with_connects_lines(key, value, lines, caplog):

@@ -1,4 +1,4 @@
-"""A cluster with two listeners: PLAINTEXT for its administrator, SASL_PLAINTEXT for the user alice, who may do next to nothing."""
+"""A cluster with two listeners: PLAINTEXT for its administrator, SASL_PLAINTEXT for alice, who may do next to nothing."""
 
 from __future__ import annotations
 

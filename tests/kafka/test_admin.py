@@ -141,8 +141,8 @@ def test_an_unreachable_cluster_is_one_clear_sentence_in_time(call):
         call(admin)
     assert time.monotonic() - before < 5
     assert str(raised.value) == (
-        f"Could not reach the Kafka cluster at '{UNREACHABLE}' within 1.5 s: Connect to ipv4#127.0.0.1:1 failed: Connection refused. "
-        "Check bootstrap.servers and security.protocol, and that the brokers are up."
+        f"Could not reach the Kafka cluster at '{UNREACHABLE}' within 1.5 s: Connect to ipv4#127.0.0.1:1 failed: "
+        "Connection refused. Check bootstrap.servers and security.protocol, and that the brokers are up."
     )
 
 

@@ -42,10 +42,12 @@ def test_every_setting_of_the_java_clients_makes_a_client(role):
     }  # fmt: skip
     numeric = (
         "auto.commit.interval.ms", "batch.size", "buffer.memory", "connections.max.idle.ms", "delivery.timeout.ms",
-        "fetch.max.bytes", "fetch.max.wait.ms", "fetch.min.bytes", "heartbeat.interval.ms", "linger.ms", "max.partition.fetch.bytes",
-        "max.poll.interval.ms", "max.request.size", "metadata.max.age.ms", "metadata.recovery.rebootstrap.trigger.ms",
+        "fetch.max.bytes", "fetch.max.wait.ms", "fetch.min.bytes", "heartbeat.interval.ms", "linger.ms",
+        "max.partition.fetch.bytes", "max.poll.interval.ms", "max.request.size", "metadata.max.age.ms",
+        "metadata.recovery.rebootstrap.trigger.ms",
         "receive.buffer.bytes", "reconnect.backoff.max.ms", "reconnect.backoff.ms", "request.timeout.ms", "retry.backoff.max.ms",
-        "retry.backoff.ms", "send.buffer.bytes", "session.timeout.ms", "socket.connection.setup.timeout.ms", "transaction.timeout.ms",
+        "retry.backoff.ms", "send.buffer.bytes", "session.timeout.ms", "socket.connection.setup.timeout.ms",
+        "transaction.timeout.ms",
     )  # fmt: skip
     make = {"consumer": clients.consumer, "producer": clients.producer, "admin": clients.admin}[role]
     make({**texts, **dict.fromkeys(numeric, numbers)})

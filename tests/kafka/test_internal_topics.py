@@ -60,8 +60,8 @@ def test_partitions_of_the_config_topic_are_ignored(caplog):
         ({}, 'Missing required configuration "offset.storage.topic" which has no default value.'),
         (
             {"offset.storage.topic": "o", "offset.storage.partitions": "0"},
-            "Invalid value 0 for configuration offset.storage.partitions: Number of partitions must be positive, or -1 to use the "
-            "broker's default",
+            "Invalid value 0 for configuration offset.storage.partitions: Number of partitions must be positive, or -1 to use "
+            "the broker's default",
         ),
         (
             {"offset.storage.topic": "o", "offset.storage.replication.factor": "many"},
@@ -97,8 +97,8 @@ def test_an_existing_topic_that_is_not_only_compact_is_refused(admin, topic_name
     with pytest.raises(ConfigError) as raised:
         ensure(admin, topic(name))
     assert str(raised.value) == (
-        f"Topic '{name}' supplied via the 'offset.storage.topic' property is required to have 'cleanup.policy=compact' to guarantee "
-        "consistency and durability of source connector offsets, but found the topic currently has "
+        f"Topic '{name}' supplied via the 'offset.storage.topic' property is required to have 'cleanup.policy=compact' to "
+        "guarantee consistency and durability of source connector offsets, but found the topic currently has "
         f"'cleanup.policy={policy}'. Continuing would likely result in eventually losing source connector offsets and problems "
         "restarting this Connect cluster in the future. Change the 'offset.storage.topic' property in the Connect worker "
         "configurations to use a topic with 'cleanup.policy=compact'."

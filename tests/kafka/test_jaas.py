@@ -10,7 +10,7 @@ from headrace.kafka.jaas import Login, parse_jaas
     ("text", "options"),
     [
         ('a.b.PlainLoginModule required username="u" password="p";', {"username": "u", "password": "p"}),
-        ("a.b.PlainLoginModule\n  required\n  username='u'\n  password = \"p;=\\\"x\";", {"username": "u", "password": 'p;="x'}),
+        ('a.b.PlainLoginModule\n  required\n  username=\'u\'\n  password = "p;=\\"x";', {"username": "u", "password": 'p;="x'}),
         ("a.b.PlainLoginModule Required debug=true;", {"debug": "true"}),
         ("a.b.PlainLoginModule required ;", {}),
     ],
@@ -19,7 +19,10 @@ def test_module_and_options_are_read(text, options):
     assert parse_jaas(text) == Login("PlainLoginModule", options)
 
 
-@pytest.mark.parametrize("text", ["", "x", 'M required username="hunter2"', 'M username="hunter2";', "M required hunter2;", "M required a=1; N required;"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", 'M required username="hunter2"', 'M username="hunter2";', "M required hunter2;", "M required a=1; N required;"],
+)
 def test_anything_else_is_refused_without_repeating_it(text):
     with pytest.raises(ConfigError) as raised:
         parse_jaas(text)

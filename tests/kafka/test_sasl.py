@@ -52,8 +52,18 @@ def test_unsecured_tokens():
     ("mechanism", "jaas", "more", "message"),
     [
         ("AWS_MSK_IAM", PLAIN, {}, "must be one of: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, GSSAPI"),
-        ("PLAIN", "", {}, "sasl.jaas.config is missing: sasl.mechanism=PLAIN needs it, naming the login module PlainLoginModule."),
-        ("PLAIN", SCRAM, {}, "the login module ScramLoginModule does not fit sasl.mechanism=PLAIN, which takes PlainLoginModule."),
+        (
+            "PLAIN",
+            "",
+            {},
+            "sasl.jaas.config is missing: sasl.mechanism=PLAIN needs it, naming the login module PlainLoginModule.",
+        ),
+        (
+            "PLAIN",
+            SCRAM,
+            {},
+            "the login module ScramLoginModule does not fit sasl.mechanism=PLAIN, which takes PlainLoginModule.",
+        ),
         ("PLAIN", PLAIN.replace("username", "user"), {}, "it has no username."),
         ("OAUTHBEARER", f"{OAUTH} ;", {}, "needs sasl.oauthbearer.token.endpoint.url"),
         ("OAUTHBEARER", f"{OAUTH} ;", {"sasl_login_callback_handler_class": "com.x.MyHandler"}, "other ones are Java code"),

@@ -46,7 +46,10 @@ def test_an_empty_algorithm_switches_the_host_name_check_off():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"ssl.truststore.location": "/t.jks"}, "'/t.jks' is of type JKS and cannot be read without a JVM; export the certificates"),
+        (
+            {"ssl.truststore.location": "/t.jks"},
+            "'/t.jks' is of type JKS and cannot be read without a JVM; export the certificates",
+        ),
         ({"ssl.truststore.location": "/t.p12", "ssl.truststore.type": "PKCS12"}, "'/t.p12' is of type PKCS12"),
         ({"ssl.keystore.location": "/k.jks"}, "'/k.jks' is of type JKS and cannot be read without a JVM; convert it to PKCS#12"),
     ],

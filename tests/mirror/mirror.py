@@ -20,11 +20,11 @@ class Mirror:
     def __init__(
         self, worker: EmbeddedWorker, clusters: tuple[Cluster, Cluster], name: str, whitelist: str, config: Mapping[str, str | None]
     ) -> None:
-        source, self.destination = clusters
+        self.source, self.destination = clusters
         self.worker, self.name, self.prefix = worker, name, f"{name}."
         self.path = f"/connectors/{quote(name, safe='')}"
         self.config = merged({
-            "connector.class": "KafkaSourceConnector", "tasks.max": "1", "source.bootstrap.servers": source.bootstrap,
+            "connector.class": "KafkaSourceConnector", "tasks.max": "1", "source.bootstrap.servers": self.source.bootstrap,
             "source.topic.whitelist": whitelist, "destination.topics.prefix": self.prefix, "topic.list.poll.interval.ms": "500",
             "topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1",
             "topic.creation.default.retention.ms": "-1",
@@ -56,7 +56,8 @@ class Mirror:
         """The status; `{}` while there is none."""
         try:
             return self.worker.call("GET", self.path + "/status")
-        except HeadraceError:
+        except HeadraceError as e:
+            assert e.status == 404, e  # noqa: PT017
             return {}
 
     def states(self) -> list[str]:

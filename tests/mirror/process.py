@@ -26,7 +26,7 @@ def worker_properties(group: str, listener: str) -> dict[str, str]:
         "value.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
     }
     for kind in ("config", "offset", "status"):
-        properties |= {f"{kind}.storage.topic": f"{group}-{kind}s", f"{kind}.storage.replication.factor": "1"}
+        properties |= {f"{kind}.storage.topic": f"{group}-{kind}", f"{kind}.storage.replication.factor": "1"}
     return properties
 
 

@@ -48,6 +48,7 @@ class Herder:
         self._offsets = SourceOffsets(stores.offsets)
         # One change of configurations at a time: check, write and read back belong together. Readers never take it.
         self._changing = threading.RLock()
+        self._waking = threading.Lock()
         self._supervisors: dict[str, Supervisor] = {}
         self._written: Counter[tuple[str, str]] = Counter()  # (what, connector) -> how often it was written
         self._log_level_listeners: list[Callable[[str, str], None]] = []
@@ -78,21 +79,22 @@ class Herder:
                 listener(name, level)
             return
         self._written[what, name] += 1
-        self._wake(name)
+        self._wake(name, gone=name not in self._stores.config.snapshot().connectors)
 
-    def _wake(self, name: str) -> None:
-        if self._stopped:
-            return
-        supervisor = self._supervisors.get(name)
-        if supervisor is None or supervisor.ended.is_set():
-            if self._wanted(name) is None:
+    def _wake(self, name: str, gone: bool = False) -> None:
+        """Have a connector looked at; also told by a supervisor that has ended, since it may have missed the next connector."""
+        with self._waking:
+            supervisor = self._supervisors.get(name)
+            if supervisor is not None and not supervisor.ended.is_set():
+                (supervisor.retire if gone else supervisor.wake)()
+                return
+            self._supervisors.pop(name, None)
+            if self._stopped or self._wanted(name) is None:
                 return
             put = self._stores.config.put_task_configs
-            supervisor = Supervisor(name, lambda: self._wanted(name), self.worker, self._reports, put)
+            supervisor = Supervisor(name, lambda: self._wanted(name), self.worker, self._reports, put, self._wake)
             self._supervisors[name] = supervisor
             supervisor.start()
-        else:
-            supervisor.wake()
 
     def _wanted(self, name: str) -> Wanted | None:
         state = self._stores.config.snapshot()
@@ -252,7 +254,7 @@ class Herder:
         plan = restart_plan(body["connector"], states, include_tasks, only_failed)
         request = Restart(connector=plan.connector, tasks=plan.tasks, announce=RESTARTING)
         if plan.connector or plan.tasks:
-            self._supervisors[name].restart(request)
+            self._supervisor(name).restart(request)
         return restarting_body(body, plan)
 
     def restart_task(self, name: str, task: int) -> None:
@@ -265,9 +267,15 @@ class Herder:
         self._restart(name, Restart(tasks=frozenset([task])))
 
     def _restart(self, name: str, request: Restart) -> None:
-        self._supervisors[name].restart(request)
+        self._supervisor(name).restart(request)
         if not request.done.wait(_RESTART_WAIT_S):
             raise RestError(500, f"Request timed out. The worker is currently restarting parts of connector {name}.")
+
+    def _supervisor(self, name: str) -> Supervisor:
+        supervisor = self._supervisors.get(name)
+        if supervisor is None:  # deleted since the request was checked
+            raise NotFoundError(f"Unknown connector: {name}")
+        return supervisor
 
     # ------------------------------------------------------------------------------------------------- topics (KIP-558)
     def active_topics(self, name: str) -> set[str]:

@@ -39,6 +39,7 @@ class OffsetStore:
         self._lock = threading.Lock()
         # connector -> identity of the partition -> key -> offset; changed in place: there may be very many partitions
         self._stored: dict[str, dict[bytes, dict[bytes, _Stored]]] = {}
+        self._first_used: dict[tuple[str, bytes], bytes] = {}
         self._log = make_log(self._apply)
 
     def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
@@ -84,9 +85,12 @@ class OffsetStore:
         self, connector: str, partition: SourcePartition, offset: SourceOffset | None
     ) -> list[tuple[bytes, bytes | None]]:
         """The records to write: under the key in use, the other keys of the same partition are removed."""
+        same = identity(partition)
         with self._lock:
-            keys = dict(self._stored.get(connector, {}).get(identity(partition), {}))
-        key = max(keys, key=lambda k: _age(keys[k])) if keys else offset_records.encode_key(connector, partition)
+            keys = dict(self._stored.get(connector, {}).get(same, {}))
+            # What was just written may not have been read back yet.
+            first_used = self._first_used.setdefault((connector, same), offset_records.encode_key(connector, partition))
+        key = max(keys, key=lambda k: _age(keys[k])) if keys else first_used
         others = [(other, None) for other in keys if other != key]
         return [(key, offset_records.encode_value(offset)), *others]
 

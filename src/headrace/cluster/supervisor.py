@@ -67,8 +67,10 @@ class Supervisor:
         worker: Worker,
         reports: Reports,
         put_tasks: Callable[[str, list[dict[str, str]]], None],
+        on_end: Callable[[str], None],
     ) -> None:
-        self.name = name
+        """on_end: told on the supervisor's thread after `ended` is set; a connector of the same name may be there by then."""
+        self.name, self._on_end = name, on_end
         self._wanted, self._worker, self._reports, self._put_tasks = wanted, worker, reports, put_tasks
         self._grace_s = worker.config.task_shutdown_timeout_ms / 1000
         self._inbox: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -96,6 +98,10 @@ class Supervisor:
         """Carry out a restart request."""
         self._inbox.put(partial(self._restart, request))
 
+    def retire(self) -> None:
+        """The connector was deleted: leave nothing of it, whether or not another of its name was made meanwhile."""
+        self._inbox.put(self._retire)
+
     def shut_down(self) -> None:
         """End everything because the worker stops; the connector stays in the cluster as it is."""
         if self._context is not None:
@@ -111,7 +117,7 @@ class Supervisor:
     # ------------------------------------------------------------------------------------------------ the own thread
     def _main(self) -> None:
         structlog.contextvars.bind_contextvars(connector=self.name)
-        while (step := self._inbox.get()) is not None and not self.ended.is_set():
+        while not self.ended.is_set() and (step := self._inbox.get()) is not None:
             try:
                 step()
             except Exception as e:  # a bug must not leave the connector without a supervisor, nor be hidden
@@ -122,11 +128,11 @@ class Supervisor:
             self._stop_connector()
             self._reports.connector(self.name, UNASSIGNED, self._class_version)
             self.ended.set()
+        self._on_end(self.name)
 
     def _converge(self) -> None:
         want = self._wanted()
-        if want is None:
-            self._retire()
+        if want is None:  # deleted: `retire` follows
             return
         goal = {"STARTED": RUNNING, "PAUSED": PAUSED, "STOPPED": STOPPED}[want.target]
         changed = want.version != self._version

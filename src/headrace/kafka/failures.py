@@ -111,7 +111,7 @@ def failure(error: KafkaException | KafkaError) -> KafkaFailure:
     inner = kafka_error(error)
     name = inner.name() or "UNKNOWN"
     code = REQUEST_TIMED_OUT if name in UNREACHABLE else _RENAMED.get(name, name)
-    text = inner.str()
+    text = "The brokers did not acknowledge the record in time." if name == "_MSG_TIMED_OUT" else inner.str()
     if (text.startswith("Broker: ") or name == "_NOENT") and code in _JAVA:  # librdkafka's words: the broker sent none
         text = _JAVA[code][1]
     return make(code, text)

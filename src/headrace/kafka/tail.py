@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from confluent_kafka import OFFSET_BEGINNING, KafkaException, Message, TopicPartition
 
 from headrace.kafka import clients
+from headrace.kafka.client_log import ClientLog
 from headrace.kafka.failures import timed_out
 
 log = logging.getLogger(__name__)
@@ -46,7 +47,9 @@ class Tail:
         self._moved = threading.Condition()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"KafkaBasedLog Work Thread - {topic}", daemon=True)
-        self._consumer = clients.consumer(_own(props), enable_partition_eof=True)
+        self._client_log = ClientLog("consumer")
+        # Lost connections are librdkafka's business, and in its log; without the callback poll() would return them.
+        self._consumer = clients.consumer(_own(props), enable_partition_eof=True, error_cb=lambda error: None)
 
     def start(self, partitions: Iterable[int]) -> None:
         """Begin to read these partitions, from their beginnings."""
@@ -98,7 +101,7 @@ class Tail:
             # Also the way to see past what is no record: transaction markers, gaps that compaction left.
             self._advance(message.partition(), message.offset())
         else:
-            log.warning("Error while reading topic '%s', will be retried: %s", self._topic, error.str())
+            self._client_log.log(logging.WARNING, "reading topic '%s' is retried after: %s", self._topic, error.str())
 
     def _handle(self, message: Message) -> None:
         timestamp = message.timestamp()[1]

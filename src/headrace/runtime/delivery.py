@@ -106,7 +106,11 @@ class Delivery:
         return frame.withColumn("partition", F.when(~frame["topic"].isin(moved), frame["partition"]))
 
     def _distinct(self, frame: DataFrame) -> set[str]:
-        return {row[0] for row in frame.select("topic").distinct().collect()}
+        from pyspark.sql import functions as F
+
+        # One row from each partition to one task; `distinct` would make 200 of them (a stream's session plans no adaptive ones).
+        row: Any = frame.agg(F.collect_set("topic").alias("topics")).first()
+        return set(row["topics"])
 
     def _write(self, frame: DataFrame, progress: Progress) -> None:
         try:

@@ -33,9 +33,14 @@ def configure(stream: TextIO | None = None, level: str | None = None) -> None:
     renderer = structlog.dev.ConsoleRenderer(colors=target.isatty(), pad_event_to=0)
     handler = logging.StreamHandler(target)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared))
+    handler.addFilter(_not_of_py4j)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel((level or os.environ.get("HEADRACE_LOG_LEVEL") or "INFO").upper())
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # a batch that fails is reported by its task
     for noisy in ("httpx", "httpcore", "uvicorn.access", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """Leave out the bridge to the JVM, which logs a traceback, some of them on the root logger, for what a task reports."""
+    return not record.name.startswith("py4j") and "py4j" not in record.pathname

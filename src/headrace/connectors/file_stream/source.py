@@ -99,7 +99,7 @@ class FileStreamSourceTask(PollingSourceTask):
         frame = (
             spark.read.format("binaryFile").load(str(self._config.file))
             .select(F.posexplode(lines).alias("number", "line"))
-            .select("number", F.rtrim("line", F.lit("\r")).alias("line"))  # the break that was cut off may have been \r\n
+            .select("number", F.regexp_replace("line", "\r\\z", "").alias("line"))  # from a \r\n
         )  # fmt: skip
         record = Record(
             topic=F.lit(self._config.topic), key=F.lit(None).cast("binary"), value=F.col("line"),

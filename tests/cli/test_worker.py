@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import headrace
+
+
+@pytest.mark.parametrize("command", ["worker", "standalone"])
+def test_a_missing_option_is_one_sentence_and_status_1(command: str, tmp_path: Path):
+    (tmp_path / "worker.properties").write_text("bootstrap.servers=localhost:9092\n")
+    answer = headrace(command, str(tmp_path / "worker.properties"))
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert answer.stderr == 'error: Missing required configuration "key.converter" which has no default value.\n'
+
+
+def test_a_connector_file_that_is_not_json_is_one_sentence_and_status_1(tmp_path: Path):
+    converter = "org.apache.kafka.connect.json.JsonConverter"
+    (tmp_path / "worker.properties").write_text(
+        f"bootstrap.servers=localhost:9\noffset.storage.file.filename={tmp_path}/offsets\n"
+        f"key.converter={converter}\nvalue.converter={converter}\n"
+    )
+    (tmp_path / "mirror.json").write_text("{name: mirror}")
+    answer = headrace("standalone", str(tmp_path / "worker.properties"), str(tmp_path / "mirror.json"))
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert answer.stderr.startswith(f"error: Connector file {tmp_path}/mirror.json is not valid JSON: ")
+    assert answer.stderr.count("\n") == 1
