@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tests.cli.command import headrace, running
 
 
-def bootstrap(line: str) -> dict[str, str]:
+def bootstrap(line: str) -> dict[str, str | int | float | bool]:
     """The settings of a client, from the line that `headrace broker` prints."""
     name, _, address = line.partition("=")
     assert name == "bootstrap.servers"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from headrace.errors import RetriableError
 from headrace.kafka.admin import Admin
+from tests.support import wait_until
 
 Headers = list[tuple[str, bytes | None]]
 
@@ -36,6 +39,7 @@ class Cluster:
     def __init__(self, bootstrap: str) -> None:
         self.bootstrap = bootstrap
         self.admin = Admin({"bootstrap.servers": bootstrap})
+        self.client = AdminClient({"bootstrap.servers": bootstrap})  # for what headrace itself has no use for
 
     def create(self, topic: str, partitions: int = 1, configs: dict[str, str] | None = None) -> None:
         self.admin.create(topic, partitions, 1, {"retention.ms": "-1", **(configs or {})})
@@ -89,3 +93,14 @@ class Cluster:
             found.append(Sent(message.key(), message.value(), message.headers() or [], message.timestamp()[1], message.partition()))
         consumer.close()
         return sorted(found, key=lambda r: r.partition)
+
+    @contextmanager
+    def member(self, group: str, topic: str) -> Iterator[None]:
+        """Be the one member of a consumer group on a topic for a while."""
+        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": group, "enable.auto.commit": False})
+        consumer.subscribe([topic])
+        try:
+            wait_until(lambda: consumer.poll(0.1) or consumer.assignment(), 60, f"a member of {group}")
+            yield
+        finally:
+            consumer.close()

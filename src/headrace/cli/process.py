@@ -16,6 +16,7 @@ from headrace.cluster.memory import memory_stores
 from headrace.cluster.standalone import connector_config
 from headrace.cluster.stores import Stores, kafka_stores
 from headrace.kafka.admin import Admin
+from headrace.kafka.membership import Membership
 from headrace.rest.server import RestServer
 from headrace.runtime.worker import Worker
 from headrace.runtime.worker_config import DistributedConfig, StandaloneConfig, WorkerConfig
@@ -32,7 +33,8 @@ def run_distributed(props: Mapping[str, str], ready: Ready | None = None, stop: 
     if it cannot start.
     """
     config = DistributedConfig(props)
-    _run(config, kafka_stores(config), [], ready, stop)
+    member = Membership(config.internal_client_props(), config.group_id, config.worker_id(), config.session_timeout_ms)
+    _run(config, kafka_stores(config), [], ready, stop, member)
 
 
 def run_standalone(
@@ -50,6 +52,7 @@ def _run(
     connectors: Sequence[tuple[str, dict[str, str], str | None]],
     ready: Ready | None,
     stop: threading.Event | None,
+    member: Membership | None = None,
 ) -> None:
     from headrace.spark.session import session
 
@@ -67,6 +70,9 @@ def _run(
         server.start()
         running.callback(stores.stop)
         stores.start()
+        if member is not None:
+            running.callback(member.leave)
+            member.join(config.originals["offset.storage.topic"])
         # Spark starts beside the rest, so that the first task does not wait for it; a failure shows in that task.
         threading.Thread(target=_warm, args=(config,), name="spark-start", daemon=True).start()
         running.callback(herder.shut_down)
