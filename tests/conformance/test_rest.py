@@ -24,11 +24,68 @@ SETTINGS = {"num.partitions": "3", "default.replication.factor": "1", "log.clean
 WORKER = f"{sys.executable} -m headrace.cli worker {{properties}}"
 BROKER = f"{sys.executable} -m tests.conformance.broker {{properties}} {{cluster_id}}"
 
-GREEN = ("R01-root", "R12-unknown", "R31-admin-off", "R37-headers")
-"""Scenarios that have to pass, but for the exchanges in DIFFERENT."""
+SCENARIOS = (
+    "R01-root", "R03-create", "R05-source-life", "R07-initial-state", "R09-put-config", "R10-patch-config", "R12-unknown",
+    "R16-offsets-source", "R25-plugins", "R29-loggers", "R31-admin-off", "R32-names", "R37-headers", "R39-override-none",
+    "R41-override-allow", "R42-startup", "B06-create-invalid", "B11-no-settings", "B15-internal-topics", "B17-internal-bad",
+    "A03-tracking-off",
+)  # fmt: skip
+"""Scenarios that have to come out as recorded, but for the lines below."""
 
-DIFFERENT: dict[str, str] = {}
+_NO_SINK = "needs FileStreamSink, which headrace does not have yet"
+_NO_TRANSFORMS = "needs Kafka's transformations and predicates, which headrace does not have yet"
+_ALL_PLUGINS = "lists FileStreamSink, transformations, predicates and converters that headrace does not have yet"
+
+DIFFERENT = {
+    "R05-source-life.058": "there is no task to restart: 404 says so; 409 about an unknown leader is a slip of Kafka Connect",
+    "R09-put-config.031": _NO_SINK,
+    "R09-put-config.033": _NO_SINK,
+    "R09-put-config.034": _NO_SINK,
+    "R09-put-config.035": _NO_SINK,
+    "R16-offsets-source.029": "a change without partition and offset is refused; Kafka Connect takes it and stores nothing",
+    **dict.fromkeys([f"R25-plugins.{line:03d}" for line in range(2, 7)], _ALL_PLUGINS),
+    **dict.fromkeys([f"R25-plugins.{line:03d}" for line in (9, 10, 11, 15, 17)], _NO_TRANSFORMS),
+    "R25-plugins.021": "a Java class that is no plugin is unknown here (404); Kafka Connect fails to instantiate it (500)",
+    "R25-plugins.025": "plugins have headrace's version, which is not in [4.0,5.0)",
+    "R39-override-none.004": _NO_SINK,
+    "R42-startup.002": "a worker that starts says so with 503 (KIP-1017); the recorded one gave a 404 page for a moment",
+}
 """Line of the transcript → why headrace differs there."""
+
+MAY_DIFFER = {
+    "R05-source-life.074": "a restart that takes longer than the 1.5 s that were recorded still shows",
+    "R05-source-life.076": "the same",
+    "R05-source-life.113": "a task that is stopped while Spark starts delivers its batch all the same, and its successor again",
+    "R05-source-life.118": "the same",
+    "R09-put-config.019": "tasks are there sooner or later than in the recorded worker",
+    "R16-offsets-source.008": "Spark starts meanwhile",
+    "R32-names.081": "fourteen queries start at once; not each has delivered by then",
+    "R32-names.082": "the same",
+    "R32-names.089": "a connector made just before already has a status",
+    "B06-create-invalid.124": "Spark starts meanwhile",
+}
+"""Line of the transcript → why it depends on the machine's speed whether headrace differs there."""
+
+LATER = {
+    "R14-restart-failed": _NO_SINK + "; configuration providers",
+    "R17-offsets-sink": _NO_SINK,
+    "R27-validate": _NO_SINK + "; " + _NO_TRANSFORMS,
+    "R36-two-workers": "workers do not share work yet",
+    "R38-exactly-once": "exactly-once is not there yet",
+    "R43-broker-down": "takes minutes; the worker's answers while the broker is away are Kafka Connect's own time-outs",
+    "R44-crash": "not gone through yet",
+    "B01-create-default": _NO_TRANSFORMS,
+    "B02-create-groups": "needs Kafka's RegexRouter in some lines, and time for Spark to start",
+    "B04-create-existing": "needs time for Spark to start",
+    "B05-create-off": "needs time for Spark to start",
+    "B08-create-sink": _NO_SINK,
+    "B09-broker-refuses": "not gone through yet",
+    "B12-auto-create": "not gone through yet",
+    "B14-dead-letters": _NO_SINK,
+    "A01-source-topics": _NO_TRANSFORMS,
+    "A02-sink-topics": _NO_SINK,
+}
+"""Scenarios that are not played yet → why."""
 
 
 @pytest.fixture(scope="module")
@@ -56,15 +113,21 @@ def play(scenario: str, broker: Broker, work: Path) -> list[dict[str, Any]]:
     command = [sys.executable, str(TOOL / "replay.py"), str(TOOL / "transcript.jsonl"), "--only", f"^{scenario}$"]
     command += ["--bootstrap", broker.bootstrap, "--worker-cmd", WORKER, "--rest-port", str(free_ports())]
     command += ["--broker-cmd", BROKER, "--broker-port", str(free_ports()), "--report", str(report)]
+    command += ["--start-timeout", "180", "--wait-timeout", "120"]
     ended = subprocess.run([*command, "--keep-logs", str(work)], cwd=ROOT, capture_output=True, text=True, timeout=900)
     assert report.exists(), ended.stdout + ended.stderr
     return json.loads(report.read_text(encoding="utf-8"))[0]["results"]
 
 
-@pytest.mark.parametrize("scenario", GREEN)
+@pytest.mark.parametrize("scenario", SCENARIOS)
 def test_a_recorded_scenario_comes_out_the_same(scenario: str, broker: Broker, tmp_path: Path) -> None:
     results = play(scenario, broker, tmp_path)
     failed = {result["id"]: (result["request"], result["differences"]) for result in results if not result["passed"]}
     known = {line for line in DIFFERENT if line.startswith(scenario + ".")}
-    assert {line: failed[line] for line in failed.keys() - known} == {}
+    assert {line: failed[line] for line in failed.keys() - known - MAY_DIFFER.keys()} == {}
     assert known - failed.keys() == set(), "these differ no more: take them out of DIFFERENT"
+
+
+def test_every_recorded_scenario_is_played_or_has_a_reason_why_not() -> None:
+    lines = (TOOL / "transcript.jsonl").read_text(encoding="utf-8").splitlines()
+    assert sorted({json.loads(line)["group"] for line in lines}) == sorted([*SCENARIOS, *LATER])

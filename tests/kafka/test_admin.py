@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import threading
 import time
+from collections import Counter
 
 import pytest
 from confluent_kafka import Producer
@@ -106,6 +108,38 @@ def test_offsets_of_a_group_are_set_read_and_deleted(admin, topic_name):
     admin.delete_group(group)
     admin.delete_group(group)
     assert admin.committed(group) == {}
+
+
+def test_end_offsets_are_right_or_refused_while_the_broker_dies(admin, source_broker, topic_name):
+    name = topic_name()
+    admin.create(name, 3, 1)
+    producer = Producer({"bootstrap.servers": source_broker.bootstrap})
+    for number in range(30):
+        producer.produce(name, b"x", partition=number % 3)
+    producer.flush()
+    expected = {(name, partition): 10 for partition in range(3)}
+    seen: Counter[str] = Counter()
+    stop = threading.Event()
+
+    def ask() -> None:
+        while not stop.is_set():
+            try:
+                found = admin.partition_offsets(expected, "latest", 1)
+                seen["right" if found == expected else str(found)] += 1
+            except RetriableError:
+                seen["refused"] += 1
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(2):
+        source_broker.kill()
+        source_broker.start()
+    stop.set()
+    for thread in threads:
+        thread.join(30)
+    assert set(seen) == {"right", "refused"}
+    assert admin.partition_offsets(expected, "latest", 60) == expected
 
 
 def test_an_absent_topic_is_a_retriable_failure(admin, topic_name):

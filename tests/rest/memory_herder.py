@@ -1,7 +1,7 @@
-"""A herder that keeps everything in dictionaries, for tests of the HTTP side alone.
+"""A herder that keeps everything in dictionaries, for tests of the HTTP side alone: what is handed on, what fails, what is late.
 
-It is our own interface, not Kafka or Spark, that it stands for. What the real herder answers is covered in
-tests/conformance/test_rest.py, against a real worker and broker.
+It is our own interface, not Kafka or Spark, that it stands for. The real herder is behind REST in test_standalone.py, and in
+tests/conformance/test_rest.py in a whole worker on a real broker.
 """
 
 from __future__ import annotations

@@ -4,23 +4,25 @@
 # (confluent_kafka.admin exports its classes without saying so)
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, cast
 
-from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import ConfigResource, ConfigSource, NewTopic, OffsetSpec
+from confluent_kafka import OFFSET_INVALID, IsolationLevel, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, NewTopic, OffsetSpec
 
 from headrace.kafka import clients
-from headrace.kafka.failures import REQUEST_TIMED_OUT, KafkaFailure, RetriableKafkaFailure, failure
+from headrace.kafka.failures import REQUEST_TIMED_OUT, KafkaFailure, RetriableKafkaFailure
+from headrace.kafka.groups import GroupOffsets, Partition
 from headrace.kafka.reach import Reach
 
 DEFAULT_TIMEOUT_S = 30.0
 _PAUSE_S = 0.05
+_CALM_S = 120.0
 _ABSENT = "UNKNOWN_TOPIC_OR_PARTITION"  # retriable for the caller, who knows whether it will appear; not here
-Partition = tuple[str, int]
 Value = TypeVar("Value")
 
 
@@ -43,7 +45,11 @@ class Admin:
 
     def __init__(self, props: Mapping[str, str]) -> None:
         """Takes settings of Kafka's Java admin client. Raises ConfigError."""
+        self._props = dict(props)
         self._reach = Reach(props)
+        self._lock = threading.Lock()
+        self._groups: dict[str, GroupOffsets] = {}
+        self._deleters: list[AdminClient] = []
         # The client lives as long as this object: librdkafka cancels the calls under way of one that is collected.
         self._client = clients.admin(props, error_cb=self._reach.note)
 
@@ -116,54 +122,51 @@ class Admin:
         if not asked:
             return {}
         level = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
-        found = self._patiently(
-            lambda left: self._client.list_offsets(asked, isolation_level=level, request_timeout=left), timeout_s
-        )
-        return {(tp.topic, tp.partition): result.offset for tp, result in found.items()}
+        deadline = time.monotonic() + timeout_s
+        while True:
+            found = self._patiently(
+                lambda left: self._client.list_offsets(asked, isolation_level=level, request_timeout=left),
+                max(deadline - time.monotonic(), _PAUSE_S),
+            )
+            offsets = {(tp.topic, tp.partition): result.offset for tp, result in found.items()}
+            if OFFSET_INVALID not in offsets.values():
+                return offsets
+            # librdkafka reports success without an offset where the connection broke while it waited for the answer.
+            if time.monotonic() > deadline:
+                raise self._reach.failure(TimeoutError(), timeout_s)
+            time.sleep(_PAUSE_S)
 
-    def committed(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[Partition, int]:
-        """The committed offsets of a consumer group; empty for an unknown group."""
-        asked = [ConsumerGroupTopicPartitions(group)]
-        found = self._of_group(lambda left: self._client.list_consumer_group_offsets(asked, request_timeout=left), timeout_s)
-        return _group_offsets(found[group]) if found else {}
+    def committed(
+        self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S, partitions: Iterable[Partition] | None = None
+    ) -> dict[Partition, int]:
+        """The committed offsets of a consumer group: of these partitions, or of all there are; empty for an unknown group."""
+        deadline = time.monotonic() + timeout_s
+        if partitions is None:
+            listing = self._call(lambda: self._client.list_topics(timeout=timeout_s), timeout_s)
+            partitions = [(name, partition) for name, topic in listing.topics.items() for partition in topic.partitions]
+        return self._group(group).read(partitions, max(deadline - time.monotonic(), _PAUSE_S))
 
     def commit(self, group: str, offsets: Mapping[Partition, int], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
-        """Set committed offsets of a consumer group that has no active member on these topics (KIP-396)."""
-        if not offsets:
-            return
-        asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(t, p, offset) for (t, p), offset in offsets.items()])]
-        found = self._of_group(lambda left: self._client.alter_consumer_group_offsets(asked, request_timeout=left), timeout_s)
-        _group_offsets(found[group])
+        """Set committed offsets of a consumer group that has no active member (KIP-396)."""
+        self._group(group).write(offsets, timeout_s)
 
     def delete_group(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         """Delete a consumer group with its offsets; an unknown group is no error."""
-        self._of_group(lambda left: self._client.delete_consumer_groups([group], request_timeout=left), timeout_s)
-
-    def _of_group(self, start: Callable[[float], Mapping[Any, Future]], timeout_s: float) -> dict[Any, Any]:
-        """A call about a group; {} if there is no such group."""
+        # Make sure that the coordinator answers before it is asked in the one way that cannot bear a time-out (see groups.py):
+        # by a client of its own, which after an outage finds the coordinator where a used one may not, and which is kept.
+        self.committed(group, timeout_s)
+        client = clients.admin(self._props)
+        self._deleters.append(client)
         try:
-            return self._patiently(start, timeout_s)
+            self._wait(lambda: client.delete_consumer_groups([group], request_timeout=_CALM_S)[group], timeout_s)
         except KafkaFailure as error:
-            if error.code == "GROUP_ID_NOT_FOUND":
-                return {}
-            raise
-
-    def _patiently(self, start: Callable[[float], Mapping[Any, Future]], timeout_s: float) -> dict[Any, Any]:
-        """`start(seconds left)`, again while a leader or coordinator moves, as Kafka's own admin client does."""
-        deadline = time.monotonic() + timeout_s
-        refreshed = False
-        while True:
-            left = max(deadline - time.monotonic(), _PAUSE_S)
-            try:
-                return self._wait_all(lambda left=left: start(left), left)
-            except RetriableKafkaFailure as error:
-                if error.code == REQUEST_TIMED_OUT or (error.code == _ABSENT and refreshed) or time.monotonic() > deadline:
-                    raise
-            # librdkafka goes on to use its cached leaders and epochs, from before a broker was restarted, until told otherwise.
-            # This also tells an absent topic from an absent cluster, which it does not.
-            self._call(lambda left=left: self._client.list_topics(timeout=left), timeout_s)
-            refreshed = True
-            time.sleep(_PAUSE_S)
+            if error.code == REQUEST_TIMED_OUT:
+                raise
+            self._deleters.remove(client)
+            if error.code != "GROUP_ID_NOT_FOUND":
+                raise
+        else:
+            self._deleters.remove(client)
 
     def cluster_id(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
         """The cluster's id."""
@@ -172,6 +175,12 @@ class Admin:
     def broker_count(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> int:
         """How many brokers are up."""
         return len(self._cluster(timeout_s).nodes)
+
+    def _group(self, group: str) -> GroupOffsets:
+        with self._lock:
+            if group not in self._groups:
+                self._groups[group] = GroupOffsets(self._props, group)
+            return self._groups[group]
 
     def _cluster(self, timeout_s: float) -> Any:
         return self._wait(lambda: self._client.describe_cluster(request_timeout=timeout_s), timeout_s)
@@ -199,6 +208,23 @@ class Admin:
                     return
             except KafkaFailure:
                 return
+            time.sleep(_PAUSE_S)
+
+    def _patiently(self, start: Callable[[float], Mapping[Any, Future]], timeout_s: float) -> dict[Any, Any]:
+        """`start(seconds left)`, again while a leader or coordinator moves, as Kafka's own admin client does."""
+        deadline = time.monotonic() + timeout_s
+        refreshed = False
+        while True:
+            left = max(deadline - time.monotonic(), _PAUSE_S)
+            try:
+                return self._wait_all(lambda left=left: start(left), left)
+            except RetriableKafkaFailure as error:
+                if error.code == REQUEST_TIMED_OUT or (error.code == _ABSENT and refreshed) or time.monotonic() > deadline:
+                    raise
+            # librdkafka goes on to use its cached leaders and epochs, from before a broker was restarted, until told otherwise.
+            # This also tells an absent topic from an absent cluster, which it does not.
+            self._call(lambda left=left: self._client.list_topics(timeout=left), timeout_s)
+            refreshed = True
             time.sleep(_PAUSE_S)
 
     def _wait_all(self, start: Callable[[], Mapping[Any, Future]], timeout_s: float) -> dict[Any, Any]:
@@ -237,12 +263,3 @@ def _info(topic: Any) -> TopicInfo:
 def _uuid(topic_id: object) -> str:
     """A topic id as Kafka's tools print it: URL-safe base64."""
     return str(topic_id).translate(str.maketrans("+/", "-_"))
-
-
-def _group_offsets(group: ConsumerGroupTopicPartitions) -> dict[Partition, int]:
-    """Offsets of an answer about a group. Raises the first error that a partition carries."""
-    partitions = group.topic_partitions or []
-    for partition in partitions:
-        if partition.error:
-            raise failure(partition.error)
-    return {(tp.topic, tp.partition): tp.offset for tp in partitions if tp.offset >= 0}

@@ -68,7 +68,7 @@ def admin(props: Mapping[str, str], **own: Any) -> AdminClient:
 
 
 def _make(kind: Callable[..., Client], props: Mapping[str, str], role: Role, own: Mapping[str, Any]) -> Client:
-    callbacks = {name: own[name] for name in own if name.endswith("_cb")}
+    callbacks = {name: value for name, value in own.items() if callable(value)}
     settings = {name.replace("_", "."): value for name, value in own.items() if name not in callbacks}
     conf = {**librdkafka(props, role), **settings, **callbacks, "logger": ClientLog(role)}
     try:

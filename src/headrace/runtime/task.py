@@ -118,7 +118,7 @@ class TaskRunner:
     def _poll(self, task: PollingSourceTask, delivery: Delivery) -> float:
         """Deliver what there is now; returns the seconds to wait before the next look."""
         poll = task.poll(self._needs.spark(), self._needs.read_offsets(task.partitions()))
-        if poll is None:
+        if poll is None or self._stopping.is_set():
             return task.poll_interval_s
         delivery(outgoing(poll.frame, self._plan, poll.record), poll.progress, Routing(poll.destination))
         task.committed(poll.progress)

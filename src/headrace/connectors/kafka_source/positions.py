@@ -13,13 +13,15 @@ class Start:
     """The outcome for a set of partitions.
 
     positions: first offset to read; looked_up: those that follow from `latest`, to be stored before anything is read, so that a
-    crash before the first batch does not look up a later end; lost: (partition, first, last) ranges that were expected and are no
-    longer in the log; missing: partitions that do not exist in the source cluster now.
+    crash before the first batch does not look up a later end; lost: (partition, first, last) ranges that were to be copied and are
+    no longer in the log; beyond: (partition, position, end) of positions after the end, as of a topic that was made anew; missing:
+    partitions that do not exist in the source cluster now.
     """
 
     positions: Mapping[Partition, int]
     looked_up: tuple[Partition, ...] = ()
     lost: tuple[tuple[Partition, int, int], ...] = ()
+    beyond: tuple[tuple[Partition, int, int], ...] = ()
     missing: tuple[Partition, ...] = ()
 
 
@@ -36,7 +38,7 @@ def decide(
     outside of the log, as a consumer's `auto.offset.reset` (KIP-310: the stored offset is where reading goes on, after it).
     """
     positions: dict[Partition, int] = {}
-    looked_up, lost, missing = [], [], []
+    looked_up, lost, beyond, missing = [], [], [], []
     for partition in partitions:
         if partition not in log:
             missing.append(partition)
@@ -46,9 +48,11 @@ def decide(
         if wanted is not None and first <= wanted <= end:
             positions[partition] = wanted
             continue
-        if wanted is not None:
-            lost.append((partition, wanted, first - 1 if wanted < first else wanted))
+        if wanted is not None and wanted < first:
+            lost.append((partition, wanted, first - 1))
+        elif wanted is not None:
+            beyond.append((partition, wanted, end))
         positions[partition] = first if reset == "earliest" else end
         if reset == "latest":
             looked_up.append(partition)
-    return Start(positions, tuple(looked_up), tuple(lost), tuple(missing))
+    return Start(positions, tuple(looked_up), tuple(lost), tuple(beyond), tuple(missing))

@@ -85,12 +85,7 @@ class KafkaSourceTask(SourceTask):
             {p: (earliest[p], latest[p]) for p in present},
             self._config.auto_offset_reset,
         )
-        for topic, partition in start.missing:
-            log.warning("source.partition.missing", topic=topic, partition=partition,
-                        hint="deleted in the source cluster? it is left out until the next reconfiguration")  # fmt: skip
-        for (topic, partition), first, last in start.lost:
-            log.warning("source.offsets.lost", topic=topic, partition=partition, first=first, last=last,
-                        goes_on_at=start.positions[topic, partition])  # fmt: skip
+        _tell(start)
         return start
 
     def _record(self, frame: DataFrame) -> Record:
@@ -129,6 +124,19 @@ class KafkaSourceTask(SourceTask):
         """Finish the last commit to the source's group."""
         if getattr(self, "_lag", None) is not None:
             self._lag.close(self.shutdown_wait_s)  # pyright: ignore[reportOptionalMemberAccess]
+
+
+def _tell(start: Start) -> None:
+    """Warn of what is not where it was."""
+    for topic, partition in start.missing:
+        log.warning("source.partition.missing", topic=topic, partition=partition,
+                    hint="deleted in the source cluster? it is left out until the next reconfiguration")  # fmt: skip
+    for (topic, partition), first, last in start.lost:
+        log.warning("source.offsets.lost", topic=topic, partition=partition, first=first, last=last,
+                    goes_on_at=start.positions[topic, partition], hint="deleted before they were copied, by retention?")  # fmt: skip
+    for (topic, partition), position, end in start.beyond:
+        log.warning("source.offset.beyond-end", topic=topic, partition=partition, position=position, end=end,
+                    goes_on_at=start.positions[topic, partition], hint="was the topic deleted and made anew?")  # fmt: skip
 
 
 def source_partition(partition: Partition) -> dict[str, str]:

@@ -1,0 +1,101 @@
+"""Committed offsets of consumer groups, read and set through a consumer that is no member of the group.
+
+Not through librdkafka's admin calls for groups: while a coordinator moves or does not answer in time, those end the whole process
+(confluentinc/librdkafka issue 5040: NULL dereference in ListConsumerGroupOffsets; and in 2.16, for every call that is sent to a
+coordinator, the assertion `eonce->refcnt > 0` when the time-out meets a late answer). A consumer has the code path for that.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from headrace.kafka import clients
+from headrace.kafka.failures import REQUEST_TIMED_OUT, RetriableKafkaFailure, failure
+from headrace.kafka.reach import Reach
+
+Partition = tuple[str, int]
+Value = TypeVar("Value")
+
+_PAUSE_S = 0.05
+# How long librdkafka keeps a commit for a coordinator that is away, and how long the end of the consumer then waits for it.
+_KEPT = {"session_timeout_ms": "2000", "heartbeat_interval_ms": "500"}
+
+
+class GroupOffsets:
+    """The committed offsets of one group. Thread-safe, one call at a time; connects at the first call."""
+
+    def __init__(self, props: Mapping[str, str], group: str) -> None:
+        """Takes settings of a Java client. Raises ConfigError."""
+        kept = {name: value for name, value in props.items() if name not in ("group.instance.id", "group.protocol")}
+        self._props = {**kept, "group.id": group, "enable.auto.commit": "false"}
+        self._reach = Reach(props)
+        self._lock = threading.Lock()
+        self._consumer: Consumer | None = None
+        self._sent = 0
+        self._answers: list[KafkaError | None] = []  # one for each commit sent, in their order
+
+    def read(self, partitions: Iterable[Partition], timeout_s: float) -> dict[Partition, int]:
+        """The committed offsets of these partitions; those that have none are left out. Raises KafkaFailure."""
+        asked = [TopicPartition(topic, partition) for topic, partition in partitions]
+
+        def ask(consumer: Consumer, left: float) -> dict[Partition, int]:
+            found = consumer.committed(asked, timeout=left)
+            for partition in found:
+                if partition.error:
+                    raise failure(partition.error)
+            return {(tp.topic, tp.partition): tp.offset for tp in found if tp.offset >= 0}
+
+        return self._patiently(ask, timeout_s) if asked else {}
+
+    def write(self, offsets: Mapping[Partition, int], timeout_s: float) -> None:
+        """Set committed offsets; the group may have no active member (KIP-396). Raises KafkaFailure."""
+        wanted = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+
+        def commit(consumer: Consumer, left: float) -> None:
+            # The synchronous commit has no time-out: it would wait for as long as the cluster is away.
+            consumer.commit(offsets=wanted, asynchronous=True)
+            self._sent += 1
+            deadline = time.monotonic() + left
+            while len(self._answers) < self._sent:
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+                consumer.poll(_PAUSE_S)
+            if error := self._answers[-1]:
+                raise failure(error)
+            self._sent, self._answers = 0, []
+
+        if wanted:
+            self._patiently(commit, timeout_s)
+
+    def _patiently(self, step: Callable[[Consumer, float], Value], timeout_s: float) -> Value:
+        """Do `step(consumer, seconds left)`, again while the coordinator moves or loads."""
+        deadline = time.monotonic() + timeout_s
+        with self._lock:
+            while True:
+                try:
+                    return self._once(step, max(deadline - time.monotonic(), _PAUSE_S), timeout_s)
+                except RetriableKafkaFailure as error:
+                    if error.code == REQUEST_TIMED_OUT or time.monotonic() > deadline:
+                        raise
+                time.sleep(_PAUSE_S)
+
+    def _once(self, step: Callable[[Consumer, float], Value], left: float, timeout_s: float) -> Value:
+        if self._consumer is None:
+            self._consumer = clients.consumer(self._props, error_cb=self._reach.note, on_commit=self._answered, **_KEPT)
+        try:
+            result = step(self._consumer, left)
+        except (KafkaException, TimeoutError) as error:
+            self._consumer.poll(0)  # takes in what the connections have reported
+            raise self._reach.failure(error, timeout_s) from None
+        self._consumer.poll(0)
+        self._reach.forget()
+        return result
+
+    def _answered(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+        failed = [partition.error for partition in partitions if partition.error]
+        self._answers.append(error or (failed[0] if failed else None))

@@ -1,0 +1,106 @@
+"""REST over the real herder of a standalone worker, whose connectors are all stopped: neither Kafka nor Spark is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headrace.cluster.herder import Herder
+from headrace.cluster.memory import memory_stores
+from headrace.rest import RestServer
+from headrace.runtime.worker import Worker
+from headrace.runtime.worker_config import StandaloneConfig
+from tests.rest.conftest import Client
+from tests.support import wait_until
+
+SOURCE = {"connector.class": "FileStreamSource", "file": "/data/in.txt", "topic": "t"}
+CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
+
+
+def no_spark() -> None:
+    raise AssertionError("a stopped connector needs no Spark")
+
+
+@pytest.fixture
+def call(tmp_path: Path) -> Iterator[Client]:
+    props = {"key.converter": CONVERTER, "value.converter": CONVERTER, "listeners": "http://localhost:0"}
+    config = StandaloneConfig({**props, "offset.storage.file.filename": str(tmp_path / "offsets")})
+    stores = memory_stores(config)
+    worker = Worker(config, stores.offsets, stores.status, no_spark)  # type: ignore[arg-type]
+    stores.start()
+    herder = Herder(worker, stores, "localhost:8083", "cluster")
+    server = RestServer(herder, config)
+    server.start()
+    herder.start()
+    yield Client(server.urls[0])
+    herder.shut_down()
+    server.stop()
+    stores.stop()
+
+
+@pytest.fixture
+def stopped(call: Client) -> str:
+    """The name of a connector that was created STOPPED."""
+    created = call("POST", "/connectors", {"name": "s", "config": SOURCE, "initial_state": "STOPPED"})
+    assert created.status == 201
+    wait_until(lambda: call("GET", "/connectors/s/status").status == 200, 10, "a status")
+    return "s"
+
+
+def test_a_connector_can_be_created_stopped(call: Client, stopped: str) -> None:
+    body = {"name": "s", "config": {**SOURCE, "name": "s"}, "tasks": [], "type": "source"}
+    assert call("GET", "/connectors/s").json == body
+    assert call("GET", "/connectors/s/status").json["connector"]["state"] == "STOPPED"
+    assert call("GET", "/connectors?expand=info").json == {"s": {"info": body}}
+
+
+def test_the_same_name_is_taken_and_a_bad_configuration_refused(call: Client, stopped: str) -> None:
+    assert call("POST", "/connectors", {"name": "s", "config": SOURCE}).message == "Connector s already exists"
+    refused = call("POST", "/connectors", {"name": "x", "config": {"connector.class": "FileStreamSource"}})
+    assert (refused.status, refused.message.splitlines()[1]) == (
+        400, 'Missing required configuration "topic" which has no default value.',
+    )  # fmt: skip
+
+
+def test_a_configuration_is_patched_and_replaced(call: Client, stopped: str) -> None:
+    assert call("PATCH", "/connectors/s/config", {"topic": "u", "file": None}).status == 200
+    assert call("GET", "/connectors/s/config").json == {"connector.class": "FileStreamSource", "topic": "u", "name": "s"}
+    assert call("PUT", "/connectors/s/config", SOURCE).status == 200
+    assert call("GET", "/connectors/s/config").json == {**SOURCE, "name": "s"}
+
+
+def test_offsets_of_a_stopped_connector_are_altered_and_reset(call: Client, stopped: str) -> None:
+    offsets = [{"partition": {"filename": "/data/in.txt"}, "offset": {"position": 7}}]
+    assert call("PATCH", "/connectors/s/offsets", {"offsets": offsets}).status == 200
+    assert call("GET", "/connectors/s/offsets").json == {"offsets": offsets}
+    assert call("DELETE", "/connectors/s/offsets").status == 200
+    assert call("GET", "/connectors/s/offsets").json == {"offsets": []}
+
+
+def test_offsets_that_the_connector_cannot_read_are_refused(call: Client, stopped: str) -> None:
+    offsets = [{"partition": {"filename": "/data/in.txt"}, "offset": {"position": "7"}}]
+    answer = call("PATCH", "/connectors/s/offsets", {"offsets": offsets})
+    message = "The value for the 'position' key in the offset is expected to be a Long value"
+    assert (answer.status, answer.message) == (500, message)
+
+
+def test_a_deleted_connector_is_gone(call: Client, stopped: str) -> None:
+    assert call("DELETE", "/connectors/s").status == 204
+    assert call("GET", "/connectors").json == []
+    wait_until(lambda: call("GET", "/connectors/s/status").status == 404, 10, "no status any more")
+
+
+def test_plugins_show_their_options_and_versions(call: Client) -> None:
+    names = [option["name"] for option in call("GET", "/connector-plugins/FileStreamSource/config").json]
+    assert {"file", "topic", "batch.size", "name", "connector.class"} <= set(names)
+    assert call("GET", "/connector-plugins/FileStreamSource/config?version=99").status == 400
+    assert call("GET", "/connector-plugins/FileStreamSource/config?version=latest").status == 200
+    assert call("GET", "/connector-plugins/NoSuch/config").message == "Unknown plugin NoSuch."
+
+
+def test_a_validation_changes_nothing(call: Client) -> None:
+    answer = call("PUT", "/connector-plugins/FileStreamSource/config/validate", {**SOURCE, "topic": "", "name": "v"})
+    assert (answer.status, answer.json["error_count"]) == (200, 1)
+    assert call("GET", "/connectors").json == []
