@@ -86,16 +86,13 @@ def measure(route: Route, load: Load, check: Callable[[], None]) -> list[float]:
 
 
 def _await_topic(broker: str, topic: str, check: Callable[[], None], deadline: float) -> list[TopicPartition]:
-    offsets = EndOffsets(broker, topic)
-    try:
+    with EndOffsets(broker, topic) as offsets:
         while not (partitions := offsets.partitions()):
             check()
             if time.monotonic() > deadline:
                 raise BenchmarkError(f"The destination topic {topic} was not created.")
             time.sleep(0.2)
-        return partitions
-    finally:
-        offsets.close()
+    return partitions
 
 
 def _arrivals(

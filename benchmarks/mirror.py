@@ -89,12 +89,13 @@ class Bench:
     def copy(self, engine: Engine, source: Source, tuned: bool = True) -> float:
         """Mirror one loaded topic and return the steady records/s."""
         os.sync()
-        with engine.mirroring(source.name, tuned) as mirroring:
-            offsets = throughput.EndOffsets(self.destination, mirroring.copy)
+        with (
+            engine.mirroring(source.name, tuned) as mirroring,
+            throughput.EndOffsets(self.destination, mirroring.copy) as offsets,
+        ):
             samples = throughput.follow(offsets, source.records, lambda: engine.check(mirroring), self.plan.timeout_s)
             time.sleep(0.5)  # a record that is copied twice is there by now
             surplus = offsets.count(offsets.partitions()) - source.records
-            offsets.close()
         rate = throughput.steady_rate(samples, source.records)
         notes = ("" if tuned else ", client defaults") + (f", {surplus} records twice" if surplus else "")
         self.console.print(f"{engine.label} {source.name}: {rate:,.0f} records/s{notes}")

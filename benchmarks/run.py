@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown := set(given.names) - set(BENCHMARKS):
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are: {', '.join(BENCHMARKS)}")
     options = Options(given.quick, given.rounds or (1 if given.quick else 2), given.only)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C: brokers and workers stop, scratch directories go
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped by SIGTERM"))  # as Ctrl-C: all that runs is stopped
     console = Console(width=None if sys.stdout.isatty() else 140)
     failed = False
     for name in given.names or BENCHMARKS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
@@ -23,7 +24,7 @@ class Sample:
 
 
 class EndOffsets:
-    """Counts the records of a topic that may not exist yet, without ever creating it."""
+    """Counts the records of a topic that may not exist yet, without ever creating it; a context manager."""
 
     def __init__(self, broker: str, topic: str) -> None:
         # A consumer handle: unlike a producer's, its metadata requests never create a topic.
@@ -42,7 +43,10 @@ class EndOffsets:
         except KafkaException:  # created a moment ago, leader not yet known
             return 0
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Close the connections."""
         self._client.close()
 

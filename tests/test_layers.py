@@ -9,10 +9,9 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "headrace"
 LAYERS = (
-    "errors", "config", "record", "columns", "plugins", "kafka", "spark", "converters", "connectors", "topics", "runtime", "cluster",
-    "rest", "embedded", "cli", "testing", "demo",
+    "errors", "config", "record", "plugins", "kafka", "spark", "converters", "connectors", "topics", "runtime", "cluster", "rest",
+    "embedded", "cli", "testing", "demo",
 )  # fmt: skip
-# A connector's module is imported by the registry when it is first asked for a plugin: by name, not by an import statement.
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 

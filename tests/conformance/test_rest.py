@@ -36,7 +36,14 @@ _NO_SINK = "needs FileStreamSink, which headrace does not have yet"
 _NO_TRANSFORMS = "needs Kafka's transformations and predicates, which headrace does not have yet"
 _ALL_PLUGINS = "lists FileStreamSink, transformations, predicates and converters that headrace does not have yet"
 
+_REACHED = "a name with `/`, `%`, `\\\\`, `;` or braces is reached, and its Location leads to it (docs/parity.md)"
+
 DIFFERENT = {
+    "R01-root.052": _REACHED,
+    **dict.fromkeys(
+        [f"R32-names.{line:03d}" for line in (21, 22, 23, 24, 26, 27, 28, 34, 54, 84, 87, 88, 90, 92, 103, 104, 109, 110)],
+        _REACHED,
+    ),
     "R05-source-life.058": "there is no task to restart: 404 says so; 409 about an unknown leader is a slip of Kafka Connect",
     "R09-put-config.031": _NO_SINK,
     "R09-put-config.033": _NO_SINK,

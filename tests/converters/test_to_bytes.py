@@ -36,7 +36,8 @@ def test_text_is_in_the_encoding_that_was_asked_for(spark: SparkSession) -> None
 
 def test_bytes_are_base64_in_json(spark: SparkSession) -> None:
     converter = load("JsonConverter", {"schemas.enable": "false"}, is_key=False)
-    assert converted(spark, converter, [b"\x00\xff", None, bytes(100)], "bytes") == [b'"AP8="', b"null", b'"' + b"A" * 134 + b'=="']
+    hundred = b'"' + b"A" * 134 + b'=="'  # in one line
+    assert converted(spark, converter, [b"\x00\xff", None, bytes(100)], "bytes") == [b'"AP8="', b"null", hundred]
 
 
 def test_json_carries_its_schema(spark: SparkSession) -> None:
@@ -53,5 +54,6 @@ def test_what_a_converter_cannot_write_is_refused_before_any_record(name: str, k
 
 
 def test_a_converter_that_does_not_exist_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"Invalid value NoSuch for configuration key\.converter: Class NoSuch could not be found"):
+    sentence = r"Invalid value NoSuch for configuration key\.converter: Class NoSuch could not be found"
+    with pytest.raises(ConfigError, match=sentence):
         load("NoSuch", {}, is_key=True)

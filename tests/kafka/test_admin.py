@@ -5,7 +5,7 @@ import time
 from collections import Counter
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer
 
 from headrace.errors import RetriableError
 from headrace.kafka.admin import Admin
@@ -108,6 +108,20 @@ def test_offsets_of_a_group_are_set_read_and_deleted(admin, topic_name):
     admin.delete_group(group)
     admin.delete_group(group)
     assert admin.committed(group) == {}
+
+
+def test_members_of_a_group(admin, source_broker, topic_name):
+    name, group = topic_name(), topic_name("group")
+    admin.create(name, 1, 1)
+    assert admin.group_members(group) == []
+    member = Consumer({"bootstrap.servers": source_broker.bootstrap, "group.id": group, "client.id": "me"})
+    member.subscribe([name])
+    deadline = time.monotonic() + 60
+    while not member.assignment() and time.monotonic() < deadline:
+        member.poll(0.1)
+    assert admin.group_members(group) == [("me", "/127.0.0.1")]
+    member.close()
+    assert admin.group_members(group) == []
 
 
 def test_end_offsets_are_right_or_refused_while_the_broker_dies(admin, source_broker, topic_name):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -46,7 +46,7 @@ class Cluster:
 
     def produce(self, topic: str, records: Iterable[Sent], settings: dict[str, object] | None = None) -> None:
         """Write, and return when everything is acknowledged; order is kept."""
-        config = {"bootstrap.servers": self.bootstrap, "enable.idempotence": True, "linger.ms": 5, "message.max.bytes": 20_000_000}
+        config = {"bootstrap.servers": self.bootstrap, "enable.idempotence": True, "message.max.bytes": 20_000_000}
         producer, failures = Producer({**config, **(settings or {})}), []
 
         def done(error: object, _message: object) -> None:
@@ -56,7 +56,7 @@ class Cluster:
         for r in records:
             while True:
                 try:
-                    producer.produce(topic, key=r.key, value=r.value, headers=r.headers, timestamp=r.timestamp,
+                    producer.produce(topic, key=r.key, value=r.value, headers=[*r.headers], timestamp=r.timestamp,
                                      partition=r.partition, on_delivery=done)  # fmt: skip
                     break
                 except BufferError:
@@ -79,8 +79,8 @@ class Cluster:
         if info is None:
             return []
         ends = self.admin.partition_offsets([(topic, p) for p in info.partitions], "latest")
-        config = {"bootstrap.servers": self.bootstrap, "group.id": "reader", "enable.auto.commit": False, "enable.partition.eof": True}
-        consumer = Consumer({**config, "fetch.message.max.bytes": 20_000_000})
+        config = {"bootstrap.servers": self.bootstrap, "group.id": "reader", "enable.partition.eof": True}
+        consumer = Consumer({**config, "enable.auto.commit": False, "fetch.message.max.bytes": 20_000_000})
         consumer.assign([TopicPartition(topic, p, 0) for p in info.partitions])
         found: list[Sent] = []
         open_partitions = {p for (_, p), end in ends.items() if end > 0}
@@ -90,7 +90,9 @@ class Cluster:
             if message.error():
                 open_partitions.discard(message.partition())
                 continue
-            found.append(Sent(message.key(), message.value(), message.headers() or [], message.timestamp()[1], message.partition()))
+            headers: Any = message.headers() or []
+            partition: Any = message.partition()
+            found.append(Sent(message.key(), message.value(), headers, message.timestamp()[1], partition))
         consumer.close()
         return sorted(found, key=lambda r: r.partition)
 

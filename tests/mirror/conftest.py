@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -54,5 +55,10 @@ def mirror(
 @pytest.fixture
 def events() -> Iterator[list[MutableMapping[str, Any]]]:
     """What is logged during the test, as it happens: `{"event": …, "log_level": …, "connector": …, …}`."""
-    with capture_logs(processors=[structlog.contextvars.merge_contextvars]) as entries:
+    with capture_logs(processors=[structlog.contextvars.merge_contextvars, _echo]) as entries:
         yield entries
+
+
+def _echo(_logger: object, level: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    print(datetime.now().isoformat(timespec="milliseconds"), level, dict(entry))  # where pytest shows it if the test fails
+    return entry

@@ -18,14 +18,20 @@ class Mirror:
     """A KafkaSourceConnector, driven over REST. Its prefix is its name and a dot. A setting of None is left out."""
 
     def __init__(
-        self, worker: EmbeddedWorker, clusters: tuple[Cluster, Cluster], name: str, whitelist: str, config: Mapping[str, str | None]
+        self,
+        worker: EmbeddedWorker,
+        clusters: tuple[Cluster, Cluster],
+        name: str,
+        whitelist: str,
+        config: Mapping[str, str | None],
     ) -> None:
         self.source, self.destination = clusters
         self.worker, self.name, self.prefix = worker, name, f"{name}."
         self.path = f"/connectors/{quote(name, safe='')}"
         self.config = merged({
             "connector.class": "KafkaSourceConnector", "tasks.max": "1", "source.bootstrap.servers": self.source.bootstrap,
-            "source.topic.whitelist": whitelist, "destination.topics.prefix": self.prefix, "topic.list.poll.interval.ms": "500",
+            "source.topic.whitelist": whitelist, "destination.topics.prefix": self.prefix,
+            "topic.list.poll.interval.ms": "500",
             "topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1",
             "topic.creation.default.retention.ms": "-1",
         }, config)  # fmt: skip
@@ -49,7 +55,7 @@ class Mirror:
         try:
             self.worker.call("DELETE", self.path)
         except HeadraceError as e:  # the test has deleted it
-            assert e.status == 404  # noqa: PT017
+            assert e.status == 404
         wait_until(lambda: not self.status(), 60, f"{self.name} is gone")
 
     def status(self) -> dict[str, Any]:
@@ -57,7 +63,7 @@ class Mirror:
         try:
             return self.worker.call("GET", self.path + "/status")
         except HeadraceError as e:
-            assert e.status == 404, e  # noqa: PT017
+            assert e.status == 404, e
             return {}
 
     def states(self) -> list[str]:
@@ -90,9 +96,14 @@ class Mirror:
         return {entry["partition"]["topic:partition"]: entry["offset"]["offset"] for entry in stored}
 
     def await_copied(self, topic: str, count: int) -> list[Sent]:
-        """Wait until the copy of a source topic has this many records or more; returns them."""
+        """Wait until the copy of a source topic has this many records or more, and fail if a task does; returns them."""
         copy = self.prefix + topic
-        wait_until(lambda: self.destination.size(copy) >= count, MIRROR_S, f"{count} records in {copy}; {self.states()}")
+
+        def done() -> bool:
+            assert "FAILED" not in self.states(), self.status()
+            return self.destination.size(copy) >= count
+
+        wait_until(done, MIRROR_S, f"{count} records in {copy}")
         return self.destination.read(copy)
 
 

@@ -41,7 +41,9 @@ def test_a_topic_is_active_from_its_first_record_on(source: Cluster, mirror: Mak
     assert one.destination.admin.describe(one.prefix + unused) is None
 
 
-def test_active_topics_outlive_restart_pause_stop_and_a_new_configuration(source: Cluster, mirror: Make, topic_name: Name) -> None:
+def test_active_topics_outlive_restart_pause_stop_and_a_new_configuration(
+    source: Cluster, mirror: Make, topic_name: Name
+) -> None:
     first, second = topic_name("first"), topic_name("second")
     source.create(first)
     source.create(second)

@@ -111,7 +111,9 @@ def test_a_bad_topic_setting_fails_the_task_with_the_brokers_words(source: Clust
     topic = filled(source, topic_name("misconfigured"))
     one = mirror(topic, {"topic.creation.default.retention.ms": "soon"})
     trace = one.trace()
-    assert trace.startswith(f"{CONNECT}Unable to create topic(s) '{one.prefix + topic}': Invalid value soon for configuration retention.ms")
+    assert trace.startswith(
+        f"{CONNECT}Unable to create topic(s) '{one.prefix + topic}': Invalid value soon for configuration retention.ms"
+    )
     one.configure({"topic.creation.default.retention.ms": "-1"})
     assert one.await_copied(topic, 10) == values(10)
 
@@ -121,8 +123,8 @@ def test_bad_rules_fail_the_connector(mirror: Make, topic_name: Name) -> None:
     assert "Number of partitions must be positive, or -1 to use the broker's default\n" in one.trace()
     one = mirror(topic_name("no-default"), {**NO_RULES, "topic.creation.groups": "g"})
     assert one.trace() == (
-        'org.apache.kafka.common.config.ConfigException: Missing required configuration "topic.creation.default.replication.factor" '
-        "which has no default value.\n"
+        "org.apache.kafka.common.config.ConfigException: Missing required configuration "
+        '"topic.creation.default.replication.factor" which has no default value.\n'
     )
     assert one.states() == ["FAILED"]
 

@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import NewPartitions
 
 from tests.mirror.clusters import Cluster, Sent, record
-from tests.mirror.mirror import MIRROR_S, Mirror
+from tests.mirror.mirror import Mirror
 from tests.support import wait_until
 
 Make = Callable[..., Mirror]

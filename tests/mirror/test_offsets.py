@@ -141,9 +141,7 @@ def test_without_auto_commit_the_group_is_left_alone(source: Cluster, mirror: Ma
     assert source.admin.committed(off) == source.admin.committed(overridden) == {}
 
 
-def test_a_commit_that_fails_is_told_and_fails_nothing(
-    source: Cluster, mirror: Make, topic_name: Name, events: Events
-) -> None:
+def test_a_commit_that_fails_is_told_and_fails_nothing(source: Cluster, mirror: Make, topic_name: Name, events: Events) -> None:
     topic, group = filled(source, topic_name("uncommitted")), topic_name("group")
     with source.member(group, topic):  # offsets of a group with members on the topic may not be set from outside
         one = mirror(topic, {"source.group.id": group})

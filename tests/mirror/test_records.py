@@ -32,9 +32,7 @@ def test_tombstones_null_keys_headers_and_timestamps_arrive_as_they_were(
     assert copied(source, mirror, topic_name("odd"), records) == records
 
 
-def test_a_record_of_one_megabyte_arrives(
-    source: Cluster, mirror: Make, topic_name: Callable[[str], str]
-) -> None:
+def test_a_record_of_one_megabyte_arrives(source: Cluster, mirror: Make, topic_name: Callable[[str], str]) -> None:
     records = [record(b"k", bytes(1_000_000)), record(b"after", b"it")]
     assert copied(source, mirror, topic_name("big"), records) == records
 

@@ -37,9 +37,13 @@ def test_a_body_needs_a_type_but_no_body_needs_none(call: Client) -> None:
 
 
 def test_a_path_that_may_be_misread_is_refused(call: Client) -> None:
-    answer = call("GET", "/connectors/a%2Fb")
-    assert (answer.status, answer.message) == (400, "Ambiguous URI path separator")
-    assert call("DELETE", "/connectors/a%2Fb").text == ""
+    answer = call("GET", "/connectors//b")
+    assert (answer.status, answer.message) == (400, "Ambiguous URI empty segment")
+    assert call("DELETE", "/connectors//b").text == ""
+
+
+def test_a_name_with_a_slash_is_one_segment(call: Client) -> None:
+    assert call("GET", "/connectors/a%2Fb").message == "Connector a/b not found"
 
 
 def test_the_root_takes_any_content_type(call: Client) -> None:

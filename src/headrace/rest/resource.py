@@ -25,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.errors import RestError
-from headrace.rest import answers, body
+from headrace.rest import answers, body, uri
 from headrace.rest.herder import Herder
 
 REQUEST_TIMEOUT_S = 90.0
@@ -110,6 +110,9 @@ def _endpoint(route: _Route, herder: Herder, limit_s: float, early: bool) -> Cal
     async def endpoint(request: Request, **parameters: Any) -> Response:
         if not early and not herder.ready():
             return answers.error(503, "Worker is still starting up.")
+        for name in request.path_params.keys() & parameters.keys():
+            if isinstance(parameters[name], str):
+                parameters[name] = uri.restore(parameters[name])
         if "request" in names:
             parameters["request"] = request
         with anyio.move_on_after(limit_s):

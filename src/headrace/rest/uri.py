@@ -4,8 +4,11 @@ Kafka Connect's HTTP server (Jetty, `UriCompliance.DEFAULT`) and JAX-RS give a p
 
 - every segment is decoded by itself (UTF-8), after its matrix parameters (`;…`) are cut off; a `+` is a plus;
 - `..` is a segment like any other (a connector may be called so), and one slash at the end does not count;
-- what intermediaries read in different ways is refused with 400: `%2F`, `%25`, `%2E` as a whole segment, `%5C`,
-  control characters, empty segments, and bytes that are not UTF-8.
+- what cannot be meant is refused with 400: `%2E` as a whole segment, control characters, empty segments, and bytes that
+  are not UTF-8.
+
+Jetty refuses `%2F`, `%25` and `%5C` as well. Here they are what they say, since a connector's name may have these
+characters and has to be reached (docs/parity.md).
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ from urllib.parse import unquote_to_bytes
 
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})|%00|%[uU]")
 _ESCAPED_DOTS = re.compile(rb"(?:\.|%2[eE]){1,2}")
-_SUSPICIOUS = re.compile(r"[\\\x00-\x1f\x7f]")
+_SUSPICIOUS = re.compile(r"[\x00-\x1f\x7f]")
+SLASH = "\x00"
+"""Stands for a slash inside of a segment, between `decode_path` and `restore`: no decoded segment can have it otherwise."""
 
 
 class BadUriError(ValueError):
@@ -25,7 +30,7 @@ class BadUriError(ValueError):
 def decode_path(raw: bytes) -> str:
     """Return the path that `raw` (without the query) names, its segments decoded, joined by `/`; no slash at the end.
 
-    Raises BadUriError. As `%2F` is refused, no segment of the result contains a slash.
+    A slash that is part of a segment is SLASH in the result. Raises BadUriError.
     """
     if not raw.startswith(b"/"):
         raise BadUriError("Bad Request")
@@ -45,15 +50,15 @@ def _decode_segment(segment: bytes, only: bool) -> str:
         raise BadUriError("Ambiguous URI path segment")
     if parameters and name in (b"", b".", b".."):
         raise BadUriError("Ambiguous URI path parameter")
-    upper = name.upper()
-    if b"%2F" in upper:
-        raise BadUriError("Ambiguous URI path separator")
-    if b"%25" in upper:
-        raise BadUriError("Ambiguous URI path encoding")
     try:
         text = unquote_to_bytes(name).decode("utf-8")
     except UnicodeDecodeError:
         raise BadUriError("Bad UTF-8 encoding") from None
     if _SUSPICIOUS.search(text):
         raise BadUriError("Suspicious Path Character")
-    return text
+    return text.replace("/", SLASH)
+
+
+def restore(segment: str) -> str:
+    """Return a segment of a decoded path as it was meant, with its slashes."""
+    return segment.replace(SLASH, "/")

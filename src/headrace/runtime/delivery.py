@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from headrace.config import Type, parse_type
 from headrace.connectors.base import Progress, SourceOffset, SourcePartition
 from headrace.errors import ConnectError
+from headrace.runtime.target import KAFKA_BATCH_BYTES, Target
 from headrace.spark import failure
 from headrace.spark.kafka import ORIGIN, write
 
@@ -30,14 +32,14 @@ class Ports:
     ensure_topics: returns when these topics exist, creating them if it may (raises ConnectError);
     is_active, record_active: the active topics of this connector;
     store_offsets: returns when Kafka has acknowledged the offsets;
-    partition_count: how many partitions an existing topic has.
+    look_up: describes an existing topic.
     """
 
     ensure_topics: Callable[[Iterable[str]], None]
     is_active: Callable[[str], bool]
     record_active: Callable[[str], None]
     store_offsets: Callable[[Sequence[tuple[SourcePartition, SourceOffset]]], None]
-    partition_count: Callable[[str], int]
+    look_up: Callable[[str], Target]
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,11 @@ class Delivery:
     """Delivers the batches of one task; `batches` counts those that are written and committed."""
 
     def __init__(self, ports: Ports, producer: Mapping[str, str]) -> None:
+        """producer: Java producer settings. Raises ConfigError for a batch.size that is none."""
         self._ports = ports
-        self._producer = producer
-        self._known: dict[str, int] = {}  # topic -> partitions
+        self._producer = dict(producer)
+        self._batch_bytes: int = parse_type("batch.size", producer.get("batch.size", str(KAFKA_BATCH_BYTES)), Type.INT)
+        self._known: dict[str, Target] = {}
         self.batches = 0
 
     def __call__(self, frame: DataFrame, progress: Progress, routing: Routing) -> None:
@@ -70,7 +74,7 @@ class Delivery:
         found = self._new_topics(frame, progress, routing.destination)
         for topic in sorted(found - self._known.keys()):
             self._ports.ensure_topics([topic])
-            self._known[topic] = self._ports.partition_count(topic)
+            self._known[topic] = self._ports.look_up(topic)
         self._write(self._place(frame, routing), progress)
         self._ports.store_offsets(progress.offsets)
         self.batches += 1
@@ -98,7 +102,7 @@ class Delivery:
         counts = routing.partition_counts
         if counts is None:
             return frame
-        moved = sorted(t for t, n in self._known.items() if counts.get(t) != n)
+        moved = sorted(t for t, known in self._known.items() if counts.get(t) != known.partitions)
         if not moved:
             return frame
         from pyspark.sql import functions as F
@@ -114,12 +118,18 @@ class Delivery:
 
     def _write(self, frame: DataFrame, progress: Progress) -> None:
         try:
-            write(frame, self._producer)
+            write(frame, self._producer | {"batch.size": str(self._batch_size())})
         except Exception as e:
             cause = failure.root(e)
             if cause.java_class.endswith(("RecordTooLargeException", "MessageSizeTooLargeException")):
                 raise self._too_large(frame, cause.message, e) from failure.SparkError(cause)
             raise failure.as_error(e, f"Records of {progress.summary} could not be written") from None
+
+    def _batch_size(self) -> int:
+        """No more than every topic takes: a batch that is too large is split into batches of this size, again and again, without
+        an end if they are too large as well (KAFKA-8350, in clients before 4.2).
+        """
+        return min([self._batch_bytes, *(known.batch_bytes for known in self._known.values())])
 
     def _too_large(self, frame: DataFrame, words: str, error: Exception) -> ConnectError:
         """The record that is most likely meant: the largest of the batch."""

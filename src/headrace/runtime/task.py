@@ -7,6 +7,7 @@ with a growing pause, while the task stays RUNNING, as Kafka's clients inside a 
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
-_NOTHING_TO_READ_S = 5.0
+_NOTHING_TO_READ_S, _CANCEL_S = 5.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class TaskRunner:
         self._plan, self._task, self._needs, self._events = plan, task, needs, events
         self._stopping = task.context.stopping
         self._run: StreamRun | None = None
+        self._polling: SparkSession | None = None  # set while a polling task's jobs run, in the job group `_jobs`
+        self._jobs = f"{task.context.id}@{uuid.uuid4().hex[:8]}"
         self._thread = threading.Thread(target=self._main, name=f"task-{task.context.id}", daemon=True)
 
     def start(self) -> None:
@@ -67,6 +70,9 @@ class TaskRunner:
         if run is not None:
             run.stop(timeout_s)
         self._thread.join(timeout_s)
+        if self._thread.is_alive() and self._polling is not None:  # its batch must not be delivered beside its successor's
+            self._polling.sparkContext.cancelJobGroup(self._jobs)
+            self._thread.join(_CANCEL_S)
         return not self._thread.is_alive()
 
     def _main(self) -> None:
@@ -117,7 +123,9 @@ class TaskRunner:
 
     def _poll(self, task: PollingSourceTask, delivery: Delivery) -> float:
         """Deliver what there is now; returns the seconds to wait before the next look."""
-        poll = task.poll(self._needs.spark(), self._needs.read_offsets(task.partitions()))
+        self._polling = self._needs.spark()
+        self._polling.sparkContext.setJobGroup(self._jobs, self._jobs, interruptOnCancel=True)
+        poll = task.poll(self._polling, self._needs.read_offsets(task.partitions()))
         if poll is None or self._stopping.is_set():
             return task.poll_interval_s
         delivery(outgoing(poll.frame, self._plan, poll.record), poll.progress, Routing(poll.destination))

@@ -27,6 +27,7 @@ from headrace.connectors.base import (
 from headrace.connectors.validation import connector_class
 from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.admin import Admin
+from headrace.runtime import target
 from headrace.runtime.delivery import Ports
 from headrace.runtime.plan import TaskPlan, plan_source_task
 from headrace.runtime.task import TaskDependencies, TaskEvents, TaskRunner
@@ -36,8 +37,6 @@ from headrace.topics.creator import TopicCreator
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_DESCRIPTIONS, _DESCRIPTION_PAUSE_S = 50, 0.1
 
 log = structlog.get_logger(__name__)
 
@@ -111,21 +110,12 @@ class Worker:
         creator = TopicCreator(admin, plan.creation, stopping, plan.producer)
         tracking = self.config.topic_tracking_enable
 
-        def partition_count(topic: str) -> int:
-            # A broker may answer a description before it has heard of a topic that was made a moment ago.
-            for _ in range(_DESCRIPTIONS):
-                info = admin.describe(topic)
-                if info is not None:
-                    return len(info.partitions)
-                stopping.wait(_DESCRIPTION_PAUSE_S)
-            raise RetriableError(f"Topic '{topic}' was there, or was made, a moment ago, and the broker knows of none now.")
-
         return Ports(
             ensure_topics=creator.ensure,
             is_active=lambda topic: not tracking or topic in self._topics.topics(plan.connector),
             record_active=lambda topic: self._topics.put_topic(plan.connector, topic, plan.task, int(time.time() * 1000)),
             store_offsets=lambda offsets: self._offsets.put(plan.connector, offsets),
-            partition_count=partition_count,
+            look_up=lambda topic: target.look_up(admin, topic, stopping),
         )
 
 

@@ -53,8 +53,8 @@ def causes(error: BaseException) -> list[Cause]:
 
 
 def _java_exception(error: BaseException) -> Any:
-    origin = getattr(error, "_origin", None) or error
-    return getattr(origin, "java_exception", None)
+    origin = getattr(error, "_origin", None)  # of what PySpark has a class for; what it has none for stays Py4J's
+    return getattr(error, "java_exception", None) if origin is None else origin
 
 
 def root(error: BaseException) -> Cause:

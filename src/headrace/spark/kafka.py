@@ -8,6 +8,7 @@ text, and is taken off again before the record is sent.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ _NOT_FOR_SOURCE = {
 _NOT_FOR_SINK = {"key.serializer", "value.serializer", "interceptor.classes", "transactional.id"}
 
 Positions = Mapping[str, Mapping[int, int]]
+_failed: Counter[str] = Counter()  # client.id of a producer -> writes that failed
 
 
 def read_stream(spark: SparkSession, consumer: Mapping[str, str], positions: Positions, options: Mapping[str, str]) -> DataFrame:
@@ -79,9 +81,17 @@ def write(frame: DataFrame, producer: Mapping[str, str]) -> None:
 
     producer: Java producer settings. Raises what Spark raises; `headrace.spark.failure` reads it.
     """
+    client_id = producer.get("client.id", "")
     interceptors = ",".join(filter(None, [INTERCEPTOR, producer.get("interceptor.classes")]))
     writer = frame.write.format("kafka").option("kafka.interceptor.classes", interceptors)
     for key, value in producer.items():
         if key not in _NOT_FOR_SINK:
             writer = writer.option(f"kafka.{key}", value)
-    writer.save()
+    if _failed[client_id]:
+        # Spark keeps a producer for the next write with the same settings, also one that can write no more.
+        writer = writer.option("kafka.headrace.failed.writes", str(_failed[client_id]))
+    try:
+        writer.save()
+    except BaseException:
+        _failed[client_id] += 1
+        raise

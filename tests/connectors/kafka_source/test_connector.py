@@ -58,7 +58,7 @@ def admin(source_broker) -> Admin:
     ],
 )
 def test_it_is_found_by_its_names(name):
-    assert plugins.find_connector(name) is KafkaSourceConnector
+    assert plugins.find(name, plugins.Kind.SOURCE) is KafkaSourceConnector
 
 
 def test_partitions_are_dealt_to_as_many_tasks_as_there_may_be(props, admin, topic_name):

@@ -36,7 +36,8 @@ def test_expired_records_are_told_and_the_reset_policy_decides() -> None:
 def test_a_stored_offset_beyond_the_end_is_told() -> None:
     start = decide([A], {A: 20}, {A: (0, 10)}, "earliest")
     assert start.positions == {A: 0}
-    assert start.lost
+    assert start.beyond == ((A, 21, 10),)
+    assert not start.lost
 
 
 def test_a_partition_that_does_not_exist_is_left_out() -> None:

@@ -13,9 +13,9 @@ class Start:
     """The outcome for a set of partitions.
 
     positions: first offset to read; looked_up: those that follow from `latest`, to be stored before anything is read, so that a
-    crash before the first batch does not look up a later end; lost: (partition, first, last) ranges that were to be copied and are
-    no longer in the log; beyond: (partition, position, end) of positions after the end, as of a topic that was made anew; missing:
-    partitions that do not exist in the source cluster now.
+    crash before the first batch does not look up a later end; lost: (partition, first, last) ranges that were to be copied and
+    are no longer in the log; beyond: (partition, position, end) of positions after the end, as of a topic that was made anew;
+    missing: partitions that do not exist in the source cluster now.
     """
 
     positions: Mapping[Partition, int]

@@ -133,7 +133,7 @@ def _tell(start: Start) -> None:
                     hint="deleted in the source cluster? it is left out until the next reconfiguration")  # fmt: skip
     for (topic, partition), first, last in start.lost:
         log.warning("source.offsets.lost", topic=topic, partition=partition, first=first, last=last,
-                    goes_on_at=start.positions[topic, partition], hint="deleted before they were copied, by retention?")  # fmt: skip
+                    goes_on_at=start.positions[topic, partition], hint="deleted before they were copied?")  # fmt: skip
     for (topic, partition), position, end in start.beyond:
         log.warning("source.offset.beyond-end", topic=topic, partition=partition, position=position, end=end,
                     goes_on_at=start.positions[topic, partition], hint="was the topic deleted and made anew?")  # fmt: skip
