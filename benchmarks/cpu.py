@@ -36,7 +36,7 @@ def foreign_share(since: CpuTime | None) -> float | None:
     if since is None or now is None:
         return None
     foreign = (now.machine - since.machine) - (now.own - since.own)
-    return max(0.0, foreign / ((now.at - since.at) * (os.cpu_count() or 1)))
+    return round(max(0.0, foreign / ((now.at - since.at) * (os.cpu_count() or 1))), 3)
 
 
 def _own_seconds() -> float:

@@ -42,9 +42,7 @@ class Herder:
         self.worker_id, self.cluster_id = worker_id, cluster_id
         self.worker, self.config = worker, worker.config
         self._stores = stores
-        self._reports = Reports(
-            stores.status, worker_id, stores.status.latest_generation() + 1, self.config.topic_tracking_enable
-        )
+        self._reports: Reports | None = None
         self._offsets = SourceOffsets(stores.offsets)
         # One change of configurations at a time: check, write and read back belong together. Readers never take it.
         self._changing = threading.RLock()
@@ -57,6 +55,9 @@ class Herder:
     # ------------------------------------------------------------------------------------------------- life
     def start(self) -> None:
         """Run every connector that the config topic holds, and follow the topic from here on."""
+        # Read from the status topic, which is known from here on (docs/decisions/0002).
+        generation = self._stores.status.latest_generation() + 1
+        self._reports = Reports(self._stores.status, self.worker_id, generation, self.config.topic_tracking_enable)
         self._stores.config.listen(self._on_change)
         for name in self.connectors():
             self._wake(name)
@@ -89,7 +90,7 @@ class Herder:
                 (supervisor.retire if gone else supervisor.wake)()
                 return
             self._supervisors.pop(name, None)
-            if self._stopped or self._wanted(name) is None:
+            if self._stopped or self._reports is None or self._wanted(name) is None:
                 return
             put = self._stores.config.put_task_configs
             supervisor = Supervisor(name, lambda: self._wanted(name), self.worker, self._reports, put, self._wake)

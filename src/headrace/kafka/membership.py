@@ -11,11 +11,10 @@ import threading
 import time
 from collections.abc import Mapping
 
-from confluent_kafka import KafkaException
-
 from headrace.errors import SetupError
 from headrace.kafka import clients
-from headrace.kafka.failures import failure
+from headrace.kafka.admin import Admin
+from headrace.kafka.failures import KafkaFailure
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +32,7 @@ class Membership:
             "group.id": group, "client.id": self._client_id, "session.timeout.ms": str(session_timeout_ms),
             "enable.auto.commit": "false",
         }  # fmt: skip
-        self._admin = clients.admin(props)
+        self._admin = Admin(props)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._main, name="worker-membership", daemon=True)
         self._topic = ""
@@ -62,12 +61,11 @@ class Membership:
 
     def _others(self) -> set[str]:
         try:
-            found = self._admin.describe_consumer_groups([self._group], request_timeout=_CALL_S)[self._group].result(_CALL_S)
-        except (KafkaException, TimeoutError) as error:
-            why = failure(error).reason if isinstance(error, KafkaException) else "no answer"
-            log.info("Whether another worker of group '%s' is running cannot be told: %s", self._group, why)
+            found = self._admin.group_members(self._group, _CALL_S)
+        except KafkaFailure as error:
+            log.info("Whether another worker of group '%s' is running cannot be told: %s", self._group, error.reason)
             return set()
-        return {f"{m.client_id} on {m.host}" for m in found.members if m.client_id != self._client_id}
+        return {f"{client_id} on {host}" for client_id, host in found if client_id != self._client_id}
 
     def _main(self) -> None:
         consumer = clients.consumer(self._props)

@@ -25,7 +25,7 @@ from headrace.connectors.base import (
     TaskContext,
 )
 from headrace.connectors.validation import connector_class
-from headrace.errors import ConnectError, RetriableError
+from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
 from headrace.runtime import target
 from headrace.runtime.delivery import Ports
