@@ -43,7 +43,7 @@ class WorkerProcess:
     def start(self) -> Self:
         """Start the process; it is not waited for."""
         with self._out.open("wb") as out, self._err.open("wb") as err:
-            command = [sys.executable, "-m", "headrace", "worker", str(self.file)]
+            command = [sys.executable, "-m", "headrace.cli", "worker", str(self.file)]
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, process_group=0)
         return self
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from tests.mirror.clusters import Cluster, record
@@ -24,6 +25,7 @@ def test_a_record_too_large_for_its_topic_is_named_and_nothing_is_lost(
     topic = topic_name("large")
     source.create(topic)
     first = [record(b"k", b"%d" % n) for n in range(20)]
+    # Too large, and small enough to be put into one batch with it: the producer alone would try it for ever.
     rest = [record(b"k", b"fits"), record(b"k", bytes(60_000)), record(b"k", b"after")]
     source.produce(topic, first)
     one = mirror(topic, {"topic.creation.default.max.message.bytes": "50000"})
@@ -46,3 +48,39 @@ def test_a_record_too_large_for_its_topic_is_named_and_nothing_is_lost(
     # What fitted of the batch that failed may be there twice: delivery is at least once.
     wait_until(lambda: one.destination.read(copy)[-3:] == rest, MIRROR_S, f"the rest; {one.states()}")
     one.await_states("RUNNING", "RUNNING")
+    allow(one.destination, copy, 200_000)
+    source.produce(topic, [record(b"k", bytes(150_000))])
+    assert len(one.await_copied(topic, 24)[-1].value or b"") == 150_000  # it looks again before it fails
+
+
+def test_many_small_records_fit_into_a_topic_of_small_batches(
+    source: Cluster, mirror: Callable[..., Mirror], topic_name: Callable[[str], str]
+) -> None:
+    topic = topic_name("small")
+    source.create(topic)
+    records = [record(None, b"%04d" % n * 25) for n in range(5000)]
+    source.produce(topic, records)
+    assert mirror(topic, {"topic.creation.default.max.message.bytes": "2000"}).await_copied(topic, 5000) == records
+
+
+@pytest.mark.parametrize(("compression", "value"), [("gzip", bytes(60_000)), ("none", bytes(49_000))])
+def test_what_the_broker_takes_is_not_refused(
+    source: Cluster, mirror: Callable[..., Mirror], topic_name: Callable[[str], str], compression: str, value: bytes
+) -> None:
+    topic = topic_name("compressed")
+    source.create(topic)
+    records = [record(b"k", b"before"), record(b"k", value), record(b"k", b"after")]
+    source.produce(topic, records)
+    settings = {"topic.creation.default.max.message.bytes": "50000", "producer.override.compression.type": compression}
+    assert mirror(topic, settings).await_copied(topic, 3) == records
+
+
+def test_a_record_that_is_too_large_with_its_headers_is_named_too(
+    source: Cluster, mirror: Callable[..., Mirror], topic_name: Callable[[str], str]
+) -> None:
+    topic = topic_name("headers")
+    source.create(topic)
+    source.produce(topic, [record(b"k", b"v", [("h", bytes(60_000))])])
+    trace = mirror(topic, {"topic.creation.default.max.message.bytes": "50000"}).trace()
+    assert f"The record at topic={topic}, partition=0, offset=0 has 60003 bytes of key, value and headers" in trace
+    assert "Caused by: org.apache.kafka.common.errors.RecordTooLargeException: " in trace

@@ -34,9 +34,9 @@ def tables(result: Result, worker: EmbeddedWorker, admin: Admin, connector: dict
 
 
 def _topics(result: Result, admin: Admin) -> Table:
-    table = Table(title="Destination topics, as created", title_justify="left")
+    table = Table(title="Destination topics, as created", title_justify="left", caption="p × r: partitions × replication factor")
     table.add_column("topic", no_wrap=True)
-    table.add_column("partitions\n× replicas", justify="right")
+    table.add_column("p × r", no_wrap=True)
     table.add_column("settings", no_wrap=True)
     table.add_column("records", justify="right", no_wrap=True)
     table.add_column("checksum", no_wrap=True)

@@ -14,10 +14,11 @@ import structlog
 
 from headrace.config import Type, parse_type
 from headrace.connectors.base import Progress, SourceOffset, SourcePartition
-from headrace.errors import ConnectError
+from headrace.errors import ConnectError, RetriableError
+from headrace.runtime import large_records
 from headrace.runtime.target import KAFKA_BATCH_BYTES, Target
 from headrace.spark import failure
-from headrace.spark.kafka import ORIGIN, write
+from headrace.spark.kafka import write
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -62,6 +63,8 @@ class Delivery:
         self._ports = ports
         self._producer = dict(producer)
         self._batch_bytes: int = parse_type("batch.size", producer.get("batch.size", str(KAFKA_BATCH_BYTES)), Type.INT)
+        # What is compressed may be smaller than it looks.
+        self._compresses = producer.get("compression.type", "none").strip().lower() != "none"
         self._known: dict[str, Target] = {}
         self.batches = 0
 
@@ -117,30 +120,29 @@ class Delivery:
         return set(row["topics"])
 
     def _write(self, frame: DataFrame, progress: Progress) -> None:
+        limits = {topic: known.max_message_bytes for topic, known in self._known.items() if known.max_message_bytes is not None}
         try:
-            write(frame, self._producer | {"batch.size": str(self._batch_size())})
+            write(large_records.guarded(frame, {} if self._compresses else limits), self._producer | self._batch_size())
         except Exception as e:
-            cause = failure.root(e)
-            if cause.java_class.endswith(("RecordTooLargeException", "MessageSizeTooLargeException")):
-                raise self._too_large(frame, cause.message, e) from failure.SparkError(cause)
-            raise failure.as_error(e, f"Records of {progress.summary} could not be written") from None
+            error = self._too_large(frame, e) or failure.as_error(e, f"Records of {progress.summary} could not be written")
+            raise error from error.__cause__
 
-    def _batch_size(self) -> int:
-        """No more than every topic takes: a batch that is too large is split into batches of this size, again and again, without
-        an end if they are too large as well (KAFKA-8350, in clients before 4.2).
+    def _batch_size(self) -> dict[str, str]:
+        """No more than every topic takes: the producer splits batches that are too large into batches of this size, without an
+        end if those are too large as well (KAFKA-8350).
         """
-        return min([self._batch_bytes, *(known.batch_bytes for known in self._known.values())])
+        limits = [known.max_message_bytes or KAFKA_BATCH_BYTES for known in self._known.values()]
+        return {"batch.size": str(min([self._batch_bytes, *limits]))}
 
-    def _too_large(self, frame: DataFrame, words: str, error: Exception) -> ConnectError:
-        """The record that is most likely meant: the largest of the batch."""
-        from pyspark.sql import functions as F
-
-        size = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))
-        origins = [F.col(c) for c in frame.columns if c.startswith(ORIGIN)]
-        row: Any = frame.select(size.alias("size"), "topic", *origins).orderBy(F.desc("size")).first()
-        where = ", ".join(f"{k.removeprefix(ORIGIN)}={v}" for k, v in row.asDict().items() if k.startswith(ORIGIN))
-        return ConnectError(
-            f"The record at {where} has {row['size']} bytes of key and value, too large for topic '{row['topic']}': {words} "
-            "Raise max.message.bytes of the topic (or message.max.bytes of its brokers) and, above 32 MiB, "
-            "producer.override.max.request.size and producer.override.buffer.memory of the connector."
-        )
+    def _too_large(self, frame: DataFrame, error: Exception) -> ConnectError | None:
+        """What to raise if a record was too large, None if none was."""
+        record = large_records.found(error)
+        if record is None:
+            cause = failure.root(error)
+            refused = cause.java_class.endswith("RecordTooLargeException")
+            return large_records.too_large(large_records.largest(frame), cause.message) if refused else None
+        before, now = self._known[record.topic].max_message_bytes or 0, self._ports.look_up(record.topic)
+        self._known[record.topic] = now
+        if (now.max_message_bytes or 0) > before:
+            return RetriableError(f"max.message.bytes of topic '{record.topic}' was raised to {now.max_message_bytes}.")
+        return large_records.too_large(record)

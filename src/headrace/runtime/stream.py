@@ -64,7 +64,8 @@ class StreamRun:
             self._query.awaitTermination()
         except Exception as e:
             if not self._stopping:
-                raise self._failure or e from None
+                error = self._failure or e
+                raise error from error.__cause__
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 

@@ -20,10 +20,10 @@ KAFKA_BATCH_BYTES = 16_384
 
 @dataclass(frozen=True)
 class Target:
-    """A destination topic: how many partitions it has, and the largest batch of records that it takes, in bytes."""
+    """A destination topic: how many partitions it has, and its `max.message.bytes`, None if that may not be read."""
 
     partitions: int
-    batch_bytes: int
+    max_message_bytes: int | None
 
 
 def look_up(admin: Admin, topic: str, stopping: threading.Event) -> Target:
@@ -31,16 +31,17 @@ def look_up(admin: Admin, topic: str, stopping: threading.Event) -> Target:
     for _ in range(_DESCRIPTIONS):  # a broker may answer before it has heard of a topic that was made a moment ago
         info = admin.describe(topic)
         if info is not None:
-            return Target(len(info.partitions), _batch_bytes(admin, topic))
+            return Target(len(info.partitions), _max_message_bytes(admin, topic))
         stopping.wait(_PAUSE_S)
     raise RetriableError(f"Topic '{topic}' was there, or was made, a moment ago, and the broker knows of none now.")
 
 
-def _batch_bytes(admin: Admin, topic: str) -> int:
+def _max_message_bytes(admin: Admin, topic: str) -> int | None:
     try:
-        return int(admin.topic_configs(topic).get("max.message.bytes") or KAFKA_BATCH_BYTES)
+        value = admin.topic_configs(topic).get("max.message.bytes")
     except RetriableError:
         raise
     except KafkaFailure as error:
         log.info(f"max.message.bytes of topic '{topic}' may not be read ({error}); batches of {KAFKA_BATCH_BYTES} bytes are sent")
-        return KAFKA_BATCH_BYTES
+        return None
+    return int(value) if value else None

@@ -26,6 +26,7 @@ _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.scheduler.mode": "FAIR",
+    "spark.sql.debug.maxToStringFields": "1000",  # else a warning for every wide row
     "spark.sql.session.timeZone": "UTC",
     # An idle query asks its source for news this often; Spark's 10 ms costs a core with a few dozen idle tasks.
     "spark.sql.streaming.pollingDelay": "50ms",

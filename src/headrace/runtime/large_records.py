@@ -1,0 +1,103 @@
+"""Records that are too large for their topic: found in the pass that writes them, and named.
+
+The producer is not left to find them. What the broker refuses as too large it splits into batches of `batch.size`, without an
+end when a small record fits beside the large one (KAFKA-8350, in the client that Spark 4.2 uses), and it does not know where a
+record came from.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from headrace.errors import ConnectError
+from headrace.kafka.failures import make
+from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_OVERHEAD = 61 + 7  # the header of a batch, and the least that a record takes beside its key and value
+_MARK = "headrace.record-too-large"
+_REFUSAL = "The request included a message larger than the max message size the server will accept."
+
+
+class LargeRecord(NamedTuple):
+    """A record: bytes of key, value and headers, the topic it was to be written to, where it came from (`name=value, …`)."""
+
+    size: int
+    topic: str
+    origin: str
+
+
+def guarded(frame: DataFrame, limits: Mapping[str, int]) -> DataFrame:
+    """The frame, whose write fails at the first record whose key and value alone are more than its topic can take.
+
+    frame: columns of `headrace.spark.kafka.producer_columns`; limits: `max.message.bytes` by topic.
+    """
+    if not limits:
+        return frame
+    from pyspark.sql import functions as F
+
+    report = F.concat(F.lit(_MARK), F.to_json(F.struct(*_identity(frame))))
+    fits = _bytes("key") + _bytes("value") + _OVERHEAD <= _limit(limits)
+    return frame.withColumn("value", F.when(fits, frame["value"]).otherwise(F.raise_error(report).cast("binary")))
+
+
+def _limit(limits: Mapping[str, int]) -> Column:
+    """The limit of the record's topic; the comparisons of names are left out where all topics have the same."""
+    from pyspark.sql import functions as F
+
+    column = F.lit(2**31 - 1)
+    if len(set(limits.values())) == 1:
+        return F.lit(next(iter(limits.values())))
+    for size in set(limits.values()):
+        column = F.when(F.col("topic").isin([t for t, n in limits.items() if n == size]), F.lit(size)).otherwise(column)
+    return column
+
+
+def found(error: BaseException) -> LargeRecord | None:
+    """The record that a guarded write has failed at, None if it failed for another reason."""
+    _, mark, report = str(error).partition(_MARK)
+    return _record(json.JSONDecoder().raw_decode(report)[0]) if mark else None
+
+
+def largest(frame: DataFrame) -> LargeRecord:
+    """The largest record of a batch, most likely the one that a broker has refused. Reads the batch."""
+    from pyspark.sql import functions as F
+
+    row: Any = frame.select(*_identity(frame)).orderBy(F.desc("size")).first()
+    return _record(row.asDict())
+
+
+def too_large(record: LargeRecord, words: str = _REFUSAL) -> ConnectError:
+    """The failure of a task that cannot write this record; words: the broker's, which are the cause's."""
+    error = ConnectError(
+        f"The record at {record.origin} has {record.size} bytes of key, value and headers, too large for topic '{record.topic}'. "
+        "Raise max.message.bytes of the topic (or message.max.bytes of its brokers) and, above 32 MiB, "
+        "producer.override.max.request.size and producer.override.buffer.memory of the connector."
+    )
+    error.__cause__ = make("MESSAGE_TOO_LARGE", words)
+    return error
+
+
+def _bytes(column: Column | str) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.coalesce(F.octet_length(column), F.lit(0))
+
+
+def _identity(frame: DataFrame) -> list[Column]:
+    """What a LargeRecord is made of."""
+    from pyspark.sql import functions as F
+
+    own = F.filter("headers", lambda h: h["key"] != TIMESTAMP_HEADER)
+    headers = F.aggregate(own, F.lit(0), lambda total, h: total + _bytes(h["key"]) + _bytes(h["value"]))
+    origins = [frame[column] for column in frame.columns if column.startswith(ORIGIN)]
+    return [(_bytes("key") + _bytes("value") + headers).alias("size"), frame["topic"], *origins]
+
+
+def _record(row: dict[str, Any]) -> LargeRecord:
+    origin = ", ".join(f"{k.removeprefix(ORIGIN)}={v}" for k, v in row.items() if k.startswith(ORIGIN))
+    return LargeRecord(row["size"], row["topic"], origin)
