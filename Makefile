@@ -1,7 +1,7 @@
 # One command for each thing; CI runs the same ones. `make setup` makes .venv, and every other target does that first.
 BIN := .venv/bin
 
-.PHONY: setup demo test check bench lock docs clean
+.PHONY: setup demo test conformance check bench lock docs clean
 
 setup:
 	@scripts/setup
@@ -11,6 +11,10 @@ demo: setup
 
 test: setup
 	@$(BIN)/python -m pytest $(ARGS)
+
+# All recorded scenarios of Kafka Connect's REST API; `make test` leaves out three that take a minute or two each.
+conformance: setup
+	@HEADRACE_CONFORMANCE=all $(BIN)/python -m pytest tests/conformance $(ARGS)
 
 # Generated docs, import order and module sizes are checked by tests.
 check: setup

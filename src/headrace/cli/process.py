@@ -15,6 +15,7 @@ from headrace.cluster.herder import Herder
 from headrace.cluster.memory import memory_stores
 from headrace.cluster.standalone import connector_config
 from headrace.cluster.stores import Stores, kafka_stores
+from headrace.config import Type, parse_type
 from headrace.kafka.admin import Admin
 from headrace.kafka.membership import Membership
 from headrace.rest.server import RestServer
@@ -62,7 +63,9 @@ def _run(
     stop = stop or threading.Event()
     stop_on_signals(stop)
     with ExitStack() as running:
-        cluster_id = Admin(config.client_props("admin")).cluster_id()
+        admin = config.client_props("admin")
+        patience = parse_type("default.api.timeout.ms", admin.get("default.api.timeout.ms", "30000"), Type.INT)
+        cluster_id = Admin(admin).cluster_id(patience / 1000)
         worker = Worker(config, stores.offsets, stores.status, lambda: session(config.spark_conf()))
         herder = Herder(worker, stores, config.worker_id(), cluster_id)
         server = RestServer(herder, config)

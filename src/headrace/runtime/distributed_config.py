@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.config import Importance, Type, option, validators
 from headrace.config.types import invalid
-from headrace.config.validators import Lambda
+from headrace.config.validators import Lambda, NonEmptyString
 from headrace.errors import ConfigError
 from headrace.runtime import client_settings
 from headrace.runtime.common_config import WorkerConfig
@@ -97,6 +97,7 @@ class DistributedConfig(WorkerConfig):
     group_id: str = option(
         "group.id",
         Type.STRING,
+        validator=NonEmptyString(),
         importance=HIGH,
         doc="Name of the group of workers; no consumer group of a sink connector may have the same.",
     )
