@@ -14,7 +14,7 @@ from tests.mirror.mirror import MIRROR_S
 from tests.mirror.process import WorkerProcess, is_alive, worker_properties
 from tests.support import wait_until
 
-COUNT, PARTITIONS, BATCH = 300_000, 3, 30_000
+COUNT, PARTITIONS, BATCH = 150_000, 3, 15_000
 
 
 def test_a_killed_worker_loses_no_record_and_its_successor_goes_on_from_the_stored_offsets(

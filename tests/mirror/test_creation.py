@@ -103,8 +103,8 @@ def test_too_few_brokers_fail_the_task_with_their_words_and_nothing_is_lost(
     assert one.topics() == set()
     source.produce(topic, values(5, first=10))
     one.configure({"topic.creation.default.replication.factor": "1"})
-    assert one.await_copied(topic, 15) == values(15)
     one.await_states("RUNNING", "RUNNING")
+    assert one.await_copied(topic, 15) == values(15)
 
 
 def test_a_bad_topic_setting_fails_the_task_with_the_brokers_words(source: Cluster, mirror: Make, topic_name: Name) -> None:
@@ -115,6 +115,7 @@ def test_a_bad_topic_setting_fails_the_task_with_the_brokers_words(source: Clust
         f"{CONNECT}Unable to create topic(s) '{one.prefix + topic}': Invalid value soon for configuration retention.ms"
     )
     one.configure({"topic.creation.default.retention.ms": "-1"})
+    one.await_states("RUNNING", "RUNNING")
     assert one.await_copied(topic, 10) == values(10)
 
 

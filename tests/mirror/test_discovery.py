@@ -66,9 +66,10 @@ def test_a_topic_deleted_under_a_task_is_told_and_the_others_go_on(
     source: Cluster, mirror: Make, topic_name: Name, events: Events
 ) -> None:
     kept, gone = filled(source, topic_name("kept")), filled(source, topic_name("gone"))
-    one = mirror(f"{kept},{gone}", NEVER)
+    one = mirror(f"{kept},{gone}", {**NEVER, "source.default.api.timeout.ms": "4000", "source.request.timeout.ms": "4000"})
     one.await_copied(kept, 10)
     one.await_copied(gone, 10)
+    source.produce(gone, values(1, first=10))
     source.admin.delete([gone])
     source.produce(kept, values(5, first=10))
     assert one.await_copied(kept, 15)[-5:] == values(5, first=10)

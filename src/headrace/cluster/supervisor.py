@@ -138,6 +138,8 @@ class Supervisor:
         changed = want.version != self._version
         if changed or (self._state not in (goal, FAILED)):
             self._start_connector(want, goal)
+        if goal == STOPPED and want.tasks:  # configured anew by the connector while it was being stopped
+            self._put_tasks(self.name, [])
         self._converge_tasks(want, goal)
 
     def _start_connector(self, want: Wanted, goal: str) -> None:

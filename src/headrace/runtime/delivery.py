@@ -6,6 +6,7 @@ for acknowledged records (at least once), and a topic is active only once a reco
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -66,7 +67,12 @@ class Delivery:
         # What is compressed may be smaller than it looks.
         self._compresses = producer.get("compression.type", "none").strip().lower() != "none"
         self._known: dict[str, Target] = {}
+        self._abandoned = threading.Event()
         self.batches = 0
+
+    def abandon(self) -> None:
+        """Store no more offsets: the task was stopped, and another one may be running in its place."""
+        self._abandoned.set()
 
     def __call__(self, frame: DataFrame, progress: Progress, routing: Routing) -> None:
         """Deliver one batch.
@@ -79,6 +85,8 @@ class Delivery:
             self._ports.ensure_topics([topic])
             self._known[topic] = self._ports.look_up(topic)
         self._write(self._place(frame, routing), progress)
+        if self._abandoned.is_set():
+            raise RetriableError(f"The task was stopped before the offsets of {progress.summary} were stored.")
         self._ports.store_offsets(progress.offsets)
         self.batches += 1
         for topic in sorted(found):

@@ -21,6 +21,7 @@ from headrace.connectors.base import SourceTask, Stream
 from headrace.record import Record
 from headrace.runtime.delivery import Delivery, Routing
 from headrace.runtime.plan import TaskPlan
+from headrace.spark import failure
 from headrace.spark.kafka import producer_columns
 
 if TYPE_CHECKING:
@@ -109,8 +110,13 @@ class StreamRun:
         self._stopping = True
         if self._batch.acquire(timeout=timeout_s):
             self._batch.release()  # whoever comes next sees that the run is stopping, and gives up
+        else:
+            self._delivery.abandon()
         if self._query is not None:
-            self._query.stop()
+            try:
+                self._query.stop()
+            except Exception as e:  # Spark waits for the query's thread, and not for ever
+                log.warning("task.stop.slow", connector=self._plan.connector, task=self._plan.task, cause=failure.root(e).message)
 
 
 def batch_offsets(scratch: Path, batch: int) -> str:

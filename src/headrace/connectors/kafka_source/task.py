@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from headrace.config import Type, parse_type
 from headrace.connectors.base import Progress, Props, SourcePartition, SourceTask, StoredOffsets, Stream
 from headrace.connectors.kafka_source.assignment import TASK_PARTITIONS, decode
 from headrace.connectors.kafka_source.config import KafkaSourceConfig
@@ -59,8 +60,13 @@ class KafkaSourceTask(SourceTask):
         self._positions = {}
         for (topic, partition), offset in start.positions.items():
             self._positions.setdefault(topic, {})[partition] = offset
-        options = {"failOnDataLoss": "true", "maxOffsetsPerTrigger": str(self._config.batch_max_records)}
-        frame = read_stream(spark, self._consumer, self._positions, options)
+        consumer = patient(self._consumer)
+        options = {
+            "failOnDataLoss": "true",
+            "maxOffsetsPerTrigger": str(self._config.batch_max_records),
+            "kafkaConsumer.pollTimeoutMs": consumer["default.api.timeout.ms"],
+        }
+        frame = read_stream(spark, consumer, self._positions, options)
         prefix = self._config.destination_topics_prefix
         mode = self._config.destination_partition
         return Stream(
@@ -124,6 +130,15 @@ class KafkaSourceTask(SourceTask):
         """Finish the last commit to the source's group."""
         if getattr(self, "_lag", None) is not None:
             self._lag.close(self.shutdown_wait_s)  # pyright: ignore[reportOptionalMemberAccess]
+
+
+def patient(consumer: Mapping[str, str]) -> dict[str, str]:
+    """Consumer settings with `default.api.timeout.ms`: how long Spark waits for an answer, or a record known to be there.
+
+    Kafka's minute and Spark's two hold up all partitions of a task for as long if one of them is deleted under it.
+    """
+    request = parse_type("request.timeout.ms", consumer.get("request.timeout.ms", "30000"), Type.INT)
+    return {"default.api.timeout.ms": str(max(30_000, request)), **consumer}  # the admin client refuses less than for a request
 
 
 def _tell(start: Start) -> None:
