@@ -34,7 +34,7 @@ def test_a_record_too_large_for_its_topic_is_named_and_nothing_is_lost(
     wait_until(lambda: one.offsets() == {f"{topic}:0": 19}, MIRROR_S, "the first ones are stored")
     source.produce(topic, rest)
     trace = one.trace()
-    assert f"The record at topic={topic}, partition=0, offset=21 has 60001 bytes of key, value and headers" in trace
+    assert f"The record at topic={topic}, partition=0, offset=21 has 60001 bytes of key and value" in trace
     assert f"too large for topic '{copy}'" in trace
     assert "Raise max.message.bytes of the topic" in trace
     assert "Caused by: org.apache.kafka.common.errors.RecordTooLargeException: " in trace

@@ -64,7 +64,6 @@ class Delivery:
         self._ports = ports
         self._producer = dict(producer)
         self._batch_bytes: int = parse_type("batch.size", producer.get("batch.size", str(KAFKA_BATCH_BYTES)), Type.INT)
-        # What is compressed may be smaller than it looks.
         self._compresses = producer.get("compression.type", "none").strip().lower() != "none"
         self._known: dict[str, Target] = {}
         self._abandoned = threading.Event()
@@ -128,12 +127,16 @@ class Delivery:
         return set(row["topics"])
 
     def _write(self, frame: DataFrame, progress: Progress) -> None:
-        limits = {topic: known.max_message_bytes for topic, known in self._known.items() if known.max_message_bytes is not None}
         try:
-            write(large_records.guarded(frame, {} if self._compresses else limits), self._producer | self._batch_size())
+            write(large_records.guarded(frame, self._limits()), self._producer | self._batch_size())
         except Exception as e:
             error = self._too_large(frame, e) or failure.as_error(e, f"Records of {progress.summary} could not be written")
             raise error from error.__cause__
+
+    def _limits(self) -> dict[str, int]:
+        """`max.message.bytes` by topic; empty where it says nothing, as one of them is not known, or records get smaller."""
+        limits = {topic: known.max_message_bytes for topic, known in self._known.items() if known.max_message_bytes is not None}
+        return limits if len(limits) == len(self._known) and not self._compresses else {}
 
     def _batch_size(self) -> dict[str, str]:
         """No more than every topic takes: the producer splits batches that are too large into batches of this size, without an

@@ -7,7 +7,6 @@ record came from.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,14 +18,14 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _OVERHEAD = 61 + 7  # the header of a batch, and the least that a record takes beside its key and value
-_MARK = "headrace.record-too-large"
+_BEGIN, _NEXT, _END = "headrace.record-too-large\x02", "\x1f", "\x03"
 _REFUSAL = "The request included a message larger than the max message size the server will accept."
 
 
 class LargeRecord(NamedTuple):
-    """A record: bytes of key, value and headers, the topic it was to be written to, where it came from (`name=value, …`)."""
+    """A record: its size in words, the topic it was to be written to, where it came from (`name=value, …`)."""
 
-    size: int
+    size: str
     topic: str
     origin: str
 
@@ -40,7 +39,10 @@ def guarded(frame: DataFrame, limits: Mapping[str, int]) -> DataFrame:
         return frame
     from pyspark.sql import functions as F
 
-    report = F.concat(F.lit(_MARK), F.to_json(F.struct(*_identity(frame))))
+    # Nothing here but what Spark compiles: an aggregation of the headers would cost every record, and not just the large one.
+    size = F.concat((_bytes("key") + _bytes("value")).cast("string"), F.lit(" bytes of key and value"))
+    origins = [F.concat(F.lit(_origin(c) + "="), F.coalesce(frame[c].cast("string"), F.lit("null"))) for c in _origins(frame)]
+    report = F.concat(F.lit(_BEGIN), F.concat_ws(_NEXT, size, "topic", *origins), F.lit(_END))
     fits = _bytes("key") + _bytes("value") + _OVERHEAD <= _limit(limits)
     return frame.withColumn("value", F.when(fits, frame["value"]).otherwise(F.raise_error(report).cast("binary")))
 
@@ -59,22 +61,29 @@ def _limit(limits: Mapping[str, int]) -> Column:
 
 def found(error: BaseException) -> LargeRecord | None:
     """The record that a guarded write has failed at, None if it failed for another reason."""
-    _, mark, report = str(error).partition(_MARK)
-    return _record(json.JSONDecoder().raw_decode(report)[0]) if mark else None
+    _, mark, report = str(error).partition(_BEGIN)
+    if not mark:
+        return None
+    size, topic, *origins = report.partition(_END)[0].split(_NEXT)
+    return LargeRecord(size, topic, ", ".join(origins))
 
 
 def largest(frame: DataFrame) -> LargeRecord:
     """The largest record of a batch, most likely the one that a broker has refused. Reads the batch."""
     from pyspark.sql import functions as F
 
-    row: Any = frame.select(*_identity(frame)).orderBy(F.desc("size")).first()
-    return _record(row.asDict())
+    own = F.filter("headers", lambda h: h["key"] != TIMESTAMP_HEADER)
+    headers = F.aggregate(own, F.lit(0), lambda total, h: total + _bytes(h["key"]) + _bytes(h["value"]))
+    size = _bytes("key") + _bytes("value") + headers
+    row: Any = frame.select(size.alias("size"), "topic", *_origins(frame)).orderBy(F.desc("size")).first()
+    origin = ", ".join(f"{_origin(column)}={row[column]}" for column in _origins(frame))
+    return LargeRecord(f"{row['size']} bytes of key, value and headers", row["topic"], origin)
 
 
 def too_large(record: LargeRecord, words: str = _REFUSAL) -> ConnectError:
     """The failure of a task that cannot write this record; words: the broker's, which are the cause's."""
     error = ConnectError(
-        f"The record at {record.origin} has {record.size} bytes of key, value and headers, too large for topic '{record.topic}'. "
+        f"The record at {record.origin} has {record.size}, too large for topic '{record.topic}'. "
         "Raise max.message.bytes of the topic (or message.max.bytes of its brokers) and, above 32 MiB, "
         "producer.override.max.request.size and producer.override.buffer.memory of the connector."
     )
@@ -88,16 +97,9 @@ def _bytes(column: Column | str) -> Column:
     return F.coalesce(F.octet_length(column), F.lit(0))
 
 
-def _identity(frame: DataFrame) -> list[Column]:
-    """What a LargeRecord is made of."""
-    from pyspark.sql import functions as F
-
-    own = F.filter("headers", lambda h: h["key"] != TIMESTAMP_HEADER)
-    headers = F.aggregate(own, F.lit(0), lambda total, h: total + _bytes(h["key"]) + _bytes(h["value"]))
-    origins = [frame[column] for column in frame.columns if column.startswith(ORIGIN)]
-    return [(_bytes("key") + _bytes("value") + headers).alias("size"), frame["topic"], *origins]
+def _origins(frame: DataFrame) -> list[str]:
+    return [column for column in frame.columns if column.startswith(ORIGIN)]
 
 
-def _record(row: dict[str, Any]) -> LargeRecord:
-    origin = ", ".join(f"{k.removeprefix(ORIGIN)}={v}" for k, v in row.items() if k.startswith(ORIGIN))
-    return LargeRecord(row["size"], row["topic"], origin)
+def _origin(column: str) -> str:
+    return column.removeprefix(ORIGIN)
