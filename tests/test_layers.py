@@ -9,8 +9,8 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "headrace"
 LAYERS = (
-    "errors", "config", "record", "plugins", "kafka", "spark", "converters", "connectors", "topics", "runtime", "cluster", "rest",
-    "embedded", "cli", "testing", "demo",
+    "errors", "config", "record", "values", "plugins", "kafka", "spark", "converters", "connectors", "predicates", "transforms",
+    "topics", "runtime", "preview", "cluster", "rest", "embedded", "cli", "testing", "demo",
 )  # fmt: skip
 MODULES = sorted(SOURCE.rglob("*.py"))
 

@@ -2,12 +2,15 @@
 
 A component registers where it is defined, with `@plugin("org.apache.kafka.…")`; nothing lists them a second time. The registry
 feeds REST (`/connector-plugins`), the docs and the command line. Packages from elsewhere take part by an entry point of the
-group `headrace.plugins` that names a module to import.
+group `headrace.plugins` that names a module to import, or a class; transformations and predicates also go by their dotted
+Python name.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
+import logging
 import pkgutil
 from collections.abc import Callable, Iterator
 from enum import StrEnum
@@ -18,11 +21,19 @@ from typing import Any, TypeVar
 from headrace import __version__
 from headrace.errors import ConnectError, NotFoundError
 
-_PACKAGES = ("headrace.connectors", "headrace.converters")
+_PACKAGES = ("headrace.connectors", "headrace.converters", "headrace.transforms", "headrace.predicates")
 # The suffixes that Kafka Connect lets a user leave out of a simple class name (PluginUtils.prunedName).
-_SUFFIXES = {"source": "Connector", "sink": "Connector", "converter": "Converter", "header_converter": "Converter"}
+_SUFFIXES = {
+    "source": "Connector",
+    "sink": "Connector",
+    "converter": "Converter",
+    "header_converter": "Converter",
+    "transformation": "Transformation",
+    "predicate": "Predicate",
+}
 
 C = TypeVar("C", bound=type)
+log = logging.getLogger(__name__)
 
 
 class Kind(StrEnum):
@@ -36,14 +47,18 @@ class Kind(StrEnum):
     PREDICATE = "predicate"
 
 
+_OWN = (Kind.TRANSFORMATION, Kind.PREDICATE)
+"""What users may write in Python and name by its dotted name."""
 _REGISTRY: dict[tuple[str, Kind], type[Any]] = {}
+_ABSTRACT: dict[str, tuple[str, ...]] = {}
 
 
 def plugin(name: str, kind: Kind | str, aliases: tuple[str, ...] = ()) -> Callable[[C], C]:
     """Class decorator: register the class under Kafka's full class name.
 
     name: full class name as Kafka users write it in `connector.class` and the like; the simple name, and the simple name without
-    its usual suffix (`Connector`, `Converter`), are aliases by themselves. aliases: further names. Raises ConnectError at import
+    its usual suffix (`Connector`, `Converter` …), are aliases by themselves, but not for a nested class (`X$Value`), as in Kafka
+    Connect. aliases: further names. Raises ConnectError at import
     when the name is taken. Sets `plugin_name`, `plugin_kind`, `plugin_aliases` and, if absent, `version` on the class.
     """
 
@@ -62,8 +77,21 @@ def plugin(name: str, kind: Kind | str, aliases: tuple[str, ...] = ()) -> Callab
     return register
 
 
+def abstract(name: str, concrete: tuple[str, ...]) -> None:
+    """Make known that a class of Kafka's is abstract, and the names of those that a user may have meant."""
+    _ABSTRACT[name] = concrete
+
+
+def meant_by(name: str) -> tuple[str, ...]:
+    """The names of the classes to use instead of an abstract one; empty if this is none."""
+    load()
+    return _ABSTRACT.get(name, ())
+
+
 def _aliases(name: str, kind: Kind) -> set[str]:
     simple = name.rpartition(".")[2]
+    if "$" in simple:
+        return set()
     suffix = _SUFFIXES.get(kind)
     short = simple.removesuffix(suffix) if suffix and simple != suffix else simple
     return {simple, short}
@@ -77,7 +105,9 @@ def load() -> None:
         for module in pkgutil.walk_packages(root.__path__, package + "."):
             importlib.import_module(module.name)
     for entry in entry_points(group="headrace.plugins"):
-        entry.load()
+        found = entry.load()
+        if isinstance(found, type) and "plugin_name" not in vars(found) and hasattr(found, "plugin_kind"):
+            plugin(f"{found.__module__}.{found.__qualname__}", found.plugin_kind, (entry.name,))(found)
 
 
 def every(*kinds: Kind | str) -> Iterator[type[Any]]:
@@ -104,5 +134,33 @@ def find(name: str, *kinds: Kind | str) -> type[Any]:
             f"Classes found: {classes}"
         )
     if not found:
+        own = dotted(name) if kinds and set(kinds) <= set(_OWN) else None
+        if own is not None and getattr(own, "plugin_kind", None) in kinds and not inspect.isabstract(own):
+            return own
         raise NotFoundError(f"Class {name} could not be found.")
     return found[0]
+
+
+def dotted(name: str) -> type[Any] | None:
+    """A user's class by its Python name (`my_module.MyTransform`), None if there is none; imports the module.
+
+    `plugin_name`, `plugin_aliases` and, if absent, `version` are set on a transformation or predicate.
+    """
+    module, _, attribute = name.rpartition(".")
+    if not module or not all(part.isidentifier() for part in name.split(".")):
+        return None
+    try:
+        found = getattr(importlib.import_module(module), attribute, None)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (module + ".").startswith(error.name + "."):
+            log.warning("The module of %s cannot be imported: %s", name, error)
+        return None
+    except Exception as error:  # whatever the user's module does when it is imported
+        log.warning("The module of %s cannot be imported: %s: %s", name, type(error).__name__, error)
+        return None
+    if not isinstance(found, type) or found.__module__.startswith("headrace."):  # ours are registered
+        return None
+    if getattr(found, "plugin_kind", None) in _OWN and "plugin_name" not in vars(found):
+        found.plugin_name, found.plugin_aliases = name, set()  # type: ignore[attr-defined]
+        found.version = getattr(found, "version", None) or "undefined"  # type: ignore[attr-defined]
+    return found

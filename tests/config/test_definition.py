@@ -1,7 +1,7 @@
 import logging
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.config import ConfigDef, Importance, Option, Recommender, Type, validators
@@ -41,7 +41,7 @@ def test_duplicates_are_dropped_when_read_but_an_error_when_validated(caplog):
     definition = ConfigDef([Option("l", Type.LIST, [], validator=validators.ValidList()), Option("m", Type.LIST, [])])
     with caplog.at_level(logging.WARNING):
         assert definition.parse({"l": "a,b,a", "m": "c,c"}) == {"l": ["a", "b"], "m": ["c", "c"]}
-    assert 'Configuration key "l" contains duplicate values. Duplicates will be removed.' in caplog.text
+    assert 'Configuration key "l" contains duplicate values. Duplicates will be removed.' in caplog.messages[0]
     values = found(definition, {"l": "a,b,a", "m": "c,c"})
     assert values["l"].errors == ["Configuration 'l' values must not be duplicated."]
     assert values["m"].errors == []
@@ -103,6 +103,7 @@ LAW = ConfigDef(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # on a loaded machine
 @given(st.dictionaries(st.sampled_from([*LAW.names, "unknown"]), TEXTS))
 def test_a_configuration_can_be_read_if_and_only_if_validation_finds_nothing(props):
     values = LAW.validate(props)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,10 @@ def is_alive(pid: int) -> bool:
 
 def test_it_listens_on_loopback_only(kept: Broker):
     assert kept.pid
-    inodes = {str(file.readlink()) for file in Path(f"/proc/{kept.pid}/fd").iterdir()}
+    inodes = set()
+    for file in Path(f"/proc/{kept.pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            inodes.add(str(file.readlink()))
     rows = [row.split() for table in ("tcp", "tcp6") for row in Path(f"/proc/net/{table}").read_text().splitlines()[1:]]
     listening = {row[1].rpartition(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in inodes}
     # 127.0.0.1 as IPv4, and as the IPv6-mapped address that Java listens on

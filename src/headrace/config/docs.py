@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ _NOTICE = "<!-- Written by `python -m headrace.config.docs` from the declaration
 
 
 def pages() -> dict[str, str]:
-    """File name → text of every page: workers, options common to connectors, and one page for each kind of plugin.
+    """File name → text of every page: workers, what connectors have in common, each connector, converters, transforms.
 
     Loads the whole package, which this one is the base of; hence the imports inside of functions.
     """
@@ -29,10 +30,17 @@ def pages() -> dict[str, str]:
     found = {"options-worker.md": _worker_page(), **_common_pages()}
     for cls in plugins.every("source", "sink"):
         found[f"options-{_kebab(cls.plugin_name)}.md"] = _connector_page(cls)
-    for kind in ("converter", "transformation", "predicate"):
-        classes = list(plugins.every(kind))
-        if classes:
-            found[f"options-{kind}s.md"] = _kind_page(kind, classes)
+    found["options-converters.md"] = _page("Options of converters", *_sections(plugins.every("converter")))
+    found["options-transforms.md"] = _page(
+        "Options of transforms",
+        "Under `transforms.<alias>.`, where `transforms` lists the aliases in order. Every transform also has `type`, its class; "
+        "`predicate`, the alias of a predicate that says to which records it applies; and `negate`, `true` to apply it to all "
+        "others. `X$Key` changes a record's key, `X$Value` its value.",
+        *_sections(plugins.every("transformation")),
+        "# Options of predicates",
+        "Under `predicates.<alias>.`, where `predicates` lists the aliases. Every predicate also has `type`, its class.",
+        *_sections(plugins.every("predicate")),
+    )
     return found
 
 
@@ -102,12 +110,17 @@ def _connector_page(cls: Any) -> str:
     )
 
 
-def _kind_page(kind: str, classes: list[Any]) -> str:
-    sections = []
+def _sections(classes: Iterable[Any]) -> list[str]:
+    """A heading and a table for each class; `X$Key` and `X$Value` share one."""
+    groups: dict[str, list[Any]] = {}
     for cls in classes:
+        groups.setdefault(cls.plugin_name.partition("$")[0], []).append(cls)
+    sections = []
+    for name, (cls, *others) in groups.items():
+        names = ", ".join(f"`{one.plugin_name}`" for one in (cls, *others))
         own = table(_ungrouped(cls.definition())) or "No options.\n"
-        sections.append(f"## {_simple(cls.plugin_name)}\n\n`{cls.plugin_name}`: {_summary(cls)}\n\n{own}")
-    return _page(f"Options of {kind}s", *sections)
+        sections.append(f"## {_simple(name)}\n\n{names}: {_summary(cls)}\n\n{own}")
+    return sections
 
 
 def _without(definition: ConfigDef, names: Any) -> list[Option]:

@@ -102,18 +102,27 @@ class SourceConnector(Connector):
         return False
 
 
+Offsets = Sequence[tuple[SourcePartition, SourceOffset]]
+
+
+def _none(_failed: Sequence[Mapping[str, str | None]]) -> Offsets:
+    return ()
+
+
 @dataclass(frozen=True)
 class Progress:
     """What one batch covers.
 
     offsets: the Connect offset of each source partition that advanced, to be stored once the batch is written;
     topics: names of the source topics (or whatever the routing starts from) that have records in the batch, None: not known;
-    summary: the covered range in words, for logs and traces.
+    summary: the covered range in words, for logs and traces; before: the offsets to store if records of the batch failed, from
+    their origins (`Record.origin` as texts): those of what precedes them; by default none.
     """
 
     offsets: Sequence[tuple[SourcePartition, SourceOffset]]
     topics: frozenset[str] | None
     summary: str
+    before: Callable[[Sequence[Mapping[str, str | None]]], Offsets] = _none
 
 
 class Task(ABC):

@@ -12,6 +12,7 @@ from typing import Any
 
 from headrace import plugins
 from headrace.config import ConfigDef, Importance, Option, Recommender, Type, Width, parse_list
+from headrace.config.types import invalid
 from headrace.config.validators import Lambda, Validator
 from headrace.connectors.common import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig
 from headrace.connectors.versions import ValidVersion, only
@@ -34,6 +35,7 @@ CONVERTER = Slot((Kind.CONVERTER,), "Converter")
 HEADER_CONVERTER = Slot((Kind.HEADER_CONVERTER,), "HeaderConverter")
 TRANSFORMATION = Slot((Kind.TRANSFORMATION,), "Transformation")
 PREDICATE = Slot((Kind.PREDICATE,), "Predicate")
+CHAIN = {"transforms": TRANSFORMATION, "predicates": PREDICATE}
 CONVERTERS = {"key.converter": CONVERTER, "value.converter": CONVERTER, "header.converter": HEADER_CONVERTER}
 
 
@@ -62,8 +64,27 @@ def common_definition(
         changed[version] = _version_option(declared.options[version], used)
     changed[VERSION] = _version_option(declared.options[VERSION], version_of or connector)
     definition = ConfigDef(changed.get(o.name) or o for o in declared.options.values())
-    add_aliases(definition, "transforms", TRANSFORMATION, props)
-    return add_aliases(definition, "predicates", PREDICATE, props)
+    for key, slot in CHAIN.items():
+        add_aliases(definition, key, slot, props)
+    return definition
+
+
+def chain_definition(props: Props) -> ConfigDef:
+    """The options of a connector's transformations and predicates alone, as they are read when a task starts.
+
+    Raises ConfigError, in Kafka's words, if the class of an alias is missing or cannot be used.
+    """
+    declared = ConnectorConfig.definition().options
+    definition = ConfigDef(declared[key] for key in CHAIN)
+    for key, slot in CHAIN.items():
+        add_aliases(definition, key, slot, props)
+        for alias in _aliases(key, props):
+            option = definition.options[f"{key}.{alias}.type"]
+            name = option.read(props.get(option.name))
+            if name is None:
+                raise invalid(option.name, None, f"Not a {slot.interface}")
+            _implements(slot)(option.name, name)
+    return definition
 
 
 def _declared(connector: type[Any] | None) -> ConfigDef:
@@ -74,15 +95,47 @@ def _declared(connector: type[Any] | None) -> ConfigDef:
 
 def add_aliases(definition: ConfigDef, key: str, slot: Slot, props: Props) -> ConfigDef:
     """Add the options of every alias that the list `key` names; returns the definition."""
-    for alias in dict.fromkeys(parse_list(str(props.get(key) or ""))):
+    for alias in _aliases(key, props):
         prefix, group = f"{key}.{alias}.", f"{key.capitalize()}: {alias}"
         found = find(str(props.get(prefix + "type") or ""), slot)
         for option in _type_options(alias, prefix, group, slot, found, props):
             definition.define(option)
         if found is not None:
-            own = ConfigDef([*_chain_options(slot), *found.definition().options.values()])
+            own = ConfigDef([*_chain_options(slot), *_checked(alias, found, props)])
             embed(definition, own, prefix, group, first_order=2)
     return definition
+
+
+def _checked(alias: str, found: type[Any], props: Props) -> list[Option]:
+    """The options of a class; that of a combination which names predicates looks at these, too."""
+    name = getattr(found, "refers_by", None)
+    return [_followed(option, alias, props) if option.name == name else option for option in found.definition().options.values()]
+
+
+def _followed(option: Option, alias: str, props: Props) -> Option:
+    def check(name: str, value: Any) -> None:
+        if option.validator:
+            option.validator(name, value)
+        _no_cycle([alias], props)
+
+    return replace(option, validator=Lambda(check, "aliases of predicates"))
+
+
+def _no_cycle(path: list[str], props: Props) -> None:
+    """Follow combinations of predicates. Raises ConfigError for an alias that there is not, or that leads back to itself."""
+    prefix = f"predicates.{path[-1]}."
+    if path[-1] not in _aliases("predicates", props):
+        raise ConfigError(f"Unknown configuration '{prefix}plugin.version'")
+    if path[-1] in path[:-1]:
+        raise ConfigError(f"Predicate {path[-1]} is a part of itself: {' -> '.join(path)}")
+    option = getattr(find(str(props.get(prefix + "type") or ""), PREDICATE), "refers_by", None)
+    named = str(props.get(f"{prefix}{option}") or "") if option else ""
+    for alias in dict.fromkeys(a for a in ([named] if option == "predicate" else parse_list(named)) if a):
+        _no_cycle([*path, alias], props)
+
+
+def _aliases(key: str, props: Props) -> list[str]:
+    return list(dict.fromkeys(parse_list(str(props.get(key) or ""))))
 
 
 def embed(definition: ConfigDef, inner: ConfigDef, prefix: str, group: str, first_order: int) -> None:
@@ -108,10 +161,14 @@ def _embedded(validator: Validator | None, name: str) -> Validator | None:
 
 
 def _resolver(slot: Slot) -> Callable[[str], str | None]:
-    """Full names for aliases. Classes of another kind are found too, so that the error can say what is wrong with them."""
+    """Full names for aliases. Classes that cannot be used here are found too, so that the error can say what is wrong."""
 
     def resolve(name: str) -> str | None:
+        if plugins.meant_by(name):
+            return name
         found = find(name, slot) or find(name, Slot(tuple(Kind), ""))
+        if found is None and slot in CHAIN.values() and plugins.dotted(name):
+            return name
         return None if found is None else found.plugin_name
 
     return resolve
@@ -119,6 +176,9 @@ def _resolver(slot: Slot) -> Callable[[str], str | None]:
 
 def _implements(slot: Slot) -> Lambda:
     def check(_name: str, value: str | None) -> None:
+        if value is not None and plugins.meant_by(value):
+            meant = ", ".join(plugins.meant_by(value))
+            raise ConfigError(f"This class is abstract and cannot be created. Did you mean {meant}?")
         if value is not None and find(value, slot) is None:
             raise ConfigError(f"Class class {value} does not implement the {slot.interface} interface")
 

@@ -1,24 +1,38 @@
-"""What a converter is: Columns of a record's key or value to the bytes that Kafka stores.
-
-(The way back, bytes to typed or schemaless Columns, comes with the transforms.)
-"""
+"""What a converter is: the bytes that Kafka stores to Connect data, and back."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from headrace.config import ConfigDef, Importance, Option, Type
 from headrace.errors import ConfigError
+from headrace.values.record import HeaderWriter
+from headrace.values.sql import Sql, call, lit
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from headrace.values.run import Run
+    from headrace.values.typed import Value
 
 
 def type_option() -> Option:
     """`converter.type`, which every converter has; the worker fills it in."""
     return Option("converter.type", Type.STRING, importance=Importance.LOW, doc="How this converter will be used.")
+
+
+class Reader(Protocol):
+    """What reads the keys, or the values, of records (see `Converter`)."""
+
+    def read(self, run: Run, source: Sql, schemas: Sequence[str] = ()) -> Value: ...  # noqa: D102
+
+    def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None: ...  # noqa: D102
+
+
+class HeaderReader(Protocol):
+    """What reads the headers of records (see `HeaderConverter`)."""
+
+    def read(self, run: Run, headers: Sql) -> Sql: ...  # noqa: D102
 
 
 class Converter(ABC):
@@ -37,14 +51,25 @@ class Converter(ABC):
         """The converter's options."""
 
     @abstractmethod
-    def to_bytes(self, column: Column, kind: str) -> Column:
-        """Convert a Column of this kind ("bytes": binary, "string": string) to the binary that is stored.
+    def read(self, run: Run, source: Sql, schemas: Sequence[str] = ()) -> Value:
+        """Connect data from a binary column; what cannot be read is a fault of the run's present step.
 
-        Raises DataError if this converter cannot write that kind at all.
+        schemas: the texts of the schemas that the records may carry, for a converter whose records carry them (`schema_in`).
         """
 
+    @abstractmethod
+    def write(self, run: Run, value: Value) -> Sql:
+        """The binary that is stored, NULL for none; what cannot be written is a fault of the run's present step."""
 
-class HeaderConverter(ABC):
+    def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None:
+        """The text of the schema that a record carries if it is none of the known ones, else NULL.
+
+        None: records carry no schemas, nothing has to be known of them before they are read.
+        """
+        return None
+
+
+class HeaderConverter(HeaderWriter, ABC):
     """One header converter instance."""
 
     version: ClassVar[str | None] = None
@@ -57,14 +82,38 @@ class HeaderConverter(ABC):
     def definition(cls) -> ConfigDef:
         """The converter's options."""
 
+    def read(self, run: Run, headers: Sql) -> Sql:
+        """Headers (array<struct<key:string,value:binary>>) as this converter writes what it reads."""
+        return headers
+
+
+def normal_headers(run: Run, headers: Sql, mode: str) -> Sql:
+    """Headers whose values are read and written again; a value that cannot be read is a fault of the present step."""
+    normal = run.scope.bind(call("headrace_headers_normal", headers, lit(mode)))
+    what = "Converting byte[] to Kafka Connect data failed due to serialization error: "
+    run.fail(f"({normal}.error IS NOT NULL)", lit(what), cause=f"{normal}.error")
+    return f"{normal}.headers"
+
 
 def load(name: str, props: Mapping[str, str], is_key: bool) -> Converter:
     """The converter of this class name or alias. Raises ConfigError if there is none."""
     from headrace import plugins
+
+    return _found("key.converter" if is_key else "value.converter", name, plugins.Kind.CONVERTER)(props, is_key)
+
+
+def load_header(name: str, props: Mapping[str, str]) -> HeaderConverter:
+    """The header converter of this class name or alias. Raises ConfigError if there is none."""
+    from headrace import plugins
+
+    return _found("header.converter", name, plugins.Kind.HEADER_CONVERTER)(props)
+
+
+def _found(option: str, name: str, kind: str) -> type:
+    from headrace import plugins
     from headrace.errors import NotFoundError
 
-    option = "key.converter" if is_key else "value.converter"
     try:
-        return plugins.find(name, plugins.Kind.CONVERTER)(props, is_key)
+        return plugins.find(name, kind)
     except NotFoundError as e:
         raise ConfigError.invalid(option, name, f"Class {name} could not be found.") from e

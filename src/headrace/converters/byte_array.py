@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef
 from headrace.converters.base import Converter, HeaderConverter, type_option
-from headrace.errors import DataError
 from headrace.plugins import Kind, plugin
+from headrace.values.schema import Schema
+from headrace.values.sql import Sql, case, lit
+from headrace.values.typed import Typed, Value, always
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from headrace.values.run import Run
 
 NAME = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
@@ -24,11 +27,27 @@ class ByteArrayConverter(Converter):
         """No options of its own."""
         return ConfigDef([type_option()])
 
-    def to_bytes(self, column: Column, kind: str) -> Column:
-        """Return the binary Column itself; raises DataError for text."""
-        if kind != "bytes":
-            raise DataError(f"Invalid schema type for ByteArrayConverter: {kind.upper()}")
-        return column
+    def read(self, run: Run, source: Sql, schemas: Sequence[str] = ()) -> Value:
+        """The bytes, with Connect's optional bytes schema."""
+        return always(Typed("bytes", source, Schema("bytes", optional=True)))
+
+    def write(self, run: Run, value: Value) -> Sql:
+        """The bytes; anything else is refused."""
+        return written(run, value)
+
+
+def written(run: Run, value: Value) -> Sql:
+    """Bytes as they are; a fault for every other kind."""
+    branches = []
+    for a in value:
+        schema, kind = a.value.schema, a.value.kind
+        if schema is not None and schema.type != "bytes":
+            run.fail(a.when, lit(f"Invalid schema type for ByteArrayConverter: {schema.type.upper()}"))
+        elif kind not in ("bytes", "null"):
+            run.fail(a.when, lit(f"ByteArrayConverter is not compatible with objects of type class {a.value.java}"))
+        elif kind == "bytes":
+            branches.append((a.when, a.value.sql))
+    return case(branches, "cast(NULL as binary)")
 
 
 @plugin(NAME, Kind.HEADER_CONVERTER)
@@ -39,3 +58,7 @@ class ByteArrayHeaderConverter(HeaderConverter):
     def definition(cls) -> ConfigDef:
         """No options of its own."""
         return ConfigDef([type_option()])
+
+    def write(self, value: Value, run: Run) -> Sql:
+        """The bytes; anything else is refused."""
+        return written(run, value)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from headrace.config import ConfigDef, Importance, Option, Type, Width, validators
-from headrace.converters.base import Converter, HeaderConverter, type_option
+from headrace.converters.base import Converter, HeaderConverter, normal_headers, type_option
+from headrace.converters.json_reading import envelope, enveloped, schemaless
 from headrace.plugins import Kind, plugin
+from headrace.values.sql import Sql, case, concat, lit
+from headrace.values.typed import Value
+from headrace.values.writing import JsonWriter, schema_text
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from headrace.values.run import Run
 
 NAME = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -40,37 +45,48 @@ def _definition() -> ConfigDef:
 
 @plugin(NAME, Kind.CONVERTER)
 class JsonConverter(Converter):
-    """Writes JSON (Kafka's `JsonConverter`): bytes as base64 text, text as a JSON string."""
+    """JSON (Kafka's `JsonConverter`): bytes as base64 text, text as a JSON string."""
 
     @classmethod
     def definition(cls) -> ConfigDef:
         """The options of Kafka's `JsonConverterConfig`."""
         return _definition()
 
-    def to_bytes(self, column: Column, kind: str) -> Column:
-        """JSON text as binary, in `{"schema":…,"payload":…}` when `schemas.enable` is on; NULL is JSON's null."""
-        from pyspark.sql import functions as F
+    def read(self, run: Run, source: Sql, schemas: Sequence[str] = ()) -> Value:
+        """Schemaless data, or by the schema that each record carries."""
+        content = self.settings["schema.content"]
+        if not self.settings["schemas.enable"]:
+            return schemaless(run, source)
+        return enveloped(run, source, [content] if content else schemas, self._replace, bool(content))
 
-        text = _base64(column) if kind == "bytes" else _quoted(column)
-        payload = F.coalesce(text, F.lit("null"))
-        if self.settings["schemas.enable"]:
-            schema = f'{{"schema":{{"type":"{kind}","optional":true}},"payload":'
-            payload = F.concat(F.lit(schema), payload, F.lit("}"))
-        return payload.cast("binary")
+    def write(self, run: Run, value: Value) -> Sql:
+        """JSON text, in `{"schema":…,"payload":…}` when `schemas.enable` is on."""
+        return written(run, value, self.settings)
+
+    def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None:
+        """The text of `schema` in the envelope, if it is a new one."""
+        if not self.settings["schemas.enable"] or self.settings["schema.content"]:
+            return None
+        return envelope(source, known) + ".schema"
+
+    @property
+    def _replace(self) -> bool:
+        return self.settings["replace.null.with.default"]
 
 
-def _base64(column: Column) -> Column:
-    from pyspark.sql import functions as F
-
-    # Spark breaks base64 text into lines of 76 characters; Java's encoder, and so JSON's, does not.
-    return F.concat(F.lit('"'), F.translate(F.base64(column), "\r\n", ""), F.lit('"'))
-
-
-def _quoted(column: Column) -> Column:
-    from pyspark.sql import functions as F
-
-    array = F.to_json(F.array(column))
-    return F.when(column.isNotNull(), F.substr(array, F.lit(2), F.length(array) - F.lit(2)))
+def written(run: Run, value: Value, settings: Mapping[str, Any]) -> Sql:
+    """The binary of a value as JSON."""
+    numeric = settings["decimal.format"].upper() == "NUMERIC"
+    writer = JsonWriter(run, settings["replace.null.with.default"], numeric)
+    branches = []
+    for a in value:
+        if a.value.kind == "null" and a.value.schema is None:
+            continue
+        text = writer.typed(a.value, a.when)
+        if settings["schemas.enable"]:
+            text = concat(lit('{"schema":'), schema_text(a.value), lit(',"payload":'), text, lit("}"))
+        branches.append((a.when, text))
+    return f"cast(string({case(branches)}) as binary)"
 
 
 @plugin(NAME, Kind.HEADER_CONVERTER)
@@ -81,3 +97,11 @@ class JsonHeaderConverter(HeaderConverter):
     def definition(cls) -> ConfigDef:
         """The options of Kafka's `JsonConverterConfig`."""
         return _definition()
+
+    def read(self, run: Run, headers: Sql) -> Sql:
+        """Header values as JSON without white space."""
+        return normal_headers(run, headers, "envelope" if self.settings["schemas.enable"] else "json")
+
+    def write(self, value: Value, run: Run) -> Sql:
+        """JSON text."""
+        return written(run, value, self.settings)

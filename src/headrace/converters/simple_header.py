@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from headrace.config import ConfigDef
-from headrace.converters.base import HeaderConverter
+from headrace.converters.base import HeaderConverter, normal_headers
 from headrace.plugins import Kind, plugin
+from headrace.values.sql import Sql, case
+from headrace.values.text import header_text
+from headrace.values.typed import Value
+
+if TYPE_CHECKING:
+    from headrace.values.run import Run
 
 
 @plugin("org.apache.kafka.connect.storage.SimpleHeaderConverter", Kind.HEADER_CONVERTER)
 class SimpleHeaderConverter(HeaderConverter):
-    """Header values that are bytes stay these bytes (Kafka writes their base64 text, docs/parity.md)."""
+    """Header values as text, their types inferred (Kafka's `Values`)."""
 
     @classmethod
     def definition(cls) -> ConfigDef:
         """No options of its own."""
         return ConfigDef()
+
+    def read(self, run: Run, headers: Sql) -> Sql:
+        """Each value as Connect writes it after its type was inferred: `[1, 2]` becomes `[1,2]`, `+5` becomes `5`."""
+        return normal_headers(run, headers, "simple")
+
+    def write(self, value: Value, run: Run) -> Sql:
+        """The text of the value; NULL for null."""
+        text = case([(a.when, header_text(run, a.value)) for a in value])
+        return f"cast(string({text}) as binary)"

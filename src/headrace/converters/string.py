@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
-from headrace.converters.base import Converter, HeaderConverter, type_option
-from headrace.errors import DataError
+from headrace.converters.base import Converter, HeaderConverter, normal_headers, type_option
 from headrace.plugins import Kind, plugin
+from headrace.values.schema import Schema
+from headrace.values.sql import Sql, both, call, case, lit
+from headrace.values.text import java_text
+from headrace.values.typed import Typed, Value, always
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from headrace.values.run import Run
 
 NAME = "org.apache.kafka.connect.storage.StringConverter"
 
@@ -32,20 +36,31 @@ class StringConverter(Converter):
         """`converter.encoding`."""
         return _definition()
 
-    def to_bytes(self, column: Column, kind: str) -> Column:
-        """Encode a string Column.
+    def read(self, run: Run, source: Sql, schemas: Sequence[str] = ()) -> Value:
+        """Text with Connect's optional string schema; malformed bytes become U+FFFD."""
+        text = call("headrace_decode", source, lit(self.settings["converter.encoding"]))
+        return always(Typed("string", text, Schema("string", optional=True)))
 
-        Raises DataError for bytes: Kafka's converter writes Java's `[B@1b6d3586` for them, which loses the record
-        (docs/parity.md).
-        """
-        from pyspark.sql import functions as F
+    def write(self, run: Run, value: Value) -> Sql:
+        """What Java's `toString` gives, encoded."""
+        return written(run, value, self.settings["converter.encoding"])
 
-        if kind != "string":
-            raise DataError(
-                f"StringConverter cannot write {kind}: what it would write is not the data; "
-                "use org.apache.kafka.connect.converters.ByteArrayConverter for an exact copy"
-            )
-        return F.encode(column, self.settings["converter.encoding"])
+
+def written(run: Run, value: Value, encoding: str) -> Sql:
+    """The text of every kind but bytes, whose `toString` ([B@1b6d3586) is not the data: those fail (docs/parity.md)."""
+    branches = []
+    for a in value:
+        if a.value.kind == "bytes":
+            run.fail(both(a.when, f"({a.value.sql} IS NOT NULL)"), lit(_NO_BYTES))
+        else:
+            branches.append((a.when, java_text(run, a.value)))
+    return call("headrace_encode", f"string({case(branches)})", lit(encoding))
+
+
+_NO_BYTES = (
+    "StringConverter cannot write bytes: what it would write is not the data; "
+    "use org.apache.kafka.connect.converters.ByteArrayConverter for an exact copy"
+)
 
 
 @plugin(NAME, Kind.HEADER_CONVERTER)
@@ -56,3 +71,11 @@ class StringHeaderConverter(HeaderConverter):
     def definition(cls) -> ConfigDef:
         """`converter.encoding`."""
         return _definition()
+
+    def read(self, run: Run, headers: Sql) -> Sql:
+        """Malformed bytes become U+FFFD."""
+        return normal_headers(run, headers, "string " + self.settings["converter.encoding"])
+
+    def write(self, value: Value, run: Run) -> Sql:
+        """What Java's `toString` gives, encoded."""
+        return written(run, value, self.settings["converter.encoding"])

@@ -17,7 +17,9 @@ from headrace.config import Type, parse_type
 from headrace.connectors.base import Progress, SourceOffset, SourcePartition
 from headrace.errors import ConnectError, RetriableError
 from headrace.runtime import large_records
+from headrace.runtime.gate import Gate
 from headrace.runtime.target import KAFKA_BATCH_BYTES, Target
+from headrace.runtime.tolerance import NO_TOLERANCE, Tolerance
 from headrace.spark import failure
 from headrace.spark.kafka import write
 
@@ -31,13 +33,15 @@ log = structlog.get_logger(__name__)
 class Ports:
     """What delivery does outside of Spark.
 
-    ensure_topics: returns when these topics exist, creating them if it may (raises ConnectError);
+    ensure_topics: returns when these topics exist, creating them if it may (raises ConnectError); ensure_dead_letters: the same
+    for a dead letter topic and its replication factor;
     is_active, record_active: the active topics of this connector;
     store_offsets: returns when Kafka has acknowledged the offsets;
     look_up: describes an existing topic.
     """
 
     ensure_topics: Callable[[Iterable[str]], None]
+    ensure_dead_letters: Callable[[str, int], None]
     is_active: Callable[[str], bool]
     record_active: Callable[[str], None]
     store_offsets: Callable[[Sequence[tuple[SourcePartition, SourceOffset]]], None]
@@ -59,9 +63,11 @@ class Routing:
 class Delivery:
     """Delivers the batches of one task; `batches` counts those that are written and committed."""
 
-    def __init__(self, ports: Ports, producer: Mapping[str, str]) -> None:
-        """producer: Java producer settings. Raises ConfigError for a batch.size that is none."""
-        self._ports = ports
+    def __init__(self, ports: Ports, producer: Mapping[str, str], tolerance: Tolerance = NO_TOLERANCE) -> None:
+        """producer: Java producer settings; tolerance: of records that failed. Raises ConfigError for a batch.size that is
+        none.
+        """
+        self._ports, self._tolerance = ports, tolerance
         self._producer = dict(producer)
         self._batch_bytes: int = parse_type("batch.size", producer.get("batch.size", str(KAFKA_BATCH_BYTES)), Type.INT)
         self._compresses = producer.get("compression.type", "none").strip().lower() != "none"
@@ -83,9 +89,14 @@ class Delivery:
         for topic in sorted(found - self._known.keys()):
             self._ports.ensure_topics([topic])
             self._known[topic] = self._ports.look_up(topic)
-        self._write(self._place(frame, routing), progress)
+        gate = Gate(frame, self._tolerance) if "failure" in frame.columns else None
+        self._write(self._place(gate.frame if gate else frame, routing), progress)
         if self._abandoned.is_set():
             raise RetriableError(f"The task was stopped before the offsets of {progress.summary} were stored.")
+        failed = gate.failed() if gate else []
+        if failed and not self._tolerance.all:
+            self._ports.store_offsets(progress.before([record.origin for record in failed]))
+            raise failed[0].error()
         self._ports.store_offsets(progress.offsets)
         self.batches += 1
         for topic in sorted(found):
@@ -99,6 +110,9 @@ class Delivery:
         over it is needed for a topic's first batch only (it keeps offsets without records, as compaction and transactions
         leave them, from creating a topic).
         """
+        if "failure" in frame.columns:
+            self._dead_letters()
+            frame = frame.where("failure IS NULL")
         if destination is None or progress.topics is None:
             return self._distinct(frame)
         candidates = {destination(t) for t in progress.topics}
@@ -106,6 +120,12 @@ class Delivery:
         if not unsure:
             return set()
         return self._distinct(frame.where(frame["topic"].isin(sorted(unsure))))
+
+    def _dead_letters(self) -> None:
+        letters = self._tolerance.dead_letters
+        if letters is not None and letters.topic not in self._known:
+            self._ports.ensure_dead_letters(letters.topic, letters.replication_factor)
+            self._known[letters.topic] = self._ports.look_up(letters.topic)
 
     def _place(self, frame: DataFrame, routing: Routing) -> DataFrame:
         """Keep the source's partition number only where source and destination have the same number of partitions."""

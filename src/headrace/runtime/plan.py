@@ -10,10 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headrace.connectors.base import Props
-from headrace.converters.base import Converter, load
+from headrace.converters.base import Converter, HeaderConverter, load, load_header
 from headrace.errors import ConfigError
+from headrace.runtime.tolerance import Tolerance, tolerance
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.topics.creation import TopicCreation, topic_creation
+from headrace.transforms.chain import Converters
+from headrace.transforms.stages import Stage, stages
 
 # Kafka Connect's producer settings for source tasks (Worker.baseProducerProps), but for three: idempotence keeps the order with
 # several requests in flight; big batches and a short linger are worth 40 % of throughput; and a record is only too large when the
@@ -33,7 +36,9 @@ class TaskPlan:
     """What one source task will do.
 
     connector, task: who; props: the task configuration; producer, admin: Java client settings for the destination; creation: the
-    rules for new topics, None when Connect creates none for this connector; key_converter, value_converter: for what is written.
+    rules for new topics, None when Connect creates none for this connector; key_converter, value_converter, header_converter: for
+    what is written; source_key_converter, source_value_converter: for bytes that are read, None where they stay bytes; stages:
+    the chain; tolerance: of records that fail.
     """
 
     connector: str
@@ -44,6 +49,16 @@ class TaskPlan:
     creation: TopicCreation | None
     key_converter: Converter
     value_converter: Converter
+    header_converter: HeaderConverter
+    source_key_converter: Converter | None
+    source_value_converter: Converter | None
+    stages: tuple[Stage, ...]
+    tolerance: Tolerance
+
+    @property
+    def converters(self) -> Converters:
+        """Those of what is written."""
+        return Converters(self.key_converter, self.value_converter, self.header_converter)
 
 
 def plan_source_task(name: str, task: int, config: Props, props: Props, worker: WorkerConfig) -> TaskPlan:
@@ -61,6 +76,11 @@ def plan_source_task(name: str, task: int, config: Props, props: Props, worker: 
         creation=topic_creation(config, worker.topic_creation_enable),
         key_converter=converter("key.converter", config, worker),
         value_converter=converter("value.converter", config, worker),
+        header_converter=header_converter(config, worker),
+        source_key_converter=_source_converter("source.key.converter", config),
+        source_value_converter=_source_converter("source.value.converter", config),
+        stages=tuple(stages(config)),
+        tolerance=tolerance(config),
     )
 
 
@@ -83,5 +103,21 @@ def converter(option: str, config: Props, worker: WorkerConfig) -> Converter:
     name = source.get(option)
     if not name:
         raise ConfigError.missing(option)
-    settings = {k.removeprefix(option + "."): v for k, v in source.items() if k.startswith(option + ".")}
-    return load(name, settings, is_key=option == "key.converter")
+    return load(name, _settings(option, source), is_key=option == "key.converter")
+
+
+def header_converter(config: Props, worker: WorkerConfig) -> HeaderConverter:
+    """The same for `header.converter`."""
+    given = config.get("header.converter")
+    source = config if given else worker.originals
+    return load_header(given or worker.header_converter, _settings("header.converter", source))
+
+
+def _source_converter(option: str, config: Props) -> Converter | None:
+    """The converter that reads what the source gives as bytes, if the connector names one."""
+    name = config.get(option)
+    return load(name, _settings(option, config), is_key="key" in option) if name else None
+
+
+def _settings(option: str, source: Mapping[str, str]) -> dict[str, str]:
+    return {k.removeprefix(option + "."): v for k, v in source.items() if k.startswith(option + ".")}

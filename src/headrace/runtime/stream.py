@@ -11,18 +11,17 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from headrace.connectors.base import SourceTask, Stream
-from headrace.record import Record
+from headrace.runtime.chain import TaskChain
 from headrace.runtime.delivery import Delivery, Routing
 from headrace.runtime.plan import TaskPlan
+from headrace.runtime.routing import routing
 from headrace.spark import failure
-from headrace.spark.kafka import producer_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,16 +33,6 @@ class BatchEndedError(Exception):
     """Raised inside a batch to end its query; what went wrong, if anything did, is kept by the run."""
 
 
-def outgoing(frame: DataFrame, plan: TaskPlan, record: Record) -> DataFrame:
-    """Apply the converters and put a DataFrame into the shape of Spark's Kafka sink. Raises DataError."""
-    key, value = record.key, record.value
-    if record.key_kind != "null":
-        key = plan.key_converter.to_bytes(key, record.key_kind)
-    if record.value_kind != "null":
-        value = plan.value_converter.to_bytes(value, record.value_kind)
-    return frame.select(*producer_columns(replace(record, key=key, value=value)))
-
-
 class StreamRun:
     """Runs one Stream of a SourceTask through a Delivery."""
 
@@ -52,6 +41,7 @@ class StreamRun:
         self._batch = threading.Lock()  # held while a batch is delivered, so that a stop can wait for its commit
         self._stopping = False
         self._query: Any = None
+        self._chain: TaskChain | None = None  # for batches that have to be looked at first
         self._previous: str | None = None
         self._failure: BaseException | None = None
 
@@ -74,9 +64,13 @@ class StreamRun:
         who = f"{self._plan.connector}-{self._plan.task}"
         # Jobs of one task queue among themselves; those of different tasks share the slots fairly.
         self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", who)
-        frame = outgoing(stream.frame, self._plan, stream.record)
+        chain = TaskChain(self._plan, stream.record)
+        frame = chain.incoming(stream.frame)
+        if not chain.learns:
+            frame = chain.outgoing(frame)
         writer = frame.writeStream.queryName(f"{who}@{scratch.name}").option("checkpointLocation", str(scratch))
-        return writer.foreachBatch(self._deliver(Routing(stream.destination, stream.partition_counts), scratch)).start()
+        self._chain = chain if chain.learns else None
+        return writer.foreachBatch(self._deliver(routing(self._plan.stages, stream), scratch)).start()
 
     def _deliver(self, routing: Routing, scratch: Path) -> Callable[[DataFrame, int], None]:
         def deliver(frame: DataFrame, batch: int) -> None:
@@ -101,6 +95,9 @@ class StreamRun:
     def _deliver_one(self, frame: DataFrame, batch: int, routing: Routing, scratch: Path) -> None:
         end = batch_offsets(scratch, batch)
         progress = self._task.progress(self._previous, end)
+        if self._chain is not None:
+            self._chain.learn(frame)
+            frame = self._chain.outgoing(frame)
         self._delivery(frame, progress, routing)
         self._previous = end
         self._task.committed(progress)

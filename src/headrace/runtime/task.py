@@ -16,9 +16,11 @@ import structlog
 
 from headrace.connectors.base import PollingSourceTask, SourceTask, StoredOffsets
 from headrace.errors import HeadraceError
-from headrace.runtime.delivery import Delivery, Ports, Routing
+from headrace.runtime.chain import TaskChain
+from headrace.runtime.delivery import Delivery, Ports
 from headrace.runtime.plan import TaskPlan
-from headrace.runtime.stream import StreamRun, outgoing
+from headrace.runtime.routing import routing
+from headrace.runtime.stream import StreamRun
 from headrace.spark import failure
 
 if TYPE_CHECKING:
@@ -89,7 +91,7 @@ class TaskRunner:
             self._task.stop()
 
     def _loop(self) -> None:
-        delivery = Delivery(self._needs.ports, self._plan.producer)
+        delivery = Delivery(self._needs.ports, self._plan.producer, self._plan.tolerance)
         pause = _FIRST_PAUSE_S
         while not self._stopping.is_set():
             before = delivery.batches
@@ -128,6 +130,9 @@ class TaskRunner:
         poll = task.poll(self._polling, self._needs.read_offsets(task.partitions()))
         if poll is None or self._stopping.is_set():
             return task.poll_interval_s
-        delivery(outgoing(poll.frame, self._plan, poll.record), poll.progress, Routing(poll.destination))
+        chain = TaskChain(self._plan, poll.record)
+        frame = chain.incoming(poll.frame)
+        chain.learn(frame)
+        delivery(chain.outgoing(frame), poll.progress, routing(self._plan.stages, poll))
         task.committed(poll.progress)
         return 0.0

@@ -112,6 +112,7 @@ class Worker:
 
         return Ports(
             ensure_topics=creator.ensure,
+            ensure_dead_letters=creator.ensure_dead_letters,
             is_active=lambda topic: not tracking or topic in self._topics.topics(plan.connector),
             record_active=lambda topic: self._topics.put_topic(plan.connector, topic, plan.task, int(time.time() * 1000)),
             store_offsets=lambda offsets: self._offsets.put(plan.connector, offsets),

@@ -68,11 +68,11 @@ def extension_jar(progress: Progress | None = None) -> Path:
     sources = sorted(JAVA_SOURCES.rglob("*.java"))
     target = home() / "jars" / f"headrace-{_digest([IVY_FILE, *sources])}.jar"
     if not target.is_file():
-        clients = classpath("spark", progress)
+        libraries = os.pathsep.join([classpath("spark", progress), *map(str, wheel_jar("janino").parent.glob("*.jar"))])
         with _claimed(target, progress) as partial:
             if partial:
                 (progress or _ignore)("compiling headrace's Java classes")
-                _compile(sources, clients, partial)
+                _compile(sources, libraries, partial)
     return target
 
 

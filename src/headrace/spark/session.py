@@ -35,7 +35,18 @@ _DEFAULTS = {
     # Two entries, the batch that runs and the one before it, are all that is read back from the scratch log of a query.
     "spark.sql.streaming.minBatchesToRetain": "2",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
+    # `${env:HOME}` in an expression of a connector's configuration would be the worker's environment.
+    "spark.sql.variable.substitute": "false",
+    # Of members with one name the last one counts, as in Connect's JSON.
+    "spark.sql.variant.allowDuplicateKeys": "true",
+    # A chain of transforms has some hundred intermediate columns in one pass; above this number Spark would not compile it as
+    # one.
+    "spark.sql.codegen.maxFields": "2000",
 }
+EXTENSIONS = "io.headrace.Functions"
+# Spark compiles a chain of transforms into one method, and HotSpot by default leaves a method of more than 8000 bytes to its
+# interpreter, which is several times slower (docs/decisions/0007).
+_JIT = "-XX:-DontCompileHugeMethods"
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
@@ -68,7 +79,10 @@ def settings(conf: Mapping[str, str]) -> dict[str, str]:
     if conf.get("spark.master", "local[*]").startswith("local"):
         merged |= _LOCAL
     merged |= conf
+    merged["spark.sql.extensions"] = ",".join(filter(None, [conf.get("spark.sql.extensions"), EXTENSIONS]))
     merged["spark.jars"] = ",".join(filter(None, [conf.get("spark.jars"), *own_jars]))
     log4j = f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}"
-    merged["spark.driver.extraJavaOptions"] = " ".join(filter(None, [conf.get("spark.driver.extraJavaOptions"), log4j]))
+    for side, own in (("driver", [log4j, _JIT]), ("executor", [_JIT])):
+        key = f"spark.{side}.extraJavaOptions"
+        merged[key] = " ".join(filter(None, [conf.get(key), *own]))
     return merged

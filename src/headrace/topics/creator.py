@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import structlog
 
+from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin, TopicInfo
 from headrace.kafka.failures import KafkaFailure
 from headrace.topics.creation import NewTopicPlan, TopicCreation
@@ -65,6 +66,18 @@ class TopicCreator:
             else:
                 self._find_or_create(topic, self._creation)
             self._known.add(topic)
+
+    def ensure_dead_letters(self, topic: str, replication_factor: int) -> None:
+        """Return once the dead letter topic exists: one partition, if it has to be made. Raises as `ensure` does."""
+        if topic in self._known:
+            return
+        try:
+            if self._describe(topic) is None:
+                self._admin.create(topic, 1, replication_factor, {}, timeout_s=self._timeout_s)
+        except KafkaFailure as failure:
+            if failure.code != "TOPIC_ALREADY_EXISTS":
+                raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from failure
+        self._known.add(topic)
 
     def _find_or_create(self, topic: str, creation: TopicCreation) -> None:
         log.info(f"The task will send records to topic '{topic}' for the first time. Checking whether topic exists")

@@ -25,6 +25,8 @@ def test_the_options_have_the_defaults_of_the_proposal():
         "source.max.poll.records": 500,
         "source.key.deserializer": BYTES,
         "source.value.deserializer": BYTES,
+        "source.key.converter": None,
+        "source.value.converter": None,
         "source.enable.auto.commit": True,
         "destination.partition": "auto",  # of headrace
         "batch.max.records": 500000,  # of headrace

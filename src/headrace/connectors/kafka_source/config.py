@@ -164,6 +164,24 @@ class KafkaSourceConfig(Config):
         doc="Value deserializer to use for the kafka consumers connecting to the source cluster.",
         group=_SOURCE,
     )
+    source_key_converter: str | None = option(
+        "source.key.converter",
+        Type.STRING,
+        None,
+        importance=Importance.LOW,
+        doc="Of headrace: converter class that reads the keys of the source cluster, for transforms that look into them; its "
+        "settings are `source.key.converter.…`. Not set: keys are bytes, or text, as the deserializer says.",
+        group=_SOURCE,
+    )
+    source_value_converter: str | None = option(
+        "source.value.converter",
+        Type.STRING,
+        None,
+        importance=Importance.LOW,
+        doc="Of headrace: converter class that reads the values of the source cluster, for transforms that look into them; its "
+        "settings are `source.value.converter.…`. Not set: values are bytes, or text, as the deserializer says.",
+        group=_SOURCE,
+    )
     source_enable_auto_commit: bool = option(
         "source.enable.auto.commit",
         Type.BOOLEAN,

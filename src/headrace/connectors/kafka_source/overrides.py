@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 SOURCE = "source."
 CONSUMER = "connector.consumer."
 ADMIN = "connector.admin."
-CONNECTOR_ONLY = frozenset({"topic.whitelist"})
+CONNECTOR_ONLY = re.compile(r"topic\.whitelist|(key|value)\.converter(\..*)?")
 """What begins with `source.` and still is no setting of a client."""
 
 CONSUMER_DEFAULTS: Mapping[str, str] = {
@@ -37,7 +38,7 @@ def admin_settings(props: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _source(props: Mapping[str, str | None]) -> dict[str, str]:
-    return {key: value for key, value in _with_prefix(props, SOURCE).items() if key not in CONNECTOR_ONLY}
+    return {key: value for key, value in _with_prefix(props, SOURCE).items() if not CONNECTOR_ONLY.fullmatch(key)}
 
 
 def _with_prefix(props: Mapping[str, str | None], prefix: str) -> dict[str, str]:

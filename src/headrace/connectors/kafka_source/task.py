@@ -6,13 +6,14 @@ cluster is written to for lag monitors and never read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
 
 from headrace.config import Type, parse_type
-from headrace.connectors.base import Progress, Props, SourcePartition, SourceTask, StoredOffsets, Stream
+from headrace.connectors.base import Progress, Props, SourceOffset, SourcePartition, SourceTask, StoredOffsets, Stream
 from headrace.connectors.kafka_source.assignment import TASK_PARTITIONS, decode
 from headrace.connectors.kafka_source.config import KafkaSourceConfig
 from headrace.connectors.kafka_source.lag import LagCommitter
@@ -119,6 +120,7 @@ class KafkaSourceTask(SourceTask):
             offsets=[(source_partition(p), {"offset": last - 1}) for p, (_, last) in moved.items()],
             topics=frozenset(topic for topic, _ in moved),
             summary=summary(moved),
+            before=partial(preceding, moved),
         )
 
     def committed(self, progress: Progress) -> None:
@@ -180,6 +182,17 @@ def advanced(before: Mapping[str, Mapping[int, int]], after: Mapping[str, Mappin
         for p, end in ends.items()
         if end > before.get(topic, {}).get(p, end)
     }
+
+
+def preceding(
+    moved: Mapping[Partition, tuple[int, int]], failed: Sequence[Mapping[str, str | None]]
+) -> list[tuple[SourcePartition, SourceOffset]]:
+    """The offsets of the last records before those that failed; of the whole range of a partition where none did."""
+    ends = {partition: last for partition, (_, last) in moved.items()}
+    for origin in failed:
+        partition, offset = (str(origin["topic"]), int(origin["partition"] or 0)), int(origin["offset"] or 0)
+        ends[partition] = min(offset, ends.get(partition, offset))
+    return [(source_partition(p), {"offset": end - 1}) for p, end in ends.items() if end > moved[p][0]]
 
 
 def summary(moved: Mapping[Partition, tuple[int, int]]) -> str:

@@ -1,4 +1,4 @@
-"""Columns to the bytes that Kafka stores."""
+"""What a source gives without bytes to convert, written by the converters."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ import json
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from headrace.converters.base import Converter, load
-from headrace.errors import ConfigError, DataError
+from headrace.converters.given import Given
+from headrace.errors import ConfigError
+from headrace.values.run import Run
+from headrace.values.scope import Scope
 
 BYTES, TEXT = [b"", b"\x00\xff", bytes(range(256)), None], ["", 'a "b"\\\n', "é🎈", None]
 
 
-def converted(spark: SparkSession, converter: Converter, values: list, kind: str) -> list[bytes | None]:
+def converted(spark: SparkSession, converter: Converter, values: list, kind: str) -> list[bytes | str | None]:
+    """What is written for each value; the message of those that fail."""
     frame = spark.createDataFrame([(n, v) for n, v in enumerate(values)], f"n int, v {'binary' if kind == 'bytes' else 'string'}")
-    rows = frame.orderBy("n").select(converter.to_bytes(F.col("v"), kind).alias("out")).collect()
-    return [None if r.out is None else bytes(r.out) for r in rows]
+    run = Run(Scope())
+    with run.step("output.value"):
+        out = run.scope.bind(converter.write(run, Given(kind).read(run, "v")))
+    rows = run.scope.apply(frame).orderBy("n").selectExpr(f"{out} AS out", f"{run.failure()} AS failure").collect()
+    return [r.failure["message"] if r.failure else None if r.out is None else bytes(r.out) for r in rows]
 
 
 def test_bytes_pass_through_the_byte_array_converter(spark: SparkSession) -> None:
@@ -47,10 +53,14 @@ def test_json_carries_its_schema(spark: SparkSession) -> None:
     ]
 
 
-@pytest.mark.parametrize(("name", "kind"), [("ByteArrayConverter", "string"), ("StringConverter", "bytes")])
-def test_what_a_converter_cannot_write_is_refused_before_any_record(name: str, kind: str) -> None:
-    with pytest.raises(DataError):
-        load(name, {}, is_key=False).to_bytes(F.col, kind)  # type: ignore[arg-type]
+def test_text_is_no_bytes(spark: SparkSession) -> None:
+    out = converted(spark, load("ByteArrayConverter", {}, is_key=False), ["x"], "string")
+    assert out == ["Invalid schema type for ByteArrayConverter: STRING"]
+
+
+def test_bytes_are_no_text_but_null_is_null(spark: SparkSession) -> None:
+    refused, null = converted(spark, load("StringConverter", {}, is_key=False), [b"x", None], "bytes")
+    assert str(refused).startswith("StringConverter cannot write bytes") and null is None
 
 
 def test_a_converter_that_does_not_exist_is_named() -> None:

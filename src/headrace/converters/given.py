@@ -1,0 +1,37 @@
+"""What a source gives without bytes to convert: a column that has its type already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headrace.values.schema import Schema
+from headrace.values.sql import Sql
+from headrace.values.typed import NULL, Typed, Value, always
+
+if TYPE_CHECKING:
+    from headrace.values.run import Run
+
+
+@dataclass(frozen=True)
+class Given:
+    """Reads a column of a kind: "bytes" (binary) and "string" (string) have Connect's optional schema, "null" has none."""
+
+    kind: str
+
+    def read(self, run: Run, source: Sql, schemas: Sequence[str] = ()) -> Value:
+        """The column, typed."""
+        return always(NULL if self.kind == "null" else Typed(self.kind, source, Schema(self.kind, optional=True)))
+
+    def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None:
+        """There is no schema in the column."""
+        return None
+
+
+class GivenHeaders:
+    """Headers of a source are bytes and stay as they are."""
+
+    def read(self, run: Run, headers: Sql) -> Sql:
+        """The headers."""
+        return headers

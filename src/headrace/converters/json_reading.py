@@ -1,0 +1,102 @@
+"""JSON bytes to Connect data (`JsonConverter.toConnectData`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from headrace.errors import ConnectError
+from headrace.values.payload import payload, struct_fields
+from headrace.values.run import Run
+from headrace.values.schema import Schema, parse
+from headrace.values.scope import Reader
+from headrace.values.sql import Sql, call, case, kind_in, lit
+from headrace.values.table import Table, json_value
+from headrace.values.typed import NULL, Alternative, Typed, Value, combined, only_when
+
+_BROKEN = "Converting byte[] to Kafka Connect data failed due to serialization error: "
+_NO_ENVELOPE = (
+    'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional fields. If you are '
+    "trying to deserialize plain JSON data, set schemas.enable=false in your converter configuration."
+)
+
+
+def schemaless(run: Run, source: Sql) -> Value:
+    """Data without schema; no bytes are null."""
+    reader = run.scope.reader(source)
+    _check(run, reader)
+    return _plain(reader)
+
+
+def envelope(source: Sql, known: Sequence[str]) -> Sql:
+    """The envelope opened: struct<id, payload, schema, error> (`JsonEnvelope`)."""
+    return call("headrace_json_envelope", source, lit("".join("\0" + text for text in known)))
+
+
+def enveloped(run: Run, source: Sql, schemas: Sequence[str], replace_null: bool, bare: bool) -> Value:
+    """Data by the schema that comes with it, one of `schemas`; bare: there is one schema, and the bytes are its payload."""
+    source = run.scope.bind(source)
+    found = [Alternative(f"({source} IS NULL)", NULL)]
+    if bare:
+        given = [(f"({source} IS NOT NULL)", source)]
+    else:
+        opened = run.scope.bind(envelope(source, schemas))
+        run.fail(f"({opened}.error <=> 'no envelope')", lit(_NO_ENVELOPE))
+        run.fail(f"({opened}.error IS NOT NULL)", lit(_BROKEN), cause=f"{opened}.error")
+        given = [(f"({opened}.id <=> {i})", f"{opened}.payload") for i in range(len(schemas))]
+    for (when, text), schema_text in zip(given, schemas, strict=True):
+        try:
+            schema = parse(schema_text)
+        except ConnectError as error:
+            run.fail(when, lit(str(error)), java_class=error.java_class)
+            continue
+        column = text if len(given) == 1 else case([(when, text)])
+        with run.only(when):
+            found += only_when(when, _by_schema(run, column, schema, replace_null, bare))
+    return combined(found)
+
+
+def _by_schema(run: Run, source: Sql, schema: Schema | None, replace_null: bool, bare: bool) -> Value:
+    if schema is None:
+        reader = run.scope.reader(source)
+        _check(run, reader)
+        return _plain(reader)
+    mode = ("t" if _has_decimals(schema) else "") + ("" if bare else "e")
+    reader = run.scope.reader(source, mode)
+    if not bare:
+        run.fail(f"({reader.field('error')} <=> 'trailing text')", lit(_NO_ENVELOPE))
+    _check(run, reader)
+    if schema.type != "struct":
+        return payload(run, reader, "", schema, trusted=False, defaults=replace_null)
+    return _struct(run, reader, schema, replace_null)
+
+
+def _struct(run: Run, reader: Reader, schema: Schema, replace_null: bool) -> Value:
+    k = reader.field("k")
+    null, is_object = kind_in(k, [1]), kind_in(k, [7])
+    names = f"element_at(array('NULL', 'BOOLEAN', 'NUMBER', 'NUMBER', 'STRING', 'ARRAY', 'OBJECT', 'NUMBER'), int({k}))"
+    if not schema.optional:
+        run.fail(null, lit("Invalid null value for required STRUCT field"))
+    wrong = kind_in(k, (2, 3, 4, 5, 6, 8))
+    run.fail(wrong, call("concat", lit("Structs should be encoded as JSON objects, but found "), names))
+    with run.only(is_object):
+        fields = struct_fields(run, reader, schema, trusted=False, defaults=replace_null)
+    meta = schema.same_but(fields={})
+    found = Alternative(is_object, Typed("struct", schema=meta, table=Table(fields, schema=meta)))
+    return (found, Alternative(null, Typed("null", schema=schema))) if schema.optional else (found,)
+
+
+def _plain(reader: Reader) -> Value:
+    return tuple(
+        Alternative(a.when, replace(a.value, table=Table(rest=reader)) if a.value.kind == "map" else a.value)
+        for a in json_value(reader, "")
+    )
+
+
+def _check(run: Run, reader: Reader) -> None:
+    error = reader.field("error")
+    run.fail(f"({error} IS NOT NULL)", lit(_BROKEN), cause=error)
+
+
+def _has_decimals(schema: Schema) -> bool:
+    return any(s.logical and s.type == "bytes" for s in (schema, *schema.fields.values()))

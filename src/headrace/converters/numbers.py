@@ -1,0 +1,116 @@
+"""The converters of single numbers and of booleans, in the binary form of Kafka's serializers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from headrace.config import ConfigDef
+from headrace.converters.base import Converter, HeaderConverter, type_option
+from headrace.plugins import Kind, plugin
+from headrace.values import kinds
+from headrace.values.schema import Schema
+from headrace.values.sql import Sql, both, call, case, lit
+from headrace.values.typed import Typed, Value, always
+
+if TYPE_CHECKING:
+    from headrace.values.run import Run
+
+_PACKAGE = "org.apache.kafka.connect.converters"
+_SERIALIZATION = "org.apache.kafka.common.errors.SerializationException"
+_WIDTHS = {"int64": 8, "int32": 4, "int16": 2, "float32": 4, "float64": 8, "boolean": 1}
+
+
+class _Number(Converter):
+    """One number or boolean, or nothing, as key or value. kind: of the values; java: Kafka's name of the type."""
+
+    kind: ClassVar[str]
+    java: ClassVar[str]
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """No options of its own."""
+        return ConfigDef([type_option()])
+
+    def read(self, run: Run, source: Sql, schemas: Sequence[str] = ()) -> Value:
+        """The number that the bytes are, with Connect's optional schema of its type."""
+        width = _WIDTHS[self.kind]
+        wrong = f"({source} IS NOT NULL AND length({source}) <> {width})"
+        cause = f"{_SERIALIZATION}: Size of data received by {self.java.capitalize()}Deserializer is not {width}"
+        run.fail(wrong, lit(f"Failed to deserialize {self.java}: "), cause=lit(cause))
+        fits = f"(length({source}) <=> {width})"
+        if self.kind == "boolean":
+            odd = f"({fits} AND {source} NOT IN (X'00', X'01'))"
+            cause = f"{_SERIALIZATION}: Unexpected byte received by BooleanDeserializer"
+            run.fail(odd, lit("Failed to deserialize boolean: "), cause=lit(cause))
+            sql = f"({source} = X'01')"
+        elif self.kind in kinds.INTEGERS:
+            sql = call("headrace_bytes_long", source)
+        else:
+            sql = f"float(headrace_bytes_double({source}))" if self.kind == "float32" else call("headrace_bytes_double", source)
+        return always(Typed(self.kind, case([(fits, sql)]), Schema(self.kind, optional=True)))
+
+    def write(self, run: Run, value: Value) -> Sql:
+        """The bytes of a number, cut to the type's width; anything else is refused."""
+        return written(run, value, self.kind, self.java)
+
+
+def written(run: Run, value: Value, kind: str, java: str) -> Sql:
+    """The bytes of a number of this kind."""
+    branches = []
+    wanted = ("boolean",) if kind == "boolean" else kinds.NUMBERS
+    for a in value:
+        typed = a.value
+        if typed.kind in wanted:
+            branches.append((a.when, _bytes(typed, kind)))
+        elif typed.kind != "null":
+            target = "java.lang.Boolean" if kind == "boolean" else "java.lang.Number"
+            cause = f"java.lang.ClassCastException: class {typed.java} cannot be cast to class {target}"
+            message = f"Failed to serialize to {java} (was class {typed.java}): "
+            not_null = None if typed.schema is None else f"(NOT {typed.is_null()})"
+            run.fail(both(a.when, not_null), lit(message), cause=lit(cause))
+    return case(branches, "cast(NULL as binary)")
+
+
+def _bytes(typed: Typed, kind: str) -> Sql:
+    if kind == "boolean":
+        return case([(f"({typed.sql})", "X'01'"), (f"(NOT {typed.sql})", "X'00'")])
+    if kind in kinds.INTEGERS:
+        bits = 64 if kind == "int64" else 32
+        number = typed.sql if typed.kind in kinds.INTEGERS else call("headrace_double_long", f"double({typed.sql})", str(bits))
+        return call("headrace_long_bytes", number, str(_WIDTHS[kind]))
+    return call("headrace_double_bytes", f"double({typed.sql})", str(_WIDTHS[kind]))
+
+
+class _NumberHeader(HeaderConverter):
+    """One number or boolean, or nothing, as the value of a header."""
+
+    kind: ClassVar[str]
+    java: ClassVar[str]
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """No options of its own."""
+        return ConfigDef([type_option()])
+
+    def write(self, value: Value, run: Run) -> Sql:
+        """The bytes of a number, cut to the type's width; anything else is refused."""
+        return written(run, value, self.kind, self.java)
+
+
+def _register(name: str, kind: str, java: str) -> None:
+    doc = f"{java.capitalize()} values of {_WIDTHS[kind]} bytes (Kafka's `{name}`)."
+    for base, plugin_kind, suffix in ((_Number, Kind.CONVERTER, ""), (_NumberHeader, Kind.HEADER_CONVERTER, "Header")):
+        fields = {"kind": kind, "java": java, "__doc__": doc, "__module__": __name__}
+        plugin(f"{_PACKAGE}.{name}", plugin_kind)(type(name + suffix, (base,), fields))
+
+
+for _name, _kind, _java in (
+    ("LongConverter", "int64", "long"),
+    ("IntegerConverter", "int32", "integer"),
+    ("ShortConverter", "int16", "short"),
+    ("FloatConverter", "float32", "float"),
+    ("DoubleConverter", "float64", "double"),
+    ("BooleanConverter", "boolean", "boolean"),
+):
+    _register(_name, _kind, _java)

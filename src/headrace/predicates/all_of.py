@@ -1,0 +1,37 @@
+"""And: records for which every one of some named predicates holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.validators import ValidList
+from headrace.plugins import Kind, plugin
+from headrace.predicates.combination import Combination
+from headrace.values.sql import Sql, both
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+
+
+@plugin("headrace.predicates.And", Kind.PREDICATE)
+class And(Combination):
+    """Holds for records for which all of some predicates hold. They are asked in order; what follows a "no" cannot fail."""
+
+    refers_by = "predicates"
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """`predicates`."""
+        return ConfigDef([
+            Option("predicates", Type.LIST, validator=ValidList(empty_ok=False), importance=Importance.HIGH,
+                   doc="The aliases of the predicates that all have to hold."),
+        ])  # fmt: skip
+
+    def test(self, record: ConnectRecord) -> Sql:
+        """Whether all hold."""
+        holds: list[Sql] = []
+        for part in self.parts:
+            with record.run.only(both(*holds)):
+                holds.append(record.run.scope.bind(part.test(record)))
+        return both(*holds) or "true"

@@ -1,0 +1,37 @@
+"""Or: records for which one of some named predicates holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.validators import ValidList
+from headrace.plugins import Kind, plugin
+from headrace.predicates.combination import Combination
+from headrace.values.sql import Sql, either, negated
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+
+
+@plugin("headrace.predicates.Or", Kind.PREDICATE)
+class Or(Combination):
+    """Holds for records for which one of some predicates holds. They are asked in order; what follows a "yes" cannot fail."""
+
+    refers_by = "predicates"
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """`predicates`."""
+        return ConfigDef([
+            Option("predicates", Type.LIST, validator=ValidList(empty_ok=False), importance=Importance.HIGH,
+                   doc="The aliases of the predicates of which one has to hold."),
+        ])  # fmt: skip
+
+    def test(self, record: ConnectRecord) -> Sql:
+        """Whether one holds."""
+        holds: list[Sql] = []
+        for part in self.parts:
+            with record.run.only(negated(either(holds))):
+                holds.append(record.run.scope.bind(part.test(record)))
+        return either(holds) or "true"

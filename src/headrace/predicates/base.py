@@ -1,0 +1,42 @@
+"""What a predicate is: a yes or no about a record, as a Column (Kafka's `Predicate`)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from headrace.config import ConfigDef
+from headrace.plugins import Kind
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+    from headrace.values.sql import Sql
+
+
+class Predicate(ABC):
+    """One predicate, with its settings; every use of it in a chain has an instance of its own."""
+
+    version: ClassVar[str | None] = None
+    plugin_kind: ClassVar[Kind] = Kind.PREDICATE
+    prefix: str = ""
+    """Where the options stand in the connector's configuration (`predicates.<alias>.`), for messages."""
+    by_topic: bool = False
+    """Whether the topic alone decides."""
+
+    def __init__(self, props: Mapping[str, str]) -> None:
+        """props: the settings under `predicates.<alias>.`, prefix taken off; unknown keys are ignored. Raises ConfigError."""
+        self.settings = self.definition().parse(dict(props))
+        self.configure()
+
+    def configure(self) -> None:  # noqa: B027 - a hook that few need
+        """Make attributes of the settings; raises ConfigError for rules that need more than one option. For subclasses."""
+
+    @classmethod
+    @abstractmethod
+    def definition(cls) -> ConfigDef:
+        """The predicate's options."""
+
+    @abstractmethod
+    def test(self, record: ConnectRecord) -> Sql:
+        """Return a boolean expression, never NULL: true where the predicate holds; runs once, when the stream is defined."""

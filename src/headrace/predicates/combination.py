@@ -1,0 +1,22 @@
+"""What And, Or and Not are: predicates made of other predicates of the connector, which they name by their aliases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from headrace.predicates.base import Predicate
+
+
+class Combination(Predicate):
+    """A predicate of named predicates; `parts` are set, in the order of the aliases, before `test` is called."""
+
+    refers_by: ClassVar[str]
+    """The option that has the aliases."""
+    parts: Sequence[Predicate] = ()
+
+    @property
+    def aliases(self) -> list[str]:
+        """Those of the predicates that it is made of."""
+        given = self.settings[self.refers_by]
+        return given if isinstance(given, list) else [given]

@@ -1,0 +1,93 @@
+"""FieldValueMatches: records with a field of a certain value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.validators import CaseInsensitiveValidString, Lambda, NonEmptyString, Regex
+from headrace.errors import ConfigError
+from headrace.plugins import Kind, plugin
+from headrace.predicates.base import Predicate
+from headrace.values.record import opened
+from headrace.values.sql import Sql, both, case, either, lit, negated
+from headrace.values.text import header_text
+from headrace.values.typed import Alternative, Value, only_when
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+    from headrace.values.run import Run
+
+
+def _regex(name: str, value: str | None) -> None:
+    if value is not None:
+        Regex()(name, value)
+
+
+@plugin("headrace.predicates.FieldValueMatches", Kind.PREDICATE)
+class FieldValueMatches(Predicate):
+    """Holds for records with a field of a certain value, or whose text matches a pattern, or that is there at all.
+
+    Set one of `equals`, `pattern` and `exists`. A field that is absent or null has no text: the first two do not hold.
+    """
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The field, and what to ask of it."""
+        return ConfigDef([
+            Option("field", Type.STRING, validator=NonEmptyString(), importance=Importance.HIGH,
+                   doc="The field; dots lead into nested fields, backticks enclose a name that has dots, as in syntax "
+                       "<code>V2</code> of Kafka's transforms: <code>address.`zip.code`</code>."),
+            Option("part", Type.STRING, "value", validator=CaseInsensitiveValidString("key", "value"),
+                   doc="Where the field is: <code>key</code> or <code>value</code>."),
+            Option("equals", Type.STRING, None, importance=Importance.HIGH,
+                   doc="The text that the field's value has to be: of a number or boolean as JSON has it, of bytes base64, of "
+                       "a list or object its JSON without white space."),
+            Option("pattern", Type.STRING, None, validator=Lambda(_regex, "a Java regular expression"),
+                   importance=Importance.HIGH,
+                   doc="A Java regular expression that has to match the whole text."),
+            Option("exists", Type.BOOLEAN, None, importance=Importance.HIGH,
+                   doc="<code>true</code>: the field is there and not null; <code>false</code>: it is absent or null."),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """`path`: steps; `part`: key or value; `equals`, `pattern` and `exists`: None but for one."""
+        from headrace.transforms.field_path import field_path
+
+        self.path = field_path(self.settings["field"])
+        self.part: str = self.settings["part"].lower()
+        self.equals: str | None = self.settings["equals"]
+        self.pattern: str | None = self.settings["pattern"]
+        self.exists: bool | None = self.settings["exists"]
+        given = [name for name in ("equals", "pattern", "exists") if self.settings[name] is not None]
+        if len(given) != 1:
+            raise ConfigError(f"Set one of equals, pattern and exists; given: {', '.join(given) or 'none'}")
+
+    def test(self, record: ConnectRecord) -> Sql:
+        """Whether the field's text is, or matches, what is wanted."""
+        run = record.run
+        leaves = list(_leaves(run, getattr(record, self.part), self.path))
+        there = either(both(a.when, negated(a.value.is_null())) for a in leaves)
+        if self.exists is not None:
+            return (there if self.exists else negated(there)) or "true"
+        texts = [(both(a.when, negated(a.value.is_null())), header_text(run, a.value)) for a in leaves]
+        text = run.scope.bind(f"string({case(texts)})")
+        wanted = lit(self.equals) if self.equals is not None else lit(self.pattern)
+        found = f"({text} = {wanted})" if self.equals is not None else f"headrace_regex_matches({text}, {wanted})"
+        return f"coalesce({found}, false)"
+
+
+def _leaves(run: Run, value: Value, path: tuple[str, ...]) -> Iterator[Alternative]:
+    """The alternatives of the value at the end of a path; none where it leads nowhere."""
+    if not path:
+        yield from (a for a in value if a.value.kind != "null")
+        return
+    for a in value:
+        typed = a.value
+        if typed.kind not in ("map", "struct") or (typed.kind == "struct") != (typed.schema is not None):
+            continue
+        table = opened(run, typed if typed.table or a.when is None else replace(typed, sql=case([(a.when, typed.sql)])))
+        if table.schema is None or path[0] in table.fields:
+            yield from _leaves(run, only_when(a.when, table.get(path[0])), path[1:])

@@ -1,0 +1,32 @@
+"""HasHeaderKey: records with a header of a name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Option, Type
+from headrace.config.validators import NonEmptyString
+from headrace.plugins import Kind, plugin
+from headrace.predicates.base import Predicate
+from headrace.values.sql import Sql, lit
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+
+
+@plugin("org.apache.kafka.connect.transforms.predicates.HasHeaderKey", Kind.PREDICATE)
+class HasHeaderKey(Predicate):
+    """Holds for records with at least one header of the configured name."""
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """`name`."""
+        return ConfigDef([Option("name", Type.STRING, validator=NonEmptyString(), doc="The header name.")])
+
+    def configure(self) -> None:
+        """`name`: of the header."""
+        self.name: str = self.settings["name"]
+
+    def test(self, record: ConnectRecord) -> Sql:
+        """Whether one of the headers has the name."""
+        return f"coalesce(array_contains({record.run.scope.bind(record.headers)}.key, {lit(self.name)}), false)"

@@ -1,0 +1,33 @@
+"""Not: records for which a named predicate does not hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.validators import NonEmptyString
+from headrace.plugins import Kind, plugin
+from headrace.predicates.combination import Combination
+from headrace.values.sql import Sql, negated
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+
+
+@plugin("headrace.predicates.Not", Kind.PREDICATE)
+class Not(Combination):
+    """Holds for records for which another predicate does not hold."""
+
+    refers_by = "predicate"
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """`predicate`."""
+        return ConfigDef([
+            Option("predicate", Type.STRING, validator=NonEmptyString(), importance=Importance.HIGH,
+                   doc="The alias of the predicate that must not hold."),
+        ])  # fmt: skip
+
+    def test(self, record: ConnectRecord) -> Sql:
+        """Whether it does not hold."""
+        return negated(record.run.scope.bind(self.parts[0].test(record))) or "true"

@@ -1,0 +1,27 @@
+"""RecordIsTombstone: records whose value is null."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef
+from headrace.plugins import Kind, plugin
+from headrace.predicates.base import Predicate
+from headrace.values.sql import Sql, both, either
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+
+
+@plugin("org.apache.kafka.connect.transforms.predicates.RecordIsTombstone", Kind.PREDICATE)
+class RecordIsTombstone(Predicate):
+    """Holds for tombstones, records whose value is null."""
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """No options."""
+        return ConfigDef()
+
+    def test(self, record: ConnectRecord) -> Sql:
+        """Whether the value is null, whatever its schema."""
+        return either(both(a.when, a.value.is_null()) for a in record.value) or "true"

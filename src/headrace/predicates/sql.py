@@ -1,0 +1,53 @@
+"""Sql: records for which a Spark SQL expression is true."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.validators import NonEmptyString
+from headrace.errors import ConfigError
+from headrace.plugins import Kind, plugin
+from headrace.predicates.base import Predicate
+from headrace.values.expressions import Expression, evaluate
+from headrace.values.sql import Sql as SqlText
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import DataType
+
+    from headrace.values.record import ConnectRecord
+
+
+@plugin("headrace.predicates.Sql", Kind.PREDICATE)
+class Sql(Predicate):
+    """Holds for records for which a Spark SQL condition is true; NULL counts as false. A record for which it fails, fails."""
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """`condition`."""
+        return ConfigDef([
+            Option("condition", Type.STRING, validator=NonEmptyString(), importance=Importance.HIGH,
+                   doc="A condition over the columns that an expression of <code>headrace.transforms.Sql</code> sees: "
+                       "<code>topic</code>, <code>partition</code>, <code>offset</code>, <code>timestamp</code>, "
+                       "<code>headers</code>, <code>key</code> and <code>value</code>, for example "
+                       "<code>value:amount::double > 100 AND topic LIKE 'orders-%'</code>."),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """`condition`: SQL text."""
+        self.condition: str = self.settings["condition"]
+
+    def test(self, record: ConnectRecord) -> SqlText:
+        """Whether the condition is true."""
+        wanted = Expression(self.prefix + "condition", self.condition, fit=boolean)
+        return f"coalesce({evaluate(record, {'condition': wanted})['condition'].sql}, false)"
+
+
+def boolean(column: Column, type_: DataType) -> Column:
+    """A condition as it is. Raises ConfigError for another type."""
+    from pyspark.sql.types import BooleanType, NullType
+
+    if not isinstance(type_, (BooleanType, NullType)):
+        raise ConfigError(f"It gives {type_.simpleString().upper()}, not BOOLEAN; compare or cast it")
+    return column.cast("boolean")

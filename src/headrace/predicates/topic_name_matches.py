@@ -1,0 +1,37 @@
+"""TopicNameMatches: records of topics whose name matches a pattern."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Option, Type
+from headrace.config.validators import All, NonEmptyString, Regex
+from headrace.plugins import Kind, plugin
+from headrace.predicates.base import Predicate
+from headrace.values.sql import Sql, lit
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+
+
+@plugin("org.apache.kafka.connect.transforms.predicates.TopicNameMatches", Kind.PREDICATE)
+class TopicNameMatches(Predicate):
+    """Holds for records whose topic's whole name matches a Java regular expression."""
+
+    by_topic = True
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """`pattern`."""
+        return ConfigDef([
+            Option("pattern", Type.STRING, validator=All(NonEmptyString(), Regex()),
+                   doc="A Java regular expression for matching against the name of a record's topic."),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """`pattern`: in Java's syntax."""
+        self.pattern: str = self.settings["pattern"]
+
+    def test(self, record: ConnectRecord) -> Sql:
+        """Whether the whole topic matches."""
+        return f"coalesce(headrace_regex_matches({record.topic}, {lit(self.pattern)}), false)"

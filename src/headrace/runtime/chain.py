@@ -1,0 +1,123 @@
+"""A task's chain between what its source gives and what Spark's Kafka writer takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from headrace.converters.base import Reader
+from headrace.converters.given import Given, GivenHeaders
+from headrace.record import Record
+from headrace.runtime.plan import TaskPlan
+from headrace.runtime.tolerance import letter_headers
+from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
+from headrace.transforms.chain import INPUT, NO_HEADERS, Compiled, Readers, compile_chain
+from headrace.values.sql import Sql, case, lit
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_SCHEMAS = 64  # of keys, and of values, that a task remembers
+
+
+class TaskChain:
+    """The chain of one task for records of one shape.
+
+    What the converters read decides the plan: schemas that come with the records have to be known first (`learn`).
+    """
+
+    def __init__(self, plan: TaskPlan, record: Record) -> None:
+        self._plan, self._record = plan, record
+        key = plan.source_key_converter or Given(record.key_kind)
+        value = plan.source_value_converter or Given(record.value_kind)
+        self._reading = Readers(key, value, GivenHeaders())
+        self._origin = [ORIGIN + part for part in record.origin]
+        self._known: dict[str, list[str]] = {"key": [], "value": []}
+        self._compiled: Compiled | None = None
+
+    @property
+    def learns(self) -> bool:
+        """Whether a batch has to be looked at for new schemas before it can be transformed."""
+        return any(self._new(part) is not None for part in self._known)
+
+    def incoming(self, frame: DataFrame) -> DataFrame:
+        """The source's frame as the chain wants it: INPUT, and a column for each part of the origin."""
+        from pyspark.sql import functions as F
+
+        record = self._record
+        null = F.lit(None)
+        timestamp = null.cast("bigint") if record.timestamp is None else F.unix_millis(record.timestamp)
+        partition = null.cast("int") if record.partition is None else record.partition
+        headers = null.cast("array<struct<key:string,value:binary>>") if record.headers is None else record.headers
+        columns = (record.topic, partition, null.cast("bigint"), timestamp, record.key, record.value, headers)
+        named = [column.alias(name) for name, column in zip(INPUT, columns, strict=True)]
+        return frame.select(*named, *(column.alias(ORIGIN + part) for part, column in record.origin.items()))
+
+    def learn(self, incoming: DataFrame) -> None:
+        """Find the schemas of a batch that are not known yet; reads the batch if it can have any."""
+        wanted = {part: sql for part in self._known if (sql := self._new(part)) is not None}
+        if not wanted:
+            return
+        found = incoming.selectExpr(*(f"{sql} AS {part}" for part, sql in wanted.items()))
+        row: Any = found.selectExpr(*(f"collect_set({part}) AS {part}" for part in wanted)).first()
+        for part in wanted:
+            new = sorted(set(row[part]) - set(self._known[part]))
+            if new:
+                self._known[part] = [*self._known[part][-max(_SCHEMAS - len(new), 0) :], *new]
+                self._compiled = None
+
+    def outgoing(self, incoming: DataFrame) -> DataFrame:
+        """The columns of Spark's Kafka writer, the origin's, and `failure` if a record can fail.
+
+        A record that failed has its original key, value and headers, and the dead letter topic if there is one.
+        """
+        compiled = self._compiled or compile_chain(self._plan.stages, self._reading, self._plan.converters, self._known)
+        self._compiled = compiled
+        originals = [name for name in ("in_key", "in_value", "in_headers", "in_timestamp") if compiled.fails]
+        frame = compiled.apply(incoming, [*self._origin, *originals])
+        columns: dict[str, Sql] = {"topic": "topic", "key": "key", "value": "value", "headers": self._headers(compiled)}
+        columns["partition"] = "partition"
+        if compiled.fails:
+            letter = self._letter()
+            columns = {name: case([("(failure IS NOT NULL)", letter[name])], sql) for name, sql in columns.items()} | {
+                "failure": "failure"
+            }
+        return frame.selectExpr(*(f"{sql} AS {name}" for name, sql in columns.items()), *self._origin)
+
+    def _letter(self) -> dict[str, Sql]:
+        """What a failed record becomes: itself, as it was read, in the dead letter topic if there is one."""
+        letters, headers = self._plan.tolerance.dead_letters, f"coalesce(in_headers, {NO_HEADERS})"
+        if letters and letters.context:
+            headers = letter_headers(headers, (self._plan.connector, self._plan.task), self._origin, self._classes())
+        return {
+            "topic": lit(letters.topic) if letters else "topic",
+            "key": "cast(in_key as binary)",
+            "value": "cast(in_value as binary)",
+            "headers": _stamped(headers, "in_timestamp"),
+            "partition": "NULL",
+        }
+
+    def _headers(self, compiled: Compiled) -> Sql:
+        """With the timestamp as the last one, as the producer's interceptor wants it (docs/decisions/0003)."""
+        if self._record.timestamp is None and compiled.columns["timestamp"] == "in_timestamp":
+            return "headers"
+        return _stamped("headers", "timestamp")
+
+    def _new(self, part: str) -> Sql | None:
+        reader: Reader = getattr(self._reading, part)
+        return reader.schema_in(f"in_{part}", self._known[part])
+
+    def _classes(self) -> Mapping[str, str]:
+        found = {f"transform:{s.alias}": _name(s.transformation) for s in self._plan.stages}
+        for part, writer in (("key", self._plan.key_converter), ("value", self._plan.value_converter)):
+            found |= {f"input.{part}": _name(getattr(self._reading, part)), f"output.{part}": _name(writer)}
+        return found | {"output.headers": _name(self._plan.header_converter)}
+
+
+def _stamped(headers: Sql, millis: Sql) -> Sql:
+    """Headers with the timestamp as the last one; none (NULL) is the time of writing."""
+    return f"concat({headers}, array(named_struct('key', {lit(TIMESTAMP_HEADER)}, 'value', cast(string({millis}) as binary))))"
+
+
+def _name(component: object) -> str:
+    return getattr(type(component), "plugin_name", type(component).__name__)

@@ -1,0 +1,56 @@
+"""Where the records of a stream go once its chain has routed them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+from headrace.connectors.base import Poll, Stream
+from headrace.converters.base import load, load_header
+from headrace.converters.given import Given, GivenHeaders
+from headrace.runtime.delivery import Routing
+from headrace.transforms.chain import INPUT, NO_HEADERS, Converters, Readers, compile_chain
+from headrace.transforms.stages import Stage
+from headrace.values.literal import rows
+from headrace.values.sql import lit
+
+
+def routing(stages: Sequence[Stage], source: Stream | Poll) -> Routing:
+    """The routing of a source through a chain: by the source topic alone if every stage that changes topics allows it."""
+    counts = source.partition_counts if isinstance(source, Stream) else None
+    routers = [stage for stage in stages if stage.transformation.routes != "no"]
+    if not routers:
+        return Routing(source.destination, counts)
+    routed = _router(routers)
+    if routed is None:
+        return Routing(None, counts and {})
+    destination = source.destination
+    return Routing(destination and (lambda topic: routed(destination(topic))), counts and _counts(counts, routed))
+
+
+def _counts(counts: Mapping[str, int], routed: Callable[[str], str]) -> dict[str, int]:
+    """Partition counts by the new names; topics of different counts that become one have none."""
+    found: dict[str, set[int]] = {}
+    for topic, count in counts.items():
+        found.setdefault(routed(topic), set()).add(count)
+    return {topic: numbers.pop() for topic, numbers in found.items() if len(numbers) == 1}
+
+
+def _router(routers: Sequence[Stage]) -> Callable[[str], str] | None:
+    """The stages as a function of the topic, None if they are none."""
+    for stage in routers:
+        if stage.transformation.routes != "by topic" or (stage.predicate is not None and not stage.predicate.by_topic):
+            return None
+    nothing = Readers(Given("null"), Given("null"), GivenHeaders())
+    bytes_ = load("org.apache.kafka.connect.converters.ByteArrayConverter", {}, is_key=True)
+    header = load_header("org.apache.kafka.connect.storage.SimpleHeaderConverter", {})
+    compiled = compile_chain(routers, nothing, Converters(bytes_, bytes_, header))
+
+    @cache
+    def routed(topic: str) -> str:
+        values = [lit(topic), "int(NULL)", "bigint(NULL)", "bigint(NULL)", "binary(NULL)", "binary(NULL)", NO_HEADERS]
+        row = compiled.apply(rows([dict(zip(INPUT, values, strict=True))])).head()
+        assert row is not None
+        return row["topic"] or topic
+
+    return routed

@@ -1,0 +1,159 @@
+"""What becomes of records that fail in a chain: `errors.*` (Kafka's `RetryWithToleranceOperator` and dead letter queue).
+
+Nothing in a compiled chain is worth trying again, so `errors.retry.timeout` has nothing to act on: a record fails at once. The
+dead letter queue is there for sources, too, under the keys that sinks have for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from headrace.config import Type, parse_type
+from headrace.errors import ConnectError, HeadraceError
+from headrace.values.sql import Sql, call, case, concat, lit
+
+_DLQ = "errors.deadletterqueue."
+_PREFIX = "__connect.errors."
+_STAGES = {"key": "KEY_CONVERTER", "value": "VALUE_CONVERTER", "headers": "HEADER_CONVERTER"}
+_HEADERS = "array<struct<key:string,value:binary>>"
+
+
+@dataclass(frozen=True)
+class DeadLetters:
+    """The topic that failed records go to; context: whether headers tell what happened."""
+
+    topic: str
+    replication_factor: int
+    context: bool
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """all: failed records are left out and the task goes on; log, messages: they are logged, with key and value."""
+
+    all: bool
+    log: bool
+    messages: bool
+    dead_letters: DeadLetters | None
+
+
+NO_TOLERANCE = Tolerance(all=False, log=False, messages=False, dead_letters=None)
+"""Kafka's default: the first record that fails ends the task."""
+
+
+@dataclass(frozen=True)
+class FailedRecord:
+    """A record that failed: where it came from, and what happened at which step (`transform:<alias>`, `input.value` …).
+
+    record: its key and value, if they may be logged.
+    """
+
+    origin: Mapping[str, str | None]
+    step: str
+    java_class: str
+    message: str
+    cause: str | None
+    record: Mapping[str, str | None]
+
+    @classmethod
+    def parse(cls, report: str) -> FailedRecord:
+        """From the text that `report` makes."""
+        found = json.loads(report)
+        failure = found.pop("failure")
+        record = {part: found.pop(part) for part in ("key", "value") if part in found}
+        return cls(found, failure["step"], failure["class"], failure.get("message") or "", failure.get("cause"), record)
+
+    @property
+    def place(self) -> str:
+        """The origin and the step in words: `topic=orders, partition=0, offset=3, at transform 'cast'`."""
+        kind, _, name = self.step.partition(":")
+        step = f"at transform '{name}'" if name else f"at {_where(self.step)}" if kind else ""
+        return ", ".join([f"{part}={value}" for part, value in self.origin.items()] + [step])
+
+    def error(self) -> ConnectError:
+        """The failure of a task that tolerates none, as Kafka's trace begins; the record and the cause follow."""
+        cause = RecordError(f"{self.message} ({self.place})", self.java_class)
+        if self.cause:
+            java_class, _, message = self.cause.partition(": ")
+            cause.__cause__ = RecordError(message, java_class)
+        error = ConnectError(f"Tolerance exceeded in error handler: record {self.place}")
+        error.__cause__ = cause
+        return error
+
+
+class RecordError(HeadraceError):
+    """What a step of a chain said about a record."""
+
+    def __init__(self, message: str, java_class: str) -> None:
+        super().__init__(message)
+        self.java_class = java_class  # type: ignore[misc]
+
+
+def _where(step: str) -> str:
+    direction, _, part = step.partition(".")
+    part = "headers" if part == "headers" else f"the {part}"
+    return f"{'reading' if direction == 'input' else 'writing'} {part}"
+
+
+def tolerance(config: Mapping[str, str]) -> Tolerance:
+    """The policy of a connector's configuration. Raises ConfigError."""
+
+    def flag(name: str) -> bool:
+        return bool(parse_type(name, config.get(name) or "false", Type.BOOLEAN))
+
+    topic = (config.get(_DLQ + "topic.name") or "").strip()
+    factor = parse_type(_DLQ + "topic.replication.factor", config.get(_DLQ + "topic.replication.factor") or "3", Type.SHORT)
+    letters = DeadLetters(topic, factor, flag(_DLQ + "context.headers.enable")) if topic else None
+    tolerates = (config.get("errors.tolerance") or "none").strip().lower() == "all"
+    return Tolerance(tolerates, flag("errors.log.enable"), flag("errors.log.include.messages"), letters)
+
+
+def report(origin: Sequence[str], messages: bool) -> Sql:
+    """The text of a failed record, NULL for a good one.
+
+    origin: the frame's columns that tell where a record came from; messages: key and value are told as well.
+    """
+    parts = [x for column in origin for x in (lit(column.removeprefix("__origin_")), f"string({column})")]
+    struct = call("named_struct", *parts, lit("failure"), "failure")
+    if messages:
+        struct = call(
+            "named_struct", *parts, lit("failure"), "failure", lit("key"), _readable("key"), lit("value"), _readable("value")
+        )
+    return case([("(failure IS NOT NULL)", f"to_json({struct}, map('ignoreNullFields', 'false'))")])
+
+
+def _readable(column: Sql) -> Sql:
+    """Bytes as text for a log; base64 if they are none."""
+    return case([(f"is_valid_utf8(string({column}))", f"string({column})")], f"base64({column})")
+
+
+def letter_headers(headers: Sql, who: tuple[str, int], origin: Sequence[str], classes: Mapping[str, str]) -> Sql:
+    """Headers of a dead letter with Connect's context (`DeadLetterQueueReporter.populateContextHeaders`).
+
+    who: connector and task; classes: step → class of the transformation or converter.
+    """
+    connector, task = who
+    known = {column.removeprefix("__origin_"): f"string({column})" for column in origin}
+    stages = [(f"(failure.step LIKE '%.{part}')", lit(stage)) for part, stage in _STAGES.items()]
+    executing = [(f"(failure.step = {lit(step)})", lit(name)) for step, name in classes.items()]
+    trace = concat(
+        "failure.class", lit(": "), "failure.message", f"coalesce(concat({lit(chr(10) + 'Caused by: ')}, failure.cause), '')"
+    )
+    context = {
+        "topic": known.get("topic", "NULL"),
+        "partition": known.get("partition", "NULL"),
+        "offset": known.get("offset", "NULL"),
+        "connector.name": lit(connector),
+        "task.id": lit(str(task)),
+        "stage": case(stages, lit("TRANSFORMATION")),
+        "class.name": case(executing),
+        "exception.class.name": "failure.class",
+        "exception.message": "failure.message",
+        "exception.stacktrace": trace,
+    }
+    added = [
+        f"named_struct('key', {lit(_PREFIX + name)}, 'value', cast(string({sql}) as binary))" for name, sql in context.items()
+    ]
+    return f"concat(coalesce({headers}, cast(array() as {_HEADERS})), array({', '.join(added)}))"

@@ -1,0 +1,107 @@
+package io.headrace;
+
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.TryEval;
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import scala.Option;
+import scala.Tuple3;
+import scala.collection.immutable.Nil$;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
+
+/**
+ * The SQL functions that headrace adds to a session (`spark.sql.extensions`): what JSON, Java's dates and Java's numbers mean to
+ * Kafka Connect and Spark has no function for. Each is a static method that Spark's generated code calls, so a chain of transforms
+ * stays one pass. They never throw for a record's data: null, or an error in the result, says that it does not fit.
+ *
+ * <p>No generics, because Janino, which compiles this file, checks the erased signatures.
+ */
+public final class Functions extends AbstractFunction1 {
+    public Object apply(Object extensions) {
+        SparkSessionExtensions target = (SparkSessionExtensions) extensions;
+        DataType text = DataTypes.StringType;
+        DataType number = DataTypes.LongType;
+        define(target, "headrace_json_read", JsonRead.class, "read", null);
+        define(target, "headrace_json_envelope", JsonEnvelope.class, "open", JsonEnvelope.TYPE);
+        define(target, "headrace_json_normal", JsonNormal.class, "normal", JsonNormal.TYPE);
+        define(target, "headrace_json_quote", JsonText.class, "quote", text);
+        define(target, "headrace_json_compact", JsonText.class, "compact", text);
+        define(target, "headrace_json_flat", JsonText.class, "flat", text);
+        define(target, "headrace_java_text", JsonText.class, "javaText", text);
+        define(target, "headrace_json_long", JsonCast.class, "toLong", number);
+        define(target, "headrace_json_double", JsonCast.class, "toDouble", DataTypes.DoubleType);
+        define(target, "headrace_json_float", JsonCast.class, "toFloat", DataTypes.FloatType);
+        define(target, "headrace_json_boolean", JsonCast.class, "toBoolean", DataTypes.BooleanType);
+        define(target, "headrace_json_text", JsonCast.class, "toText", text);
+        define(target, "headrace_date_format", Dates.class, "format", text);
+        define(target, "headrace_date_parse", Dates.class, "parse", number);
+        define(target, "headrace_parse_long", Numbers.class, "parseLong", number);
+        define(target, "headrace_parse_double", Numbers.class, "parseDouble", DataTypes.DoubleType);
+        define(target, "headrace_parse_float", Numbers.class, "parseFloat", DataTypes.FloatType);
+        define(target, "headrace_decimal_read", Numbers.class, "decimalRead", text);
+        define(target, "headrace_decimal_bytes", Numbers.class, "decimalBytes", DataTypes.BinaryType);
+        define(target, "headrace_decimal_long", Numbers.class, "decimalLong", number);
+        define(target, "headrace_regex_matches", Regex.class, "matches", DataTypes.BooleanType);
+        define(target, "headrace_regex_replace", Regex.class, "replace", text);
+        define(target, "headrace_header_text", Headers.class, "text", text);
+        define(target, "headrace_header_literal", Headers.class, "literal", Headers.TYPE);
+        target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_gate"), new ExpressionInfo(Gate.class.getName(), "headrace_gate"),
+            new Gate.Builder()));
+        define(target, "headrace_headers_without", Headers.class, "without", Headers.ARRAY);
+        define(target, "headrace_headers_normal", Headers.class, "normal", Headers.NORMAL);
+        define(target, "headrace_bytes_long", Numbers.class, "bytesLong", number);
+        define(target, "headrace_long_bytes", Numbers.class, "longBytes", DataTypes.BinaryType);
+        define(target, "headrace_bytes_double", Numbers.class, "bytesDouble", DataTypes.DoubleType);
+        define(target, "headrace_double_bytes", Numbers.class, "doubleBytes", DataTypes.BinaryType);
+        define(target, "headrace_double_long", Numbers.class, "doubleLong", number);
+        define(target, "headrace_encode", JsonText.class, "encode", DataTypes.BinaryType);
+        define(target, "headrace_decode", JsonText.class, "decode", text);
+        define(target, "headrace_base64", JsonText.class, "base64", DataTypes.BinaryType);
+        ExpressionInfo info = new ExpressionInfo(TryEval.class.getName(), "headrace_try");
+        target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_try"), info, new Try()));
+        return BoxedUnit.UNIT;
+    }
+
+    private static void define(SparkSessionExtensions target, String name, Class home, String method, DataType type) {
+        ExpressionInfo info = new ExpressionInfo(home.getName(), name);
+        target.injectFunction(new Tuple3(new FunctionIdentifier(name), info, new Builder(home, method, type)));
+    }
+
+    /** Makes the call from the arguments; a result type of null: the second argument, a literal, decides it. */
+    public static final class Builder extends AbstractFunction1 {
+        private final Class home;
+        private final String method;
+        private final DataType type;
+
+        public Builder(Class home, String method, DataType type) {
+            this.home = home;
+            this.method = method;
+            this.type = type;
+        }
+
+        public Object apply(Object arguments) {
+            Seq given = (Seq) arguments;
+            DataType result = type;
+            if (result == null) {
+                result = JsonRead.type(((Literal) given.apply(1)).value().toString());
+            }
+            // What is read once and used many times must not be inlined into every use: Spark copies deterministic expressions only.
+            boolean reads = type == null || home == JsonEnvelope.class;
+            return new StaticInvoke(home, result, method, given, (Seq) (Object) Nil$.MODULE$, true, !reads, !reads, Option.empty());
+        }
+    }
+
+    /** `headrace_try(x)`: x, or NULL where it fails. */
+    public static final class Try extends AbstractFunction1 {
+        public Object apply(Object arguments) {
+            return new TryEval((Expression) ((Seq) arguments).apply(0));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+package io.headrace;
+
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.ObjectType;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.apache.spark.util.AccumulatorContext;
+import org.apache.spark.util.CollectionAccumulator;
+import scala.Option;
+import scala.collection.immutable.$colon$colon;
+import scala.collection.immutable.List;
+import scala.collection.immutable.Nil$;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+
+/**
+ * Lets the records of a Spark task through until the first one that has failed, or all that have not: in the pass that writes them,
+ * so that what precedes a bad record is written exactly once. Reports of failures go to an accumulator of the driver.
+ */
+public final class Gate {
+    private static final ThreadLocal STATE = new ThreadLocal();
+    private static final int REPORTS = 100; // of one Spark task; what is counted is every failure
+
+    private Gate() {
+    }
+
+    /** @param report null for a good record; @param stops whether the first failure ends the task's records */
+    public static boolean pass(UTF8String report, boolean stops, CollectionAccumulator reports) {
+        long[] state = (long[]) STATE.get();
+        TaskContext task = TaskContext.get();
+        long attempt = task == null ? -1L : task.taskAttemptId();
+        if (state == null || state[0] != attempt) {
+            state = new long[] {attempt, 0L};
+            STATE.set(state);
+        }
+        if (stops && state[1] > 0) {
+            return false;
+        }
+        if (report == null) {
+            return true;
+        }
+        state[1]++;
+        if (state[1] <= REPORTS) {
+            reports.add(report.toString());
+        }
+        return false;
+    }
+
+    /** headrace_gate(report, stops, id of the accumulator): the accumulator itself becomes part of the plan. */
+    public static final class Builder extends AbstractFunction1 {
+        public Object apply(Object arguments) {
+            Seq given = (Seq) arguments;
+            Object id = ((Literal) given.apply(2)).value();
+            Object found = AccumulatorContext.get(((Number) id).longValue()).get();
+            Literal reports = new Literal(found, new ObjectType(CollectionAccumulator.class));
+            List none = (List) (Object) Nil$.MODULE$;
+            Seq called = new $colon$colon(given.apply(0), new $colon$colon(given.apply(1), new $colon$colon(reports, none)));
+            return new StaticInvoke(Gate.class, DataTypes.BooleanType, "pass", called, none, false, false, false,
+                Option.empty());
+        }
+    }
+}

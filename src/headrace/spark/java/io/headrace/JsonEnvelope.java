@@ -1,0 +1,156 @@
+package io.headrace;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** Connect's {"schema": …, "payload": …}: which of the known schema texts it carries, and where its payload stands. */
+public final class JsonEnvelope {
+    /** id: the schema's place among the known ones, -1 for another one, whose text is `schema`; error: why it cannot be opened. */
+    public static final DataType TYPE = new StructType(new StructField[] {
+        new StructField("id", DataTypes.IntegerType, true, Metadata.empty()),
+        new StructField("payload", DataTypes.BinaryType, true, Metadata.empty()),
+        new StructField("schema", DataTypes.StringType, true, Metadata.empty()),
+        new StructField("error", DataTypes.StringType, true, Metadata.empty()),
+    });
+    /** In `error`: the text is JSON, but no envelope. */
+    public static final String NO_ENVELOPE = "no envelope";
+
+    private static final byte[] BEFORE = "{\"schema\":".getBytes(StandardCharsets.UTF_8);
+    private static final byte[] BETWEEN = ",\"payload\":".getBytes(StandardCharsets.UTF_8);
+    private static final Memo KNOWN = new Memo() {
+        Object make(String schemas) {
+            String[] parts = schemas.isEmpty() ? new String[0] : schemas.substring(1).split("\0", -1);
+            byte[][] found = new byte[parts.length][];
+            for (int i = 0; i < parts.length; i++) {
+                found[i] = parts[i].getBytes(StandardCharsets.UTF_8);
+            }
+            return found;
+        }
+    };
+
+    private JsonEnvelope() {
+    }
+
+    /** @param schemas the known schema texts, joined by the character 0 (each begins with one) */
+    public static InternalRow open(byte[] json, UTF8String schemas) {
+        byte[][] known = known(schemas);
+        for (int id = 0; id < known.length; id++) {
+            int payload = after(json, known[id]);
+            if (payload > 0) {
+                int end = json.length - 1;
+                while (end > payload && json[end] <= ' ' && json[end] >= 0) {
+                    end--;
+                }
+                return json[end] == '}' && isOnlyMember(json, payload, end)
+                    ? row(Integer.valueOf(id), slice(json, payload, end), null, null)
+                    : parsed(json, known);
+            }
+        }
+        return parsed(json, known);
+    }
+
+    /** Whether the bytes are one JSON value, looked at without parsing it: the brackets say it, outside of strings. */
+    private static boolean isOnlyMember(byte[] json, int from, int to) {
+        int depth = 0;
+        boolean text = false;
+        for (int i = from; i < to; i++) {
+            byte c = json[i];
+            if (text) {
+                if (c == '\\') {
+                    i++;
+                } else if (c == '"') {
+                    text = false;
+                }
+            } else if (c == '"') {
+                text = true;
+            } else if (c == '{' || c == '[') {
+                depth++;
+            } else if (c == '}' || c == ']') {
+                depth--;
+                if (depth < 0) {
+                    return false;
+                }
+            } else if (c == ',' && depth == 0) {
+                return false;
+            }
+        }
+        return depth == 0 && !text;
+    }
+
+    private static int after(byte[] json, byte[] schema) {
+        int end = BEFORE.length + schema.length + BETWEEN.length;
+        if (json.length <= end || !at(json, 0, BEFORE) || !at(json, BEFORE.length, schema)) {
+            return -1;
+        }
+        return at(json, BEFORE.length + schema.length, BETWEEN) ? end : -1;
+    }
+
+    private static boolean at(byte[] json, int from, byte[] part) {
+        for (int i = 0; i < part.length; i++) {
+            if (json[from + i] != part[i]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static InternalRow parsed(byte[] given, byte[][] known) {
+        try {
+            byte[] json = Utf8.utf8(given);
+            JsonParser parser = JsonRead.FACTORY.createParser(json);
+            if (parser.nextToken() != JsonToken.START_OBJECT) {
+                parser.skipChildren();
+                return row(null, null, null, NO_ENVELOPE);
+            }
+            byte[] schema = null;
+            byte[] payload = null;
+            int members = 0;
+            while (parser.nextToken() == JsonToken.FIELD_NAME) {
+                String name = parser.currentName();
+                parser.nextToken();
+                int start = (int) parser.currentTokenLocation().getByteOffset();
+                parser.skipChildren();
+                parser.finishToken();
+                byte[] value = slice(json, start, (int) parser.currentLocation().getByteOffset());
+                members += "schema".equals(name) && schema != null || "payload".equals(name) && payload != null ? 0 : 1;
+                schema = "schema".equals(name) ? value : schema;
+                payload = "payload".equals(name) ? value : payload;
+            }
+            if (members != 2 || schema == null || payload == null) {
+                return row(null, null, null, NO_ENVELOPE);
+            }
+            for (int id = 0; id < known.length; id++) {
+                if (java.util.Arrays.equals(known[id], schema)) {
+                    return row(Integer.valueOf(id), payload, null, null);
+                }
+            }
+            return row(Integer.valueOf(-1), payload, UTF8String.fromBytes(schema), null);
+        } catch (IOException e) {
+            return row(null, null, null, e.getClass().getName() + ": " + e.getMessage());
+        }
+    }
+
+    private static byte[] slice(byte[] json, int from, int to) {
+        byte[] part = new byte[to - from];
+        System.arraycopy(json, from, part, 0, part.length);
+        return part;
+    }
+
+    private static InternalRow row(Integer id, byte[] payload, UTF8String schema, String error) {
+        return new GenericInternalRow(new Object[] {id, payload, schema, error == null ? null : UTF8String.fromString(error)});
+    }
+
+    private static byte[][] known(UTF8String schemas) {
+        return (byte[][]) KNOWN.get(schemas);
+    }
+}

@@ -1,0 +1,251 @@
+package io.headrace;
+
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.util.Iterator;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * A nested payload (array, map, struct) as JsonConverter would write what it reads by a schema: numbers of the schema's width, absent
+ * members as null or their default.
+ */
+public final class JsonNormal {
+    public static final DataType TYPE = new StructType(new StructField[] {
+        new StructField("value", DataTypes.StringType, true, Metadata.empty()),
+        new StructField("error", DataTypes.StringType, true, Metadata.empty()),
+    });
+
+    private static final ObjectMapper MAPPER = new ObjectMapper()
+        .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+        .setNodeFactory(JsonNodeFactory.withExactBigDecimals(true));
+    private static final Memo SCHEMAS = new Memo() {
+        Object make(String schema) {
+            try {
+                return MAPPER.readTree(schema);
+            } catch (IOException e) {
+                throw new IllegalArgumentException(e);
+            }
+        }
+    };
+    private static final JsonNodeFactory NODES = JsonNodeFactory.withExactBigDecimals(true);
+    private static final String LOGICAL = "org.apache.kafka.connect.data.";
+
+    private final boolean defaults;
+    private final boolean numeric;
+
+    private JsonNormal(String mode) {
+        defaults = mode.indexOf('d') >= 0;
+        numeric = mode.indexOf('n') >= 0;
+    }
+
+    /** @param schema Connect's JSON form; @param mode "d": defaults replace nulls when writing; "n": decimals are written as numbers */
+    public static InternalRow normal(UTF8String json, UTF8String schema, UTF8String mode) {
+        Object[] row = new Object[2];
+        try {
+            JsonNode wanted = (JsonNode) SCHEMAS.get(schema);
+            JsonNode value = new JsonNormal(mode.toString()).convert(wanted, MAPPER.readTree(json.toString()));
+            row[0] = UTF8String.fromString(value.toString());
+        } catch (Refused e) {
+            row[1] = UTF8String.fromString(e.getMessage());
+        } catch (IOException e) {
+            row[1] = UTF8String.fromString(e.getMessage());
+        }
+        return new GenericInternalRow(row);
+    }
+
+    private JsonNode convert(JsonNode schema, JsonNode value) throws IOException {
+        String type = at(schema, "type").asText();
+        if (value == null || value.isNull()) {
+            if (schema.hasNonNull("default") && defaults) {
+                return at(schema, "default");
+            }
+            if (at(schema, "optional").asBoolean()) {
+                return NODES.nullNode();
+            }
+            throw new Refused("Invalid null value for required " + Types.name(type) + " field");
+        }
+        String name = at(schema, "name").asText();
+        if (name.startsWith(LOGICAL)) {
+            JsonNode logical = logical(name.substring(LOGICAL.length()), schema, value);
+            if (logical != null) {
+                return logical;
+            }
+        }
+        if ("array".equals(type)) {
+            return array(schema, value);
+        }
+        if ("map".equals(type)) {
+            return map(schema, value);
+        }
+        return "struct".equals(type) ? struct(schema, value) : primitive(type, schema, value);
+    }
+
+    private JsonNode logical(String name, JsonNode schema, JsonNode value) throws IOException {
+        if ("Decimal".equals(name)) {
+            return decimal(schema, value);
+        }
+        if ("Date".equals(name) || "Time".equals(name)) {
+            if (!value.isInt()) {
+                throw new Refused("Invalid type for " + name + ", underlying representation should be integer but was " + value.getNodeType());
+            }
+            if ("Time".equals(name) && (value.intValue() < 0 || value.intValue() > 86400000)) {
+                throw new Refused("Time values must use number of milliseconds greater than 0 and less than 86400000");
+            }
+            return value;
+        }
+        if ("Timestamp".equals(name)) {
+            if (!value.isIntegralNumber()) {
+                throw new Refused("Invalid type for Timestamp, underlying representation should be integral but was " + value.getNodeType());
+            }
+            return NODES.numberNode(value.longValue());
+        }
+        return null;
+    }
+
+    private JsonNode decimal(JsonNode schema, JsonNode value) throws IOException {
+        int scale = at(at(schema, "parameters"), "scale").asInt();
+        BigDecimal number;
+        if (value.isNumber()) {
+            number = value.decimalValue();
+        } else if (value.isTextual()) {
+            number = new BigDecimal(new BigInteger(binary(value)), scale);
+        } else {
+            throw new Refused("Invalid type for Decimal, underlying representation should be numeric or bytes but was " + value.getNodeType());
+        }
+        if (numeric) {
+            return NODES.numberNode(number);
+        }
+        if (number.scale() != scale) {
+            throw new Refused("Decimal value has mismatching scale for given Decimal schema. Schema has scale " + scale
+                + ", value has scale " + number.scale() + ".");
+        }
+        return NODES.binaryNode(number.unscaledValue().toByteArray());
+    }
+
+    private static byte[] binary(JsonNode value) {
+        try {
+            return value.binaryValue();
+        } catch (IOException e) {
+            throw new Refused("Invalid bytes field");
+        }
+    }
+
+    /** The member of that name, or a missing node; the cast is for Janino, which sees the inherited method. */
+    private static JsonNode at(JsonNode node, String name) {
+        return (JsonNode) node.path(name);
+    }
+
+    private JsonNode array(JsonNode schema, JsonNode value) throws IOException {
+        if (!value.isArray()) {
+            throw new Refused("Invalid JSON for ARRAY, found " + value.getNodeType());
+        }
+        ArrayNode list = NODES.arrayNode();
+        for (int i = 0; i < value.size(); i++) {
+            list.add(convert(at(schema, "items"), (JsonNode) value.get(i)));
+        }
+        return list;
+    }
+
+    private JsonNode map(JsonNode schema, JsonNode value) throws IOException {
+        JsonNode values = at(schema, "values");
+        if ("string".equals(at(at(schema, "keys"), "type").asText())) {
+            if (!value.isObject()) {
+                throw new Refused("Maps with string fields should be encoded as JSON objects, but found " + value.getNodeType());
+            }
+            ObjectNode map = NODES.objectNode();
+            Iterator entries = value.fields();
+            while (entries.hasNext()) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                map.set((String) entry.getKey(), convert(values, (JsonNode) entry.getValue()));
+            }
+            return map;
+        }
+        if (!value.isArray()) {
+            throw new Refused("Maps with non-string fields should be encoded as JSON array of tuples, but found " + value.getNodeType());
+        }
+        ArrayNode list = NODES.arrayNode();
+        for (int i = 0; i < value.size(); i++) {
+            JsonNode pair = (JsonNode) value.get(i);
+            if (!pair.isArray()) {
+                throw new Refused("Found invalid map entry instead of array tuple: " + pair.getNodeType());
+            }
+            if (pair.size() != 2) {
+                throw new Refused("Found invalid map entry, expected length 2 but found :" + pair.size());
+            }
+            list.add(NODES.arrayNode().add(convert(at(schema, "keys"), (JsonNode) pair.get(0))).add(convert(values, (JsonNode) pair.get(1))));
+        }
+        return list;
+    }
+
+    private JsonNode struct(JsonNode schema, JsonNode value) throws IOException {
+        if (!value.isObject()) {
+            throw new Refused("Structs should be encoded as JSON objects, but found " + value.getNodeType());
+        }
+        ObjectNode struct = NODES.objectNode();
+        JsonNode fields = at(schema, "fields");
+        for (int i = 0; i < fields.size(); i++) {
+            String name = at((JsonNode) fields.get(i), "field").asText();
+            struct.set(name, convert((JsonNode) fields.get(i), (JsonNode) value.get(name)));
+        }
+        return struct;
+    }
+
+    private static JsonNode primitive(String type, JsonNode schema, JsonNode value) throws IOException {
+        if ("int8".equals(type)) {
+            return NODES.numberNode((int) (byte) value.intValue());
+        }
+        if ("int16".equals(type)) {
+            return NODES.numberNode((int) (short) value.intValue());
+        }
+        if ("int32".equals(type)) {
+            return NODES.numberNode(value.intValue());
+        }
+        if ("int64".equals(type)) {
+            return NODES.numberNode(value.longValue());
+        }
+        if ("float".equals(type)) {
+            return NODES.numberNode(value.floatValue());
+        }
+        if ("double".equals(type)) {
+            return NODES.numberNode(value.doubleValue());
+        }
+        if ("boolean".equals(type)) {
+            return NODES.booleanNode(value.booleanValue());
+        }
+        JsonNode written = "bytes".equals(type) ? (value.isTextual() ? NODES.binaryNode(binary(value)) : null)
+            : (value.isTextual() ? value : null);
+        if (written == null && !at(schema, "optional").asBoolean()) {
+            throw new Refused("Invalid value: null used for required field: \"null\", schema type: " + Types.name(type));
+        }
+        return written == null ? NODES.nullNode() : written;
+    }
+
+    /** Connect's names of types. */
+    private static final class Types {
+        static String name(String type) {
+            return "float".equals(type) ? "FLOAT32" : "double".equals(type) ? "FLOAT64" : type.toUpperCase();
+        }
+    }
+
+    /** The payload does not fit its schema. */
+    private static final class Refused extends RuntimeException {
+        Refused(String why) {
+            super(why, null, false, false);
+        }
+    }
+}

@@ -1,0 +1,251 @@
+package io.headrace;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import java.io.IOException;
+import java.util.HashMap;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * One pass over a JSON text: its kind and content, the members asked for, and the text of all other members as it stands.
+ *
+ * <p>A value is four columns: k, its kind (the constants below), l for booleans and integers (the low 64 bits of larger ones; the
+ * integral part of fractions), d for numbers, s for text, for the source text of lists and objects, and for the digits of integers
+ * beyond 64 bits (of all numbers, where asked for). Only the first JSON value is read, as Jackson does; what follows is ignored unless
+ * `exact` asks that nothing does.
+ */
+public final class JsonRead {
+    public static final byte ABSENT = 0;
+    public static final byte NULL = 1;
+    public static final byte BOOLEAN = 2;
+    public static final byte INTEGER = 3;
+    public static final byte FRACTION = 4;
+    public static final byte TEXT = 5;
+    public static final byte LIST = 6;
+    public static final byte MAP = 7;
+    public static final byte HUGE = 8;
+
+    static final JsonFactory FACTORY = new JsonFactory();
+    private static final Byte NOTHING = Byte.valueOf(ABSENT);
+    private static final Long NO_INTEGER = Long.valueOf(0L);
+    private static final Double NO_NUMBER = Double.valueOf(0.0);
+    private static final Memo WANTED = new Memo() {
+        Object make(String names) {
+            return new Wanted(names);
+        }
+    };
+    private static final int FIRST = 6; // columns before those of the members: error, k, l, d, s, rest
+
+    private JsonRead() {
+    }
+
+    /** The result's type for the names of members, joined by the character 0. */
+    public static DataType type(String names) {
+        int count = names.isEmpty() ? 0 : wanted(UTF8String.fromString(names)).count;
+        StructField[] fields = new StructField[FIRST + 4 * count];
+        fields[0] = field("error", DataTypes.StringType);
+        value(fields, 1, "");
+        fields[5] = field("rest", DataTypes.StringType);
+        for (int i = 0; i < count; i++) {
+            value(fields, FIRST + 4 * i, String.valueOf(i));
+        }
+        return new StructType(fields);
+    }
+
+    private static void value(StructField[] fields, int at, String suffix) {
+        fields[at] = new StructField("k" + suffix, DataTypes.ByteType, false, Metadata.empty());
+        fields[at + 1] = new StructField("l" + suffix, DataTypes.LongType, false, Metadata.empty());
+        fields[at + 2] = new StructField("d" + suffix, DataTypes.DoubleType, false, Metadata.empty());
+        fields[at + 3] = field("s" + suffix, DataTypes.StringType);
+    }
+
+    private static StructField field(String name, DataType type) {
+        return new StructField(name, type, true, Metadata.empty());
+    }
+
+    /** @param names the members, joined by the character 0 (each begins with one); @param mode "t": digits of all numbers; "e": exact */
+    public static InternalRow read(byte[] json, UTF8String names, UTF8String mode) {
+        Wanted wanted = wanted(names);
+        Object[] row = new Object[FIRST + 4 * wanted.count];
+        clear(row, 1);
+        for (int i = 0; i < wanted.count; i++) {
+            clear(row, FIRST + 4 * i);
+        }
+        try {
+            byte[] source = Utf8.utf8(json);
+            new Reading(source, wanted, row, mode.toString()).run();
+        } catch (IOException e) {
+            row[0] = UTF8String.fromString(e.getClass().getName() + ": " + e.getMessage());
+        }
+        return new GenericInternalRow(row);
+    }
+
+    private static void clear(Object[] row, int at) {
+        row[at] = NOTHING;
+        row[at + 1] = NO_INTEGER;
+        row[at + 2] = NO_NUMBER;
+        row[at + 3] = null;
+    }
+
+    private static Wanted wanted(UTF8String names) {
+        return (Wanted) WANTED.get(names);
+    }
+
+    /** The members that are asked for, by name. */
+    private static final class Wanted {
+        final HashMap index = new HashMap();
+        final int count;
+
+        Wanted(String names) {
+            int n = 0;
+            int from = 0;
+            while (from < names.length()) {
+                int to = names.indexOf('\0', from + 1);
+                to = to < 0 ? names.length() : to;
+                index.put(names.substring(from + 1, to), Integer.valueOf(n));
+                n++;
+                from = to;
+            }
+            count = n;
+        }
+    }
+
+    /** The reading of one text. */
+    private static final class Reading {
+        private final byte[] source;
+        private final Wanted wanted;
+        private final Object[] row;
+        private final boolean texts;
+        private final boolean exact;
+        private final JsonParser parser;
+
+        Reading(byte[] source, Wanted wanted, Object[] row, String mode) throws IOException {
+            this.source = source;
+            this.wanted = wanted;
+            this.row = row;
+            this.texts = mode.indexOf('t') >= 0;
+            this.exact = mode.indexOf('e') >= 0;
+            this.parser = FACTORY.createParser(source);
+        }
+
+        void run() throws IOException {
+            JsonToken first = parser.nextToken();
+            if (first == null) {
+                row[1] = Byte.valueOf(NULL);
+                return;
+            }
+            if (first == JsonToken.START_OBJECT && wanted.count > 0) {
+                int start = offset(true);
+                members();
+                row[1] = Byte.valueOf(MAP);
+                row[4] = UTF8String.fromBytes(source, start, offset(false) - start);
+            } else {
+                put(1, first);
+            }
+            if (exact && parser.nextToken() != null) {
+                row[0] = UTF8String.fromString("trailing text");
+            }
+            parser.close(); // gives the names it has seen to the next one
+        }
+
+        private void members() throws IOException {
+            byte[] rest = new byte[source.length];
+            int length = 0;
+            int keptFrom = offset(false);
+            JsonToken token = parser.nextToken();
+            while (token == JsonToken.FIELD_NAME) {
+                Integer at = (Integer) wanted.index.get(parser.currentName());
+                if (at == null) {
+                    parser.nextToken();
+                    parser.skipChildren();
+                    token = parser.nextToken();
+                    continue;
+                }
+                int name = offset(true);
+                System.arraycopy(source, keptFrom, rest, length, name - keptFrom);
+                length += name - keptFrom;
+                put(FIRST + 4 * at.intValue(), parser.nextToken());
+                token = parser.nextToken();
+                keptFrom = offset(true);
+            }
+            int end = offset(true);
+            System.arraycopy(source, keptFrom, rest, length, end - keptFrom);
+            length += end - keptFrom;
+            while (length > 0 && (rest[length - 1] <= ' ' || rest[length - 1] == ',')) {
+                length--;
+            }
+            int begin = 0;
+            while (begin < length && rest[begin] <= ' ' && rest[begin] >= 0) {
+                begin++;
+            }
+            row[5] = length > begin ? UTF8String.fromBytes(rest, begin, length - begin) : null;
+        }
+
+        private void put(int at, JsonToken token) throws IOException {
+            clear(row, at);
+            byte kind = NULL;
+            if (token == JsonToken.VALUE_STRING) {
+                kind = TEXT;
+                row[at + 3] = UTF8String.fromString(whole(parser.getText()));
+            } else if (token == JsonToken.VALUE_NUMBER_INT) {
+                kind = integer(at);
+            } else if (token == JsonToken.VALUE_NUMBER_FLOAT) {
+                kind = FRACTION;
+                double number = parser.getDoubleValue() + 0.0; // JSON has no negative zero for Jackson's decimals
+                row[at + 1] = Long.valueOf((long) number);
+                row[at + 2] = Double.valueOf(number);
+            } else if (token == JsonToken.VALUE_TRUE || token == JsonToken.VALUE_FALSE) {
+                kind = BOOLEAN;
+                row[at + 1] = Long.valueOf(token == JsonToken.VALUE_TRUE ? 1L : 0L);
+            } else if (token == JsonToken.START_OBJECT || token == JsonToken.START_ARRAY) {
+                kind = token == JsonToken.START_OBJECT ? MAP : LIST;
+                int start = offset(true);
+                parser.skipChildren();
+                row[at + 3] = UTF8String.fromBytes(source, start, offset(false) - start);
+            }
+            if (texts && (kind == INTEGER || kind == FRACTION)) {
+                row[at + 3] = UTF8String.fromString(parser.getText());
+            }
+            row[at] = Byte.valueOf(kind);
+        }
+
+        /** The text, unless it has half of a surrogate pair, which no UTF-8 can express. */
+        private String whole(String text) throws IOException {
+            for (int i = 0; i < text.length(); i++) {
+                char c = text.charAt(i);
+                if (c >= 0xd800 && c <= 0xdfff) {
+                    if (c >= 0xdc00 || i + 1 == text.length() || !Character.isLowSurrogate(text.charAt(i + 1))) {
+                        throw new IOException("Incomplete surrogate pair in a string");
+                    }
+                    i++;
+                }
+            }
+            return text;
+        }
+
+        private byte integer(int at) throws IOException {
+            if (parser.getNumberType() == JsonParser.NumberType.BIG_INTEGER) {
+                row[at + 1] = Long.valueOf(parser.getBigIntegerValue().longValue());
+                row[at + 2] = Double.valueOf(parser.getBigIntegerValue().doubleValue());
+                row[at + 3] = UTF8String.fromString(parser.getText());
+                return HUGE;
+            }
+            long number = parser.getLongValue();
+            row[at + 1] = Long.valueOf(number);
+            row[at + 2] = Double.valueOf((double) number);
+            return INTEGER;
+        }
+
+        private int offset(boolean ofToken) {
+            return (int) (ofToken ? parser.currentTokenLocation() : parser.currentLocation()).getByteOffset();
+        }
+    }
+}

@@ -1,0 +1,138 @@
+package io.headrace;
+
+import com.fasterxml.jackson.core.Base64Variants;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.io.JsonStringEncoder;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.Charset;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** JSON texts that are known to be well-formed, written in other ways. */
+public final class JsonText {
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+
+    private JsonText() {
+    }
+
+    /** Text as a JSON string. */
+    public static UTF8String quote(UTF8String text) {
+        byte[] given = text.getBytes();
+        for (int i = 0; i < given.length; i++) {
+            if (given[i] == '"' || given[i] == '\\' || (given[i] >= 0 && given[i] < ' ')) {
+                return UTF8String.fromString('"' + new String(JsonStringEncoder.getInstance().quoteAsString(text.toString())) + '"');
+            }
+        }
+        byte[] quoted = new byte[given.length + 2];
+        quoted[0] = '"';
+        System.arraycopy(given, 0, quoted, 1, given.length);
+        quoted[given.length + 1] = '"';
+        return UTF8String.fromBytes(quoted);
+    }
+
+    /** The same JSON without white space between its tokens. */
+    public static UTF8String compact(UTF8String json) throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        JsonParser parser = JsonRead.FACTORY.createParser(json.getBytes());
+        JsonGenerator generator = JsonRead.FACTORY.createGenerator(out);
+        parser.nextToken();
+        generator.copyCurrentStructure(parser);
+        generator.close();
+        return UTF8String.fromBytes(out.toByteArray());
+    }
+
+    /** An object without objects in it: nested names are joined. Of members with the same new name the last one counts. */
+    public static UTF8String flat(UTF8String json, UTF8String delimiter) throws IOException {
+        byte[] source = json.getBytes();
+        JsonParser parser = JsonRead.FACTORY.createParser(source);
+        LinkedHashMap members = new LinkedHashMap();
+        ArrayDeque prefixes = new ArrayDeque();
+        String between = delimiter.toString();
+        String prefix = "";
+        String name = "";
+        parser.nextToken();
+        while (true) {
+            JsonToken token = parser.nextToken();
+            if (token == JsonToken.FIELD_NAME) {
+                name = prefix.isEmpty() ? parser.currentName() : prefix + between + parser.currentName();
+            } else if (token == JsonToken.START_OBJECT) {
+                prefixes.push(prefix);
+                prefix = name;
+            } else if (token == JsonToken.END_OBJECT) {
+                if (prefixes.isEmpty()) {
+                    return object(members);
+                }
+                prefix = (String) prefixes.pop();
+            } else {
+                int start = (int) parser.currentTokenLocation().getByteOffset();
+                parser.skipChildren();
+                parser.finishToken();
+                int end = (int) parser.currentLocation().getByteOffset();
+                members.remove(name);
+                members.put(name, new String(source, start, end - start, "UTF-8").trim());
+            }
+        }
+    }
+
+    private static UTF8String object(Map members) {
+        StringBuilder text = new StringBuilder("{");
+        Object[] entries = members.entrySet().toArray();
+        for (int i = 0; i < entries.length; i++) {
+            Map.Entry entry = (Map.Entry) entries[i];
+            String name = new String(JsonStringEncoder.getInstance().quoteAsString((String) entry.getKey()));
+            text.append(i == 0 ? "\"" : ",\"").append(name).append("\":").append((String) entry.getValue());
+        }
+        return UTF8String.fromString(text.append('}').toString());
+    }
+
+    /** What Java's toString gives for the lists and maps that Kafka Connect makes of this JSON. */
+    public static UTF8String javaText(UTF8String json) throws IOException {
+        return UTF8String.fromString(String.valueOf(plain(MAPPER.readValue(json.toString(), Object.class))));
+    }
+
+    private static Object plain(Object value) {
+        if (value instanceof Map) {
+            HashMap unordered = new HashMap();
+            Object[] entries = ((Map) value).entrySet().toArray();
+            for (int i = 0; i < entries.length; i++) {
+                unordered.put(((Map.Entry) entries[i]).getKey(), plain(((Map.Entry) entries[i]).getValue()));
+            }
+            return unordered;
+        }
+        if (value instanceof ArrayList) {
+            ArrayList list = new ArrayList();
+            Object[] items = ((ArrayList) value).toArray();
+            for (int i = 0; i < items.length; i++) {
+                list.add(plain(items[i]));
+            }
+            return list;
+        }
+        return value;
+    }
+
+    /** Text in the given character set; what is malformed becomes U+FFFD. */
+    public static UTF8String decode(byte[] bytes, UTF8String charset) {
+        return UTF8String.fromString(new String(bytes, Charset.forName(charset.toString())));
+    }
+
+    public static byte[] encode(UTF8String text, UTF8String charset) {
+        return text.toString().getBytes(Charset.forName(charset.toString()));
+    }
+
+    /** The bytes of base64 text; null if it is none. */
+    public static byte[] base64(UTF8String text) {
+        try {
+            return Base64Variants.getDefaultVariant().decode(text.toString());
+        } catch (IllegalArgumentException e) {
+            return null;
+        }
+    }
+}

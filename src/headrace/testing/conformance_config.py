@@ -1,0 +1,95 @@
+"""Runs the conformance cases of mode `config`: what validation says of a configuration, and whether a task starts with it.
+
+(`tests/conformance/smt/README.md` describes the cases.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace import plugins
+from headrace.connectors.validation import validate
+from headrace.converters.base import load
+from headrace.errors import ConfigError, HeadraceError, NotFoundError
+from headrace.plugins import Kind
+from headrace.transforms.stages import stages
+
+_SIMPLE_HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+# What a sink connector needs besides what a case gives; the source stands in for it until there is one.
+_CONNECTORS = (
+    {"connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector", "topics": "t", "file": "f"},
+    {"connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector", "topic": "t", "file": "f"},
+)
+
+
+@dataclass(frozen=True)
+class Worker:
+    """The settings of a worker that validation asks for: Kafka's defaults."""
+
+    key_converter: str = "org.apache.kafka.connect.json.JsonConverter"
+    value_converter: str = "org.apache.kafka.connect.json.JsonConverter"
+    header_converter: str = _SIMPLE_HEADERS
+    override_policy: str = "All"
+    override_allowlist: list[str] = field(default_factory=list)
+    worker_group: str | None = None
+    exactly_once_enabled: bool = False
+
+
+def run_config_case(case: Mapping[str, Any]) -> str | None:
+    """Run a case; returns None if it came out as recorded, else what differs, in a sentence."""
+    expected = case["expect"]
+    found = problems(case["config"])
+    if found.keys() != expected["validate"].keys():
+        return f"Validation should complain about {sorted(expected['validate'])}, but says {found}."
+    return _difference(expected.get("error"), start(case["config"]))
+
+
+def problems(config: Mapping[str, str]) -> dict[str, list[str]]:
+    """What validation says: property name → sentences, of those with any."""
+    body = validate(None, {"name": "case", **_connector(), **config}, Worker())
+    return {one["value"]["name"]: one["value"]["errors"] for one in body["configs"] if one["value"]["errors"]}
+
+
+def start(config: Mapping[str, str]) -> HeadraceError | None:
+    """Make converters and chain as a task does when it starts; returns the error that stops it, None if there is none."""
+    try:
+        for option, is_key in (("key.converter", True), ("value.converter", False)):
+            load(config[option], _below(option, config), is_key)
+        _load_header_converter(config)
+        stages(config)
+    except HeadraceError as error:
+        return error
+    return None
+
+
+def _load_header_converter(config: Mapping[str, str]) -> None:
+    name = config.get("header.converter", _SIMPLE_HEADERS)
+    try:
+        plugins.find(name, Kind.HEADER_CONVERTER)(_below("header.converter", config))
+    except NotFoundError as error:
+        raise ConfigError.invalid("header.converter", name, f"Class {name} could not be found.") from error
+
+
+def _difference(wanted: Mapping[str, Any] | None, error: HeadraceError | None) -> str | None:
+    if wanted is None:
+        return None if error is None else f"It should start, but: {error!r}."
+    if error is None:
+        return f"It should not start: {wanted['message']}"
+    classes = {wanted["class"], wanted.get("root", wanted)["class"]}
+    return None if error.java_class in classes else f"It should stop with {wanted['class']}, but does with {error!r}."
+
+
+def _connector() -> dict[str, str]:
+    for props in _CONNECTORS:
+        try:
+            plugins.find(props["connector.class"], Kind.SINK, Kind.SOURCE)
+        except NotFoundError:
+            continue
+        return props
+    raise NotFoundError("There is no FileStream connector.")
+
+
+def _below(option: str, config: Mapping[str, str]) -> dict[str, str]:
+    return {key[len(option) + 1 :]: value for key, value in config.items() if key.startswith(option + ".")}

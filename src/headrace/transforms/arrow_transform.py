@@ -1,0 +1,101 @@
+"""ArrowTransform: the base of transforms that users write in Python for batches of values, as Arrow arrays."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from headrace.config import ConfigDef
+from headrace.transforms.base import Transformation
+from headrace.transforms.column_transform import UserTransform
+from headrace.values import results
+from headrace.values.columns import json_text
+from headrace.values.sql import lit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from headrace.values.record import ConnectRecord
+
+
+class ArrowTransform(UserTransform):
+    """A transform of one's own in Python code that runs for every batch: `transforms.<alias>.type=my_module.MyTransform`.
+
+    This is slower than all other transforms: every value is written as JSON text, moved from the JVM to a Python process and
+    back through Arrow, and parsed again. Take it for what Spark's functions cannot do (a Python library, say), and
+    `ColumnTransform` or `headrace.transforms.Sql` for all else.
+
+        class Redacted(ArrowTransform):
+            def apply(self, values: pa.Array) -> pa.Array:
+                return pa.array([None if v is None else redact(v) for v in values.to_pylist()], pa.string())
+    """
+
+    target: ClassVar[Literal["key", "value"]] = "value"
+    """The part that is transformed."""
+
+    @abstractmethod
+    def apply(self, values: pa.Array) -> pa.Array:
+        """Return the new values for a batch, as many as were given; both are arrays of JSON texts (string), null for null.
+
+        Runs in Python processes of the executors: the object is pickled, its module has to be importable there. If it raises,
+        it is called again for each record alone, and those for which it raises again fail. The result has no schema.
+        """
+
+    def stage(self) -> Transformation:
+        """The transformation that a chain applies."""
+        return OfArrow(self)
+
+
+class OfArrow(Transformation):
+    """Makes an ArrowTransform a stage of a chain."""
+
+    def __init__(self, user: ArrowTransform) -> None:
+        self.user = user
+        self.routes = "no"
+        self.settings = user.settings
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """No options: the user's class has read its own."""
+        return ConfigDef()
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Send the part through Python."""
+        from pyspark.sql import functions as F
+
+        run, target, name = record.run, self.user.target, type(self.user).__qualname__
+        udf: Any = F.arrow_udf(_batches(self.user.apply), "text string, error string")  # type: ignore[call-overload]
+        text = json_text(run, getattr(record, target))
+        place = run.scope.bind_named({target: text}, {"udf": udf(F.col(target))})["udf"]
+        run.fail(f"({place}.error IS NOT NULL)", lit(f"{name} failed"), cause=f"{place}.error")
+        return replace(record, **{target: results.json(run, f"{place}.text")})
+
+
+def _batches(apply: Callable[[pa.Array], pa.Array]) -> Callable[[pa.Array], pa.Array]:
+    """A function for Spark: the texts that `apply` gives, and what went wrong with each."""
+
+    def run(values):  # type: ignore[no-untyped-def]  # Spark would take annotations for types of its own
+        import pyarrow as pa
+
+        def one(batch: pa.Array) -> tuple[list[str | None], list[str | None]]:
+            found = apply(batch)
+            if not isinstance(found, (pa.Array, pa.ChunkedArray)) or len(found) != len(batch):
+                raise TypeError("apply has to return an array of as many values as it was given")
+            return found.cast(pa.string()).to_pylist(), [None] * len(batch)
+
+        def alone(batch: pa.Array) -> tuple[list[str | None], list[str | None]]:
+            try:
+                return one(batch)
+            except Exception as error:  # whatever the user's code raises is the fault of this record
+                return [None], [f"{type(error).__name__}: {error}"]
+
+        try:
+            texts, errors = one(values)
+        except Exception:  # of which record it is the fault shows when each is tried alone
+            tried = [alone(values.slice(i, 1)) for i in range(len(values))]
+            texts, errors = [t[0] for t, _ in tried], [e[0] for _, e in tried]
+        return pa.StructArray.from_arrays([pa.array(texts, pa.string()), pa.array(errors, pa.string())], ["text", "error"])
+
+    return run

@@ -1,0 +1,107 @@
+"""What a transformation is: a function from record to record, built of Columns (Kafka's `Transformation`)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import new_class
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+
+from headrace.config import ConfigDef, Option, Type
+from headrace.config.types import invalid
+from headrace.config.validators import Lambda
+from headrace.plugins import Kind, abstract, plugin
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+
+
+class Transformation(ABC):
+    """One stage of a connector's chain, with its settings."""
+
+    version: ClassVar[str | None] = None
+    plugin_kind: ClassVar[Kind] = Kind.TRANSFORMATION
+    prefix: str = ""
+    """Where the options stand in the connector's configuration (`transforms.<alias>.`), for messages."""
+    routes: Literal["no", "by topic", "by record"] = "by record"
+    """Whether the topic may change, and whether the old topic alone decides the new one."""
+
+    def __init__(self, props: Mapping[str, str]) -> None:
+        """props: the settings under `transforms.<alias>.`, prefix taken off; unknown keys are ignored. Raises ConfigError."""
+        self.settings = self.definition().parse(dict(props))
+        self.configure()
+
+    def configure(self) -> None:  # noqa: B027 - a hook that few need
+        """Make attributes of the settings; raises ConfigError for rules that need more than one option. For subclasses."""
+
+    @classmethod
+    @abstractmethod
+    def definition(cls) -> ConfigDef:
+        """The transformation's options."""
+
+    @abstractmethod
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Return the transformed record; runs once, on the driver, when the stream is defined."""
+
+
+class PartTransformation(Transformation):
+    """A transformation that there is twice: `…$Key` changes a record's key, `…$Value` its value."""
+
+    routes = "no"
+    target: ClassVar[Literal["key", "value"]]
+    Key: ClassVar[type[PartTransformation]]
+    Value: ClassVar[type[PartTransformation]]
+
+
+P = TypeVar("P", bound="type[PartTransformation]")
+
+
+def key_and_value(name: str) -> Callable[[P], P]:
+    """Class decorator: register `<name>$Key` and `<name>$Value`, subclasses that differ in `target` (`cls.Key`, `cls.Value`).
+
+    name: full name of Kafka's outer class, which is known as one that cannot be used itself.
+    """
+
+    def register(cls: P) -> P:
+        for part in ("Key", "Value"):
+            fields = {"target": part.lower(), "__doc__": cls.__doc__, "__module__": cls.__module__}
+            fields["__qualname__"] = f"{cls.__qualname__}.{part}"
+            concrete = new_class(part, (cls,), exec_body=partial(_fill, fields))
+            setattr(cls, part, plugin(f"{name}${part}", Kind.TRANSFORMATION)(concrete))
+        abstract(name, (f"{name}$Key", f"{name}$Value"))
+        return cls
+
+    return register
+
+
+def _fill(fields: Mapping[str, object], namespace: dict[str, object]) -> None:
+    namespace.update(fields)
+
+
+def replace_null_option() -> Option:
+    """`replace.null.with.default`, which most transformations have."""
+    return Option(
+        "replace.null.with.default",
+        Type.BOOLEAN,
+        True,
+        doc="Whether to replace fields that have a default value and that are null to the default value. When set to true, the "
+        "default value is used, otherwise null is used.",
+    )
+
+
+def _non_empty(name: str, value: list[str] | None) -> None:
+    if not value:
+        raise invalid(name, value, "Empty list")
+
+
+NON_EMPTY_LIST = Lambda(_non_empty, "non-empty list")
+"""Kafka's NonEmptyListValidator: at least one item, duplicates and empty items allowed."""
+
+
+def java_split(text: str, separator: str) -> list[str]:
+    """`java.lang.String.split`: empty items at the end are dropped, and the empty text is one empty item."""
+    parts = text.split(separator)
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return parts if parts != [""] or not text else []

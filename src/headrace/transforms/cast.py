@@ -1,0 +1,137 @@
+"""Cast: casts fields, or the whole key or value, to another type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.types import invalid, trim
+from headrace.config.validators import Lambda
+from headrace.errors import ConfigError
+from headrace.transforms import casting
+from headrace.transforms.base import PartTransformation, java_split, key_and_value, replace_null_option
+from headrace.values.record import copied, members, struct
+from headrace.values.sql import NEVER, Sql, both, lit
+from headrace.values.table import Table
+from headrace.values.typed import Alternative, Typed, Value, combined, mapped, or_null
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+    from headrace.values.run import Run
+
+
+TYPES = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string")
+"""What can be cast to."""
+_OTHER_TYPES = ("bytes", "array", "map", "struct")
+
+
+def _parse_spec(spec: list[str]) -> dict[str | None, str]:
+    """Field → type; None is the whole value. Raises ConfigError in Kafka's words (the odd option names are its own)."""
+    casts: dict[str | None, str] = {}
+    for item in spec:
+        parts = java_split(item, ":")
+        if not 1 <= len(parts) <= 2:
+            raise invalid("renames", spec, f"Invalid rename mapping: {item}")
+        field = trim(parts[0]) if len(parts) == 2 else None
+        casts[field] = _type(trim(parts[-1]))
+    if None in casts and len(spec) > 1:
+        raise ConfigError(
+            "Cast transformations that specify a type to cast the entire value to may only specify a single cast in their spec"
+        )
+    return casts
+
+
+def _type(text: str) -> str:
+    kind = text.lower()
+    if kind in TYPES:
+        return kind
+    if kind in _OTHER_TYPES:
+        raise ConfigError(
+            f"Cast transformation does not support casting to {text.upper()}; supported types are [{', '.join(TYPES).upper()}]"
+        )
+    wrong = f"java.lang.IllegalArgumentException: No enum constant org.apache.kafka.connect.data.Schema.Type.{text.upper()}"
+    raise ConfigError.invalid(f"Invalid type found in casting spec: {text}", wrong)
+
+
+def _valid_spec(_name: str, spec: list[str] | None) -> None:
+    if not spec:
+        raise ConfigError("Must specify at least one field to cast.")
+    _parse_spec(spec)
+
+
+@key_and_value("org.apache.kafka.connect.transforms.Cast")
+class Cast(PartTransformation):
+    """Casts fields, or the whole key or value, to another type: numbers, booleans and texts to each other, bytes to text."""
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options of Kafka's `Cast`."""
+        return ConfigDef([
+            Option("spec", Type.LIST, importance=Importance.HIGH,
+                   validator=Lambda(_valid_spec, "list of colon-delimited pairs, e.g. foo:bar,abc:xyz"),
+                   doc="List of fields and the type to cast them to of the form field1:type,field2:type to cast fields of Maps "
+                       "or Structs. A single type to cast the entire value. Valid types are int8, int16, int32, int64, float32, "
+                       "float64, boolean, and string. Note that binary fields can only be cast to string."),
+            replace_null_option(),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """`whole`: the type of a cast of everything, or None; `casts`: field → type; types as `int8` … `string`."""
+        found = _parse_spec(self.settings["spec"])
+        self.whole: str | None = found.get(None)
+        self.casts: dict[str, str] = {field: kind for field, kind in found.items() if field is not None}
+        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Cast; null stays null."""
+        run, value = record.run, getattr(record, self.target)
+        if self.whole is not None:
+            return replace(record, **{self.target: mapped(value, partial(self._whole, run, self.whole))})
+        found = [a for a in value if a.value.kind == "null"]
+        structs = []
+        for a in value:
+            schema = a.value.schema
+            if schema is not None and schema.type != "struct":  # Kafka looks for the schema's fields before it looks at the value
+                run.fail(both(a.when, f"NOT {a.value.is_null()}"), lit("Cannot list fields on non-struct type"))
+                found.append(a)
+            else:
+                structs.append(a)
+        for when, _, table in members(run, tuple(structs), "cast types", null_passes=True):
+            with run.only(when):
+                changed = self._map(run, table) if table.schema is None else self._struct(run, table)
+            found.append(Alternative(when, struct(changed)))
+        return replace(record, **{self.target: combined(found)})
+
+    def _map(self, run: Run, table: Table) -> Table:
+        for name, kind in self.casts.items():
+            if table.rest is not None and table.rest_when is None and name not in table.fields:
+                table = table.with_field(name, casting.json_member(run, table.rest, name, kind))
+                continue
+            cast = mapped(table.get(name), lambda when, typed, kind=kind: casting.cast(run, when, typed, kind))
+            table = table.with_field(name, or_null(cast))
+        return table
+
+    def _struct(self, run: Run, table: Table) -> Table:
+        assert table.schema
+        changed = copied(table, self.replace_null_with_default)
+        for name, kind in self.casts.items():
+            if name in changed.fields:
+                cast = mapped(changed.fields[name], lambda when, typed, kind=kind: casting.with_schema(run, when, typed, kind))
+                changed = changed.with_field(name, cast)
+        return replace(changed, schema=table.schema.with_fields({}).same_but(optional=table.schema.optional))
+
+    def _whole(self, run: Run, kind: str, when: Sql | None, typed: Typed) -> Typed | Value:
+        if typed.kind == "null":
+            return typed
+        if typed.schema is None:
+            return casting.cast(run, when, typed, kind)
+        cast = casting.with_schema(run, when, typed, kind)
+        old = typed.schema
+        assert cast.schema
+        same = cast.schema.same_but(name=old.name, version=old.version, doc=old.doc, parameters=old.parameters)
+        null = typed.is_null()
+        if not old.optional or null == NEVER:
+            return replace(cast, schema=same)
+        return Alternative(null, typed), Alternative(f"(NOT {null})", replace(cast, schema=same))

@@ -1,0 +1,169 @@
+"""Casts of typed values (Kafka's `Cast.castValueToType`), whatever the transformation that asks for one."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from headrace.values import kinds
+from headrace.values.payload import narrowed
+from headrace.values.run import Run
+from headrace.values.schema import DATE, DECIMAL, Schema
+from headrace.values.scope import Reader
+from headrace.values.sql import KINDS, Sql, both, call, case, kind_in, lit
+from headrace.values.text import date_text
+from headrace.values.typed import NULL, Alternative, Typed, Value, constant
+
+_SUPPORTED = "supported types are [INT8, INT16, INT32, INT64, FLOAT32, FLOAT64, BOOLEAN, STRING, BYTES]"
+_FROM = {"map": "MAP", "list": "ARRAY", "struct": "STRUCT"}
+
+
+def cast(run: Run, when: Sql | None, typed: Typed, target: str) -> Typed:
+    """The value as the target's kind, without schema; what cannot be cast is a fault of the records of the condition."""
+    kind = typed.kind
+    if kind == "null":
+        return typed
+    if kind in _FROM:
+        name = typed.schema.type.upper() if typed.schema else _FROM[kind]
+        run.fail(_there(when, typed), lit(f"Cast transformation does not support casting from {name}; {_SUPPORTED}"))
+        return Typed(target, _null(target))
+    if typed.schema is None and kind == "date":
+        message = (
+            f"Cast transformation was passed a value of type class {typed.java} which is not supported by Connect's data API"
+        )
+        run.fail(when, lit(message))
+        return Typed(target, _null(target))
+    if kind == "bytes" and target != "string":
+        run.fail(_there(when, typed), lit("Unexpected type in Cast transformation: class [B"))
+        return Typed(target, _null(target))
+    if target == "string":
+        return Typed(target, _text(typed))
+    if target == "boolean":
+        return Typed(target, _boolean(typed))
+    return Typed(target, _number(run, when, typed, target))
+
+
+def json_member(run: Run, reader: Reader, name: str, target: str) -> Value:
+    """A member of a JSON object cast, as one call for all the kinds that it may have: the same as `cast` of each of them."""
+    suffix = reader.member(name)
+    k, n, d, s = (f"{reader.name}_{part}{suffix}" for part in "klds")
+    arguments = [k, n, d, f"coalesce({s}, '')"]
+    if target in kinds.BITS:
+        arguments.append(str(kinds.BITS[target]))
+    function = {"float64": "double", "float32": "float", "boolean": "boolean", "string": "text"}.get(target, "long")
+    found = run.scope.bind(call(f"headrace_json_{function}", *arguments))
+    there, absent = kind_in(k, range(2, KINDS)), kind_in(k, (0, 1))
+    for number, kind in ((6, "ARRAY"), (7, "MAP")):
+        run.fail(kind_in(k, [number]), lit(f"Cast transformation does not support casting from {kind}; {_SUPPORTED}"))
+    message = call("concat", lit("Value ("), s, lit(") was out of range for requested data type"))
+    cause = call("concat", lit('java.lang.NumberFormatException: For input string: "'), s, lit('"'))
+    run.fail(both(kind_in(k, [5]), f"({found} IS NULL)"), message, cause=cause)
+    return (Alternative(absent, NULL), Alternative(there, Typed(target, found)))
+
+
+def with_schema(run: Run, when: Sql | None, typed: Typed, target: str) -> Typed:
+    """The same with a schema: optional as it was, its default cast too; name, version, doc and parameters are gone."""
+    assert typed.schema is not None
+    found = cast(run, when, typed, target)
+    schema = Schema(target, typed.schema.optional)
+    if typed.schema.default is not None:
+        schema = schema.same_but(default=_default(typed.schema, target))
+    return Typed(target, found.sql if found.kind != "null" else _null(target), schema)
+
+
+def _there(when: Sql | None, typed: Typed) -> Sql | None:
+    return when if typed.schema is None else both(when, f"(NOT {typed.is_null()})")
+
+
+def _null(target: str) -> Sql:
+    names = {"float32": "float", "float64": "double", "boolean": "boolean", "string": "string"}
+    return f"cast(NULL as {names.get(target, 'bigint')})"
+
+
+def _text(typed: Typed) -> Sql:
+    if typed.kind == "date":
+        return case([(f"({typed.sql} IS NOT NULL)", date_text(typed.sql))])
+    if typed.kind == "bytes":
+        return call("translate", call("base64", typed.sql), lit("\r\n"), lit(""))
+    return typed.sql if typed.kind in ("string", "huge", "decimal") else f"string({typed.sql})"
+
+
+def _encoded(typed: Typed) -> Sql:
+    """A date as the integer that its schema stands for."""
+    days = typed.schema is not None and typed.schema.name == DATE
+    return f"({typed.sql} div 86400000L)" if days else typed.sql
+
+
+def _boolean(typed: Typed) -> Sql:
+    if typed.kind == "boolean":
+        return typed.sql
+    if typed.kind == "string":
+        return f"(lower({typed.sql}) = 'true')"
+    return f"({_integral(typed, 'int64')} <> 0L)"
+
+
+def _integral(typed: Typed, target: str) -> Sql:
+    if typed.kind in kinds.INTEGERS:
+        return typed.sql
+    if typed.kind == "date":
+        return _encoded(typed)
+    if typed.kind in ("decimal", "huge"):
+        return call("headrace_decimal_long", typed.sql)
+    bits = "64" if target == "int64" else "32"
+    return call("headrace_double_long", f"double({typed.sql})", bits)
+
+
+def _number(run: Run, when: Sql | None, typed: Typed, target: str) -> Sql:
+    is_float = target in ("float32", "float64")
+    if typed.kind == "boolean":
+        one = case([(f"({typed.sql})", "1L"), (f"(NOT {typed.sql})", "0L")])
+        return f"{_java(target)}({one})" if is_float else one
+    if typed.kind == "string":
+        function = {"float32": "headrace_parse_float", "float64": "headrace_parse_double"}.get(target)
+        bits = [] if is_float else [str(kinds.BITS[target])]
+        parsed = run.scope.bind(case([(when, call(function or "headrace_parse_long", typed.sql, *bits))]))
+        message = call("concat", lit("Value ("), typed.sql, lit(") was out of range for requested data type"))
+        cause = call("concat", lit('java.lang.NumberFormatException: For input string: "'), typed.sql, lit('"'))
+        run.fail(both(when, f"({typed.sql} IS NOT NULL AND {parsed} IS NULL)"), message, cause=cause)
+        return parsed
+    if is_float:
+        number = _encoded(typed) if typed.kind == "date" else typed.sql
+        if typed.kind in ("decimal", "huge"):
+            return f"{_java(target)}({call('headrace_parse_double', typed.sql)})"
+        return f"{_java(target)}({number})"
+    return narrowed(_integral(typed, target), target)
+
+
+def _java(target: str) -> str:
+    return "float" if target == "float32" else "double"
+
+
+def _default(schema: Schema, target: str) -> Any:
+    """A default in its JSON form, cast: the few kinds that there are, without a record."""
+    value, kind = schema.default, kinds.of_schema(schema)
+    if target == "string":
+        if kind == "date":
+            return _evaluated(date_text(constant(schema)))
+        if kind in ("bytes", "decimal"):
+            return value if kind == "bytes" else _evaluated(constant(schema))
+        return _java_text(value)
+    if target == "boolean":
+        return value.lower() == "true" if isinstance(value, str) else bool(value)
+    if schema.name == DECIMAL and isinstance(value, str):
+        value = float(int.from_bytes(base64.b64decode(value), signed=True)) / 10**schema.scale
+    if target in ("float32", "float64"):
+        return float(value)
+    number, bits = int(float(value)) if isinstance(value, float) else int(value), kinds.BITS[target]
+    return (number + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
+
+
+def _java_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _evaluated(f"string({lit(value)})") if isinstance(value, float) else str(value)
+
+
+def _evaluated(sql: Sql) -> Any:
+    from headrace.values.literal import evaluated
+
+    return evaluated(sql)

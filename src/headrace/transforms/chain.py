@@ -1,0 +1,168 @@
+"""A connector's chain, compiled: converters, transformations and predicates as one pass of Spark SQL.
+
+The frame that comes in has the columns of INPUT; `Compiled.apply` adds those of OUTPUT. Nothing runs here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from headrace.converters.base import Converter, HeaderConverter, HeaderReader, Reader
+from headrace.transforms.stages import Stage
+from headrace.values.record import ConnectRecord
+from headrace.values.run import Run
+from headrace.values.scope import Scope
+from headrace.values.sql import NEVER, Sql, both, case, negated
+from headrace.values.table import choose
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+INPUT = ("in_topic", "in_partition", "in_offset", "in_timestamp", "in_key", "in_value", "in_headers")
+"""string; int; bigint; bigint, ms since the epoch or NULL; binary; binary; array<struct<key:string,value:binary>> or NULL."""
+OUTPUT = ("topic", "partition", "timestamp", "key", "value", "headers", "failure", "dropped")
+"""The record as it is to be written, in the types of INPUT; failure: struct<step,class,message,cause> (strings), NULL if nothing
+failed; dropped: whether a filter took it out."""
+
+NO_HEADERS = "cast(array() as array<struct<key:string,value:binary>>)"
+"""An empty list of headers."""
+
+
+@dataclass(frozen=True)
+class Converters:
+    """Those of a connector's keys, values and headers."""
+
+    key: Converter
+    value: Converter
+    header: HeaderConverter
+
+
+@dataclass(frozen=True)
+class Readers:
+    """What reads a connector's keys, values and headers: its converters, or none where the source gives typed columns."""
+
+    key: Reader
+    value: Reader
+    header: HeaderReader
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A record after a step: `applied` is when the step was, for a stage with a predicate."""
+
+    step: str
+    record: ConnectRecord
+    alive: Sql | None
+    applied: Sql | None = None
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A chain, ready for any frame.
+
+    fails: whether a record can fail at all; seen: the record after it was read and after every stage, for those who want to
+    show it (expressions over the columns that `scope` adds).
+    """
+
+    scope: Scope
+    columns: Mapping[str, Sql]
+    fails: bool
+    seen: tuple[Seen, ...] = field(default=())
+
+    def apply(self, frame: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
+        """The frame's records after the chain: columns `keep` of the frame, then OUTPUT.
+
+        Records that a filter took out are gone, unless the chain was compiled to show them.
+        """
+        columns = [f"{sql} AS {name}" for name, sql in self.columns.items()]
+        return self.scope.apply(frame).selectExpr(*keep, *columns)
+
+
+def compile_chain(
+    stages: Sequence[Stage],
+    reading: Converters | Readers,
+    writing: Converters,
+    schemas: Mapping[str, Sequence[str]] | None = None,
+    sink: bool = False,
+    show: bool = False,
+) -> Compiled:
+    """Compile a chain.
+
+    schemas: for "key" and "value" the schema texts that records may carry (`Converter.schema_in`); sink: the record has an
+    offset, as a sink's has; show: records that a filter takes out are kept.
+    """
+    scope = Scope()
+    run = Run(scope)
+    record = _read(run, reading, writing, schemas or {}, sink)
+    seen = [Seen("input", record, run.alive)]
+    for stage in stages:
+        record, applied = _staged(run, stage, record, show)
+        seen.append(Seen(f"transform:{stage.alias}", record, run.alive, applied))
+    dropped = record.dropped
+    with run.step("output.headers"):
+        headers = scope.bind(record.headers)
+    with run.step("output.key"):
+        key = scope.bind(writing.key.write(run, record.key))
+    with run.step("output.value"):
+        value = scope.bind(writing.value.write(run, record.value))
+    found = (record.topic, record.partition, record.timestamp, key, value, headers, run.failure(), dropped or "true")
+    columns: dict[str, Sql] = dict(zip(OUTPUT, found, strict=True))
+    return Compiled(scope, columns, bool(run.failures), tuple(seen))
+
+
+def _read(
+    run: Run, reading: Converters | Readers, writing: Converters, schemas: Mapping[str, Sequence[str]], sink: bool
+) -> ConnectRecord:
+    with run.step("input.key"):
+        key = reading.key.read(run, "in_key", schemas.get("key", ()))
+    with run.step("input.value"):
+        value = reading.value.read(run, "in_value", schemas.get("value", ()))
+    with run.step("input.headers"):
+        headers = reading.header.read(run, f"coalesce(in_headers, {NO_HEADERS})")
+    offset = "in_offset" if sink else None
+    return ConnectRecord(run, "in_topic", "in_partition", offset, "in_timestamp", key, value, headers, writing.header).bound()
+
+
+def _staged(run: Run, stage: Stage, record: ConnectRecord, show: bool) -> tuple[ConnectRecord, Sql | None]:
+    """The record after a stage, and when the stage was applied (None: always)."""
+    applies: Sql | None = None
+    with run.step(f"transform:{stage.alias}"):
+        if stage.predicate is not None:
+            holds = stage.predicate.test(record)
+            applies = run.scope.bind(f"(NOT {holds})" if stage.negate else holds)
+        with run.only(applies):
+            changed = stage.transformation.apply(replace(record, dropped=NEVER))
+    merged = _merged(applies, changed, record).bound()
+    if changed.dropped != NEVER:
+        taken = both(run.alive, applies, changed.dropped)
+        merged = replace(merged, dropped=run.scope.bind(_or(record.dropped, taken)))
+        if not show:
+            run.scope.keep(negated(taken) or "true")
+        run.drop(both(applies, changed.dropped))
+    return merged, applies
+
+
+def _or(old: Sql | None, new: Sql | None) -> Sql:
+    if new is None or old is None:
+        return "true"
+    return new if old == NEVER else f"({old} OR {new})"
+
+
+def _merged(applies: Sql | None, new: ConnectRecord, old: ConnectRecord) -> ConnectRecord:
+    """`new` where the stage applies, `old` elsewhere."""
+
+    def one(a: Sql, b: Sql) -> Sql:
+        return a if a == b else case([(applies, a)], b)
+
+    return replace(
+        new,
+        topic=one(new.topic, old.topic),
+        partition=one(new.partition, old.partition),
+        timestamp=one(new.timestamp, old.timestamp),
+        headers=one(new.headers, old.headers),
+        key=choose(applies, new.key, old.key),
+        value=choose(applies, new.value, old.value),
+        dropped=old.dropped,
+    )

@@ -1,0 +1,95 @@
+"""ColumnTransform: the base of transforms that users write in Python, as a function of Spark Columns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from headrace.config import ConfigDef
+from headrace.errors import ConfigError
+from headrace.plugins import Kind
+from headrace.transforms.base import Transformation
+from headrace.transforms.set_parts import PARTS, fit_to, with_parts
+from headrace.values.columns import NAMES, Columns
+from headrace.values.expressions import Expression, evaluate
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+
+
+class UserTransform(ABC):
+    """What transforms that users write in Python have in common."""
+
+    plugin_kind: ClassVar[Kind] = Kind.TRANSFORMATION
+    version: ClassVar[str | None] = None
+
+    def __init__(self, props: Mapping[str, str]) -> None:
+        """props: the settings under `transforms.<alias>.`, prefix taken off; unknown keys are ignored. Raises ConfigError."""
+        self.settings: dict[str, Any] = self.definition().parse(dict(props))
+        self.configure()
+
+    def configure(self) -> None:  # noqa: B027 - a hook that few need
+        """Make attributes of the settings; raises ConfigError for rules that need more than one option. For subclasses."""
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The transformation's options; none, by default."""
+        return ConfigDef()
+
+    @abstractmethod
+    def stage(self) -> Transformation:
+        """The transformation that a chain applies."""
+
+
+class ColumnTransform(UserTransform):
+    """A transform of one's own, used by its dotted name: `transforms.<alias>.type=my_module.MyTransform`.
+
+    `apply` runs once, on the driver, when the stream is defined; the Columns that it returns run in the one pass of the chain.
+
+        class Routed(ColumnTransform):
+            def apply(self, record: Columns) -> Columns:
+                kind = F.try_variant_get(record.value, "$.kind", "string")
+                return replace(record, topic=F.concat(record.topic, F.lit("-"), kind))
+    """
+
+    @abstractmethod
+    def apply(self, record: Columns) -> Columns:
+        """Return a copy with other Columns (`dataclasses.replace`); all but `offset` can be changed.
+
+        What each may be is what the option of the same name of `headrace.transforms.Sql` says.
+        """
+
+    def stage(self) -> Transformation:
+        """The transformation that a chain applies."""
+        return OfColumns(self)
+
+
+class OfColumns(Transformation):
+    """Makes a ColumnTransform a stage of a chain."""
+
+    def __init__(self, user: ColumnTransform) -> None:
+        self.user = user
+        self.settings = user.settings
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """No options: the user's class has read its own."""
+        return ConfigDef()
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Set the parts of which the user's class has returned another Column."""
+        from pyspark.sql import functions as F
+
+        name = type(self.user).__qualname__
+        old = Columns(*(F.col(column) for column in NAMES))
+        new = self.user.apply(old)
+        if not isinstance(new, Columns):
+            raise ConfigError.invalid(self.prefix + "type", name, f"Its apply has to return Columns, not {type(new).__name__}")
+        if new.offset is not old.offset:
+            raise ConfigError.invalid(self.prefix + "type", name, "An offset cannot be changed")
+        changed = {part: getattr(new, part) for part in PARTS if getattr(new, part) is not getattr(old, part)}
+        if not changed:
+            return record
+        wanted = {p: Expression(self.prefix + "type", f"{name}.{p}", column, fit_to(p)) for p, column in changed.items()}
+        return with_parts(record, evaluate(record, wanted))

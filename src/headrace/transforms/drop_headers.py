@@ -1,0 +1,39 @@
+"""DropHeaders: removes one or more headers from each record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.validators import ValidList
+from headrace.plugins import Kind, plugin
+from headrace.transforms.base import Transformation
+from headrace.values.sql import call, lit
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+
+
+@plugin("org.apache.kafka.connect.transforms.DropHeaders", Kind.TRANSFORMATION)
+class DropHeaders(Transformation):
+    """Removes one or more headers from each record."""
+
+    routes = "no"
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options of Kafka's `DropHeaders`."""
+        return ConfigDef([
+            Option("headers", Type.LIST, validator=ValidList(empty_ok=False), importance=Importance.HIGH,
+                   doc="The name of the headers to be removed."),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """`headers`: the names of the headers that go."""
+        self.headers: tuple[str, ...] = tuple(self.settings["headers"])
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Keep the other headers, in order."""
+        names = "".join("\0" + name for name in self.headers)
+        return replace(record, headers=call("headrace_headers_without", record.headers, lit(names)))

@@ -1,0 +1,113 @@
+"""ExtractField: replaces a record's key or value by one of its fields."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.validators import CaseInsensitiveValidString
+from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
+from headrace.transforms.field_path import field_path
+from headrace.values.kinds import of_schema
+from headrace.values.record import members, opened
+from headrace.values.schema import Schema
+from headrace.values.sql import Sql, case, lit
+from headrace.values.table import Table
+from headrace.values.typed import Alternative, Typed, Value, always, combined, mapped, only_when, or_null
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+    from headrace.values.run import Run
+
+
+@key_and_value("org.apache.kafka.connect.transforms.ExtractField")
+class ExtractField(PartTransformation):
+    """Replaces a record's key or value by one of its fields. Null stays null."""
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options of Kafka's `ExtractField`."""
+        return ConfigDef([
+            Option("field", Type.STRING, doc="Field name to extract."),
+            replace_null_option(),
+            Option("field.syntax.version", Type.STRING, "V1", validator=CaseInsensitiveValidString("V1", "V2"),
+                   importance=Importance.HIGH,
+                   doc="Defines the version of the syntax to access fields. If set to <code>V1</code>, then the field paths are "
+                       "limited to access the elements at the root level of the struct or map. If set to <code>V2</code>, the "
+                       "syntax will support accessing nested elements. To access nested elements, dotted notation is used. If "
+                       "dots are already included in the field name, then backtick pairs can be used to wrap field names "
+                       "containing dots. E.g. to access the subfield <code>baz</code> from a field named "
+                       '"foo.bar" in a struct/map the following format can be used to access its elements: '
+                       '"<code>foo.bar</code>.baz".'),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """`field`: as it was given; `path`: its steps, of which V1 has one."""
+        self.field: str = self.settings["field"]
+        nested = self.settings["field.syntax.version"].upper() == "V2"
+        self.path: tuple[str, ...] = field_path(self.field) if nested else (self.field,)
+        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Take the field; a map without it gives null, a struct without it fails."""
+        run, value = record.run, getattr(record, self.target)
+        if not self.path:  # Kafka's V2 parser leaves nothing of an empty path
+            run.fail(None, lit("fromIndex(0) > toIndex(-1)"), "java.lang.IllegalArgumentException")
+            return record
+        found = [a for a in value if a.value.kind == "null" and a.value.schema is None]
+        for a in value:
+            if a.value.kind == "null" and a.value.schema is not None and a.value.schema.type == "struct":
+                found += only_when(a.when, self._of_null(run, a.when, a.value.schema))
+        others = tuple(a for a in value if a.value.kind != "null" or (a.value.schema and a.value.schema.type != "struct"))
+        for when, _, table in members(run, others, "field extraction", null_passes=False):
+            with run.only(when):
+                found += only_when(when, self._field(run, table, self.path))
+        return replace(record, **{self.target: combined(found)})
+
+    def _field(self, run: Run, table: Table, path: tuple[str, ...]) -> Value:
+        step, *others = path
+        if table.schema is not None and step not in table.fields:
+            run.fail(None, lit(f"Unknown field: {self.field}"), "java.lang.IllegalArgumentException")
+            return ()
+        value = table.get(step)
+        if table.schema is not None:
+            value = mapped(value, lambda _when, typed: typed.or_default(self.replace_null_with_default))
+        value = or_null(value, schemaless=table.schema is None)
+        return self._nested(run, value, tuple(others)) if others else value
+
+    def _nested(self, run: Run, value: Value, path: tuple[str, ...]) -> Value:
+        found: list[Alternative] = []
+        for a in value:
+            typed = a.value
+            with run.only(a.when):
+                if typed.kind == "null" and typed.schema is None:
+                    found.append(a)
+                elif typed.kind == "null" and typed.schema is not None:
+                    found += only_when(a.when, self._leaf_of_null(run, typed.schema, path))
+                elif typed.kind in ("map", "struct") and (typed.kind == "struct") == (typed.schema is not None):
+                    guarded = typed if typed.table else replace(typed, sql=case([(a.when, typed.sql)]))
+                    found += only_when(a.when, self._field(run, opened(run, guarded), path))
+                elif typed.schema is not None:
+                    run.fail(None, lit("Cannot look up fields on non-struct type"))
+                else:
+                    why = "Only Map objects supported in absence of schema for [nested field access], found: "
+                    run.fail(None, lit(why + typed.java))
+        return combined(found)
+
+    def _of_null(self, run: Run, when: Sql | None, schema: Schema) -> Value:
+        with run.only(when):
+            return self._leaf_of_null(run, schema, self.path)
+
+    def _leaf_of_null(self, run: Run, schema: Schema, path: tuple[str, ...]) -> Value:
+        """Null with the schema of the field that the path leads to."""
+        for step in path:
+            if schema.type != "struct":
+                run.fail(None, lit("Cannot look up fields on non-struct type"))
+                return ()
+            if step not in schema.fields:
+                run.fail(None, lit(f"Unknown field: {self.field}"), "java.lang.IllegalArgumentException")
+                return ()
+            schema = schema.fields[step]
+        kind = of_schema(schema)
+        return always(Typed("null" if kind == "struct" else kind, "NULL", schema))

@@ -1,0 +1,29 @@
+"""Filter: drops all records; of use with a predicate that says which."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef
+from headrace.plugins import Kind, plugin
+from headrace.transforms.base import Transformation
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+
+
+@plugin("org.apache.kafka.connect.transforms.Filter", Kind.TRANSFORMATION)
+class Filter(Transformation):
+    """Drops all records; of use with a predicate that says which."""
+
+    routes = "no"
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """No options."""
+        return ConfigDef()
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Drop the record."""
+        return replace(record, dropped=None)

@@ -1,0 +1,85 @@
+"""Flatten: flattens nested data: each field's name is made of the names on the way to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Option, Type
+from headrace.transforms.base import PartTransformation, key_and_value
+from headrace.values.record import members, opened, struct
+from headrace.values.schema import Schema, SchemaBuilderError
+from headrace.values.sql import call, case, lit
+from headrace.values.table import Table
+from headrace.values.typed import Alternative, Typed, Value, combined, mapped
+from headrace.values.writing import JsonWriter
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+    from headrace.values.run import Run
+
+
+@key_and_value("org.apache.kafka.connect.transforms.Flatten")
+class Flatten(PartTransformation):
+    """Flattens nested data: each field's name is made of the names on the way to it. Arrays stay as they are."""
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options of Kafka's `Flatten`."""
+        return ConfigDef([
+            Option("delimiter", Type.STRING, ".",
+                   doc="Delimiter to insert between field names from the input record when generating field names for the output "
+                       "record"),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """`delimiter`: what stands between the names."""
+        self.delimiter: str = self.settings["delimiter"]
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Flatten maps in the JSON text itself, structs by their schema."""
+        run, value = record.run, getattr(record, self.target)
+        found = [a for a in value if a.value.kind == "null"]
+        for when, typed, table in members(run, value, "flattening", null_passes=True):
+            if typed.schema is None:
+                text = JsonWriter(run, final=False).typed(typed, when)
+                found.append(
+                    Alternative(when, Typed("map", case([(when, call("headrace_json_flat", text, lit(self.delimiter)))])))
+                )
+                continue
+            assert table.schema
+            fields: dict[str, Value] = {}
+            with run.only(when):
+                self._flatten(run, fields, "", table, table.schema.optional)
+            found.append(Alternative(when, struct(Table(fields, schema=table.schema.with_fields({})))))
+        return replace(record, **{self.target: combined(found)})
+
+    def _flatten(self, run: Run, into: dict[str, Value], prefix: str, table: Table, optional: bool) -> None:
+        """Add a struct's fields; optional: one of the structs around it may be null."""
+        for name, value in table.fields.items():
+            full = f"{prefix}{self.delimiter}{name}" if prefix else name
+            schema = value[-1].value.schema
+            assert schema
+            if schema.type == "map":
+                run.fail(None, lit(f"Flatten transformation does not support MAP for record with schemas (for field {full})."))
+            elif schema.type == "struct":
+                inner = next(a.value for a in value if a.value.kind == "struct")
+                self._flatten(run, into, full, opened(run, inner), optional or inner_schema(value).optional)
+            elif full in into:
+                run.fail(
+                    None, lit(f"Cannot create field because of field name duplication {full}"), SchemaBuilderError.java_class
+                )
+            else:
+                into[full] = mapped(value, lambda _when, typed: _optional(typed.or_default(True), optional))
+
+
+def inner_schema(value: Value) -> Schema:
+    """The schema of a struct's field: the alternative for null has it whole."""
+    schema = next((a.value.schema for a in value if a.value.kind == "null"), value[-1].value.schema)
+    assert schema
+    return schema
+
+
+def _optional(typed: Typed, optional: bool) -> Typed:
+    assert typed.schema
+    return replace(typed, schema=typed.schema.same_but(optional=typed.schema.optional or optional))

@@ -1,0 +1,76 @@
+"""HeaderFrom: moves or copies fields of the key or value into the record's headers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.validators import ValidString
+from headrace.errors import ConfigError
+from headrace.transforms.base import NON_EMPTY_LIST, PartTransformation, key_and_value, replace_null_option
+from headrace.values.record import appended, copied, members, struct
+from headrace.values.sql import Sql, lit
+from headrace.values.table import Table
+from headrace.values.typed import Alternative, Value, combined, mapped, only_when, or_null
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+    from headrace.values.run import Run
+
+
+@key_and_value("org.apache.kafka.connect.transforms.HeaderFrom")
+class HeaderFrom(PartTransformation):
+    """Moves or copies fields of the key or value into the record's headers."""
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options of Kafka's `HeaderFrom`."""
+        return ConfigDef([
+            Option("fields", Type.LIST, validator=NON_EMPTY_LIST, importance=Importance.HIGH,
+                   doc="Field names in the record whose values are to be copied or moved to headers."),
+            Option("headers", Type.LIST, validator=NON_EMPTY_LIST, importance=Importance.HIGH,
+                   doc="Header names, in the same order as the field names listed in the fields configuration property."),
+            Option("operation", Type.STRING, validator=ValidString("move", "copy"), importance=Importance.HIGH,
+                   doc="Either <code>move</code> if the fields are to be moved to the headers (removed from the key/value), or "
+                       "<code>copy</code> if the fields are to be copied to the headers (retained in the key/value)."),
+            replace_null_option(),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """`fields` and `headers`: their names, in pairs; `operation`: `move` or `copy`."""
+        self.fields: list[str] = self.settings["fields"]
+        self.headers: list[str] = self.settings["headers"]
+        if len(self.fields) != len(self.headers):
+            raise ConfigError("'fields' config must have the same number of elements as 'headers' config.")
+        self.operation: Literal["move", "copy"] = self.settings["operation"]
+        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Append the headers, and take the fields out if they are to be moved."""
+        run, moves = record.run, self.operation == "move"
+        changed: list[Alternative] = []
+        headers: list[list[Alternative]] = [[] for _ in self.fields]
+        for when, typed, table in members(run, getattr(record, self.target), f"header {self.operation}", null_passes=False):
+            for field, header in zip(self.fields, headers, strict=True):
+                header += only_when(when, self._header(run, when, table, field))
+            if moves:
+                typed = struct(self._moved(table))
+            changed.append(Alternative(when, typed))
+        written = record.headers
+        for name, header in zip(self.headers, headers, strict=True):
+            written = appended(written, name, record.headers_written.write(combined(header), run))
+        return replace(record, headers=written, **({self.target: combined(changed)} if moves else {}))
+
+    def _header(self, run: Run, when: Sql | None, table: Table, field: str) -> Value:
+        if table.schema is None:
+            return or_null(table.get(field))
+        if field not in table.fields:
+            message = 'Cannot invoke "org.apache.kafka.connect.data.Field.schema()" because the return value is null'
+            run.fail(when, lit(f"{message}: there is no field {field}"), "java.lang.NullPointerException")
+            return ()
+        return mapped(table.fields[field], lambda _when, typed: typed.or_default(self.replace_null_with_default))
+
+    def _moved(self, table: Table) -> Table:
+        rest = table.without(tuple(self.fields))
+        return rest if table.schema is None else copied(rest, self.replace_null_with_default)

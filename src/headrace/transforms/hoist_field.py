@@ -1,0 +1,46 @@
+"""HoistField: wraps the key or value: it becomes the one field of a new struct or map."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Option, Type
+from headrace.transforms.base import PartTransformation, key_and_value
+from headrace.values.record import struct
+from headrace.values.schema import Schema
+from headrace.values.table import Table
+from headrace.values.typed import Alternative, Value, always, combined, present
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+
+
+@key_and_value("org.apache.kafka.connect.transforms.HoistField")
+class HoistField(PartTransformation):
+    """Wraps the key or value: it becomes the one field of a new struct or map."""
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options of Kafka's `HoistField`."""
+        return ConfigDef([
+            Option("field", Type.STRING,
+                   doc="Field name for the single field that will be created in the resulting Struct or Map."),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """`field`: the name of the field."""
+        self.field: str = self.settings["field"]
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Wrap: in a map what has no schema, in a struct what has one."""
+        value: Value = getattr(record, self.target)
+        plain = tuple(a for a in value if a.value.schema is None)
+        found = [
+            Alternative(a.when, struct(Table({self.field: always(a.value)}, schema=Schema("struct"))))
+            for a in value
+            if a.value.schema is not None
+        ]
+        if plain:
+            found.append(Alternative(present(plain), struct(Table({self.field: plain}))))
+        return replace(record, **{self.target: combined(found)})

@@ -1,0 +1,113 @@
+"""InsertField: adds fields with the record's topic, partition, offset or timestamp, or with a fixed text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Option, Type
+from headrace.config.types import invalid
+from headrace.errors import ConfigError
+from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
+from headrace.values.kinds import of_schema
+from headrace.values.record import copied, members, struct
+from headrace.values.schema import TIMESTAMP, Schema, SchemaBuilderError
+from headrace.values.sql import Sql, lit
+from headrace.values.table import Table, choose
+from headrace.values.typed import Alternative, Typed, always, combined
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+
+
+_OPTIONALITY = "Suffix with <code>!</code> to make this a required field, or <code>?</code> to keep it optional (the default)."
+
+
+@dataclass(frozen=True)
+class InsertionSpec:
+    """A field to add: its name, and whether its schema is optional."""
+
+    name: str
+    optional: bool
+
+    @classmethod
+    def parse(cls, spec: str | None) -> InsertionSpec | None:
+        """Read `name`, `name?` (both optional) or `name!` (required)."""
+        if spec is None:
+            return None
+        return cls(spec[:-1], not spec.endswith("!")) if spec.endswith(("?", "!")) else cls(spec, True)
+
+
+@key_and_value("org.apache.kafka.connect.transforms.InsertField")
+class InsertField(PartTransformation):
+    """Adds fields with the record's topic, partition, offset or timestamp, or with a fixed text."""
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options of Kafka's `InsertField`."""
+        return ConfigDef([
+            Option("topic.field", Type.STRING, None, doc="Field name for Kafka topic. " + _OPTIONALITY),
+            Option("partition.field", Type.STRING, None, doc="Field name for Kafka partition. " + _OPTIONALITY),
+            Option("offset.field", Type.STRING, None,
+                   doc="Field name for Kafka offset - only applicable to sink connectors.<br/>" + _OPTIONALITY),
+            Option("timestamp.field", Type.STRING, None, doc="Field name for record timestamp. " + _OPTIONALITY),
+            Option("static.field", Type.STRING, None, doc="Field name for static data field. " + _OPTIONALITY),
+            Option("static.value", Type.STRING, None, doc="Static field value, if field name configured."),
+            replace_null_option(),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """The fields to add, None for those not wanted, and `static_value`."""
+        self.topic_field = self._field("topic")
+        self.partition_field = self._field("partition")
+        self.offset_field = self._field("offset")
+        self.timestamp_field = self._field("timestamp")
+        self.static_field = self._field("static")
+        self.static_value: str | None = self.settings["static.value"]
+        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+        fields = (self.topic_field, self.partition_field, self.offset_field, self.timestamp_field, self.static_field)
+        if not any(fields):
+            raise ConfigError("No field insertion configured")
+        if self.static_field and self.static_value is None:
+            raise invalid("static.value", None, f"No value specified for static field: {self.static_field.name}")
+
+    def _field(self, what: str) -> InsertionSpec | None:
+        return InsertionSpec.parse(self.settings[f"{what}.field"])
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Add the fields; null stays null."""
+        run, value = record.run, getattr(record, self.target)
+        found = [a for a in value if a.value.kind == "null"]
+        for when, _, table in members(run, value, "field insertion", null_passes=True):
+            if self.offset_field and record.offset is None:
+                message = "Only SinkRecord supported for [field insertion], found: org.apache.kafka.connect.source.SourceRecord"
+                run.fail(when, lit(message))
+            changed = table if table.schema is None else copied(table, self.replace_null_with_default)
+            for spec, schema, sql in self._insertions(record):
+                if table.schema is None:
+                    changed = _put(changed, spec.name, Typed(schema.type, sql))
+                elif spec.name in changed.fields:
+                    message = f"Cannot create field because of field name duplication {spec.name}"
+                    run.fail(when, lit(message), SchemaBuilderError.java_class)
+                else:
+                    typed = Typed(of_schema(schema), sql, schema.same_but(optional=spec.optional))
+                    changed = changed.with_field(spec.name, always(typed))
+            found.append(Alternative(when, struct(changed)))
+        return replace(record, **{self.target: combined(found)})
+
+    def _insertions(self, record: ConnectRecord) -> list[tuple[InsertionSpec, Schema, Sql]]:
+        """What to add, in Kafka's order: the field, its schema (a map gets what it encodes: ms for a time), its value."""
+        wanted = [
+            (self.topic_field, Schema("string"), record.topic),
+            (self.partition_field, Schema("int32"), f"bigint({record.partition})"),
+            (self.offset_field, Schema("int64"), record.offset or "cast(NULL as bigint)"),
+            (self.timestamp_field, Schema("int64", name=TIMESTAMP, version=1), record.timestamp),
+            (self.static_field, Schema("string"), lit(self.static_value)),
+        ]
+        return [(spec, schema, sql) for spec, schema, sql in wanted if spec is not None]
+
+
+def _put(table: Table, name: str, typed: Typed) -> Table:
+    """Set a member of a map, unless its value is null: Kafka leaves a partition or timestamp that is not there out."""
+    old = table.get(name)
+    return table.with_field(name, choose(f"({typed.sql} IS NOT NULL)", always(typed), old))

@@ -1,0 +1,43 @@
+"""InsertHeader: adds a header to each record; its value has the type that the literal looks like."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.validators import NonNull
+from headrace.plugins import Kind, plugin
+from headrace.transforms.base import Transformation
+from headrace.values.literal import inferred
+from headrace.values.record import appended
+from headrace.values.typed import always
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+
+
+@plugin("org.apache.kafka.connect.transforms.InsertHeader", Kind.TRANSFORMATION)
+class InsertHeader(Transformation):
+    """Adds a header to each record; its value has the type that the literal looks like."""
+
+    routes = "no"
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options of Kafka's `InsertHeader`."""
+        return ConfigDef([
+            Option("header", Type.STRING, validator=NonNull(), importance=Importance.HIGH, doc="The name of the header."),
+            Option("value.literal", Type.STRING, validator=NonNull(), importance=Importance.HIGH,
+                   doc="The literal value that is to be set as the header value on all records."),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """`header`: its name; `value_literal`: its value as text."""
+        self.header: str = self.settings["header"]
+        self.value_literal: str = self.settings["value.literal"]
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Append the header."""
+        written = record.headers_written.write(always(inferred(self.value_literal)), record.run)
+        return replace(record, headers=appended(record.headers, self.header, written))

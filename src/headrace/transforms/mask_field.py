@@ -1,0 +1,100 @@
+"""MaskField: masks fields with the empty value of their type (0, false, the empty text), or with a replacement."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.validators import NonEmptyString, ValidList
+from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
+from headrace.values.kinds import NUMBERS
+from headrace.values.payload import narrowed
+from headrace.values.record import copied, members, struct
+from headrace.values.sql import Sql, both, case, lit
+from headrace.values.typed import Alternative, Typed, combined, mapped, or_null
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+    from headrace.values.run import Run
+
+
+@key_and_value("org.apache.kafka.connect.transforms.MaskField")
+class MaskField(PartTransformation):
+    """Masks fields with the empty value of their type (0, false, the empty text), or with a replacement."""
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options of Kafka's `MaskField`."""
+        return ConfigDef([
+            Option("fields", Type.LIST, validator=ValidList(empty_ok=False), importance=Importance.HIGH,
+                   doc="Names of fields to mask."),
+            Option("replacement", Type.STRING, None, validator=NonEmptyString(), importance=Importance.LOW,
+                   doc="Custom value replacement, that will be applied to all 'fields' values (numeric or non-empty string "
+                       "values only)."),
+            replace_null_option(),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """`fields`: those to mask; `replacement`: a text, or None for the type's empty value."""
+        self.fields: tuple[str, ...] = tuple(self.settings["fields"])
+        self.replacement: str | None = self.settings["replacement"]
+        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Mask the fields; null stays null."""
+        run, found = record.run, []
+        for when, _, table in members(run, getattr(record, self.target), "mask fields", null_passes=False):
+            changed = table if table.schema is None else copied(table, self.replace_null_with_default, keep_schema=True)
+            with run.only(when):
+                for name in self.fields:
+                    if table.schema is None:
+                        changed = changed.with_field(name, or_null(mapped(table.get(name), partial(self._masked, run))))
+                    elif name in changed.fields:
+                        changed = changed.with_field(name, mapped(changed.fields[name], partial(self._masked, run)))
+            found.append(Alternative(when, struct(changed)))
+        return replace(record, **{self.target: combined(found)})
+
+    def _masked(self, run: Run, when: Sql | None, typed: Typed) -> Typed:
+        if typed.kind == "null":
+            return typed
+        masked = _empty(typed) if self.replacement is None else self._replaced(run, both(when, _there(typed)), typed)
+        if masked is None:
+            text = f"Cannot mask value of type: class {typed.java}"
+            if self.replacement is not None:
+                text = f"Cannot mask value of type class {typed.java} with custom replacement."
+            run.fail(both(when, _there(typed)), lit(text))
+            return typed
+        kind = "int64" if typed.kind == "huge" else typed.kind
+        sql = masked if typed.schema is None else case([(_there(typed), masked)])
+        return Typed(kind, sql, typed.schema)
+
+    def _replaced(self, run: Run, when: Sql | None, typed: Typed) -> Sql | None:
+        assert self.replacement is not None
+        if typed.kind == "string":
+            return lit(self.replacement)
+        if typed.kind not in (*NUMBERS, "huge", "decimal"):
+            return None
+        try:
+            number = Decimal(self.replacement.strip())
+        except InvalidOperation:
+            run.fail(when, lit(f"Unable to convert {self.replacement} (class java.lang.String) to a number"))
+            return _empty(typed)
+        if typed.kind == "decimal":
+            return lit(str(number))
+        if typed.kind in ("float32", "float64"):
+            return f"{'float' if typed.kind == 'float32' else 'double'}({lit(float(number))})"
+        return narrowed(lit((int(number) + 2**63) % 2**64 - 2**63), "int64" if typed.kind == "huge" else typed.kind)
+
+
+def _empty(typed: Typed) -> Sql | None:
+    """The value that stands for nothing, None if the kind has none."""
+    known = {"boolean": "false", "float32": "float(0)", "float64": "double(0)", "string": "''", "decimal": "'0'", "date": "0L"}
+    known |= {"list": "'[]'", "map": "'{}'", "huge": "0L", "int8": "0L", "int16": "0L", "int32": "0L", "int64": "0L"}
+    return known.get(typed.kind)
+
+
+def _there(typed: Typed) -> Sql | None:
+    return None if typed.schema is None or typed.table else f"({typed.sql} IS NOT NULL)"

@@ -1,0 +1,95 @@
+"""ReplaceField: drops or renames fields."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Option, Type
+from headrace.config.types import invalid
+from headrace.config.validators import Lambda, ValidList
+from headrace.transforms.base import PartTransformation, java_split, key_and_value, replace_null_option
+from headrace.values.record import copied, members, struct
+from headrace.values.schema import SchemaBuilderError
+from headrace.values.sql import lit
+from headrace.values.table import Table, choose
+from headrace.values.typed import Alternative, Value, combined, present
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+    from headrace.values.run import Run
+
+
+def _parse_renames(mappings: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for mapping in mappings:
+        parts = java_split(mapping, ":")
+        if len(parts) != 2:
+            raise invalid("renames", mappings, f"Invalid rename mapping: {mapping}")
+        found[parts[0]] = parts[1]
+    return found
+
+
+def _valid_renames(_name: str, mappings: list[str]) -> None:
+    _parse_renames(mappings)
+
+
+@key_and_value("org.apache.kafka.connect.transforms.ReplaceField")
+class ReplaceField(PartTransformation):
+    """Drops or renames fields."""
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options of Kafka's `ReplaceField`."""
+        return ConfigDef([
+            Option("exclude", Type.LIST, [], validator=ValidList(),
+                   doc="Fields to exclude. This takes precedence over the fields to include."),
+            Option("include", Type.LIST, [], validator=ValidList(),
+                   doc="Fields to include. If specified, only these fields will be used."),
+            Option("renames", Type.LIST, [],
+                   validator=Lambda(_valid_renames, "list of colon-delimited pairs, e.g. foo:bar,abc:xyz"),
+                   doc="Field rename mappings."),
+            replace_null_option(),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """`exclude`, `include`: old names (an empty `include` is every field); `renames`: old name → new name."""
+        self.exclude: frozenset[str] = frozenset(self.settings["exclude"])
+        self.include: frozenset[str] = frozenset(self.settings["include"])
+        self.renames: dict[str, str] = _parse_renames(self.settings["renames"])
+        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Leave fields out, then rename; null stays null."""
+        run, value = record.run, getattr(record, self.target)
+        found = [a for a in value if a.value.kind == "null"]
+        for when, _, table in members(run, value, "field replacement", null_passes=True):
+            with run.only(when):
+                changed = self._map(table) if table.schema is None else self._struct(run, table)
+            found.append(Alternative(when, struct(changed)))
+        return replace(record, **{self.target: combined(found)})
+
+    def _map(self, table: Table) -> Table:
+        kept = tuple(sorted(self.include - self.exclude))
+        changed = table.only(kept) if self.include else table.without(tuple(sorted(self.exclude)))
+        renamed = {
+            new: (old, changed.get(old))
+            for old, new in self.renames.items()
+            if old not in self.exclude and (not self.include or old in self.include)
+        }
+        changed = changed.without(tuple(old for old, _ in renamed.values()))
+        for new, (_, value) in renamed.items():
+            changed = changed.with_field(new, choose(present(value), value, changed.get(new)))
+        return changed
+
+    def _struct(self, run: Run, table: Table) -> Table:
+        assert table.schema
+        fields: dict[str, Value] = {}
+        for name, value in copied(table, self.replace_null_with_default).fields.items():
+            if name in self.exclude or (self.include and name not in self.include):
+                continue
+            new = self.renames.get(name, name)
+            if new in fields:
+                run.fail(None, lit(f"Cannot create field because of field name duplication {new}"), SchemaBuilderError.java_class)
+            fields[new] = value
+        return Table(fields, schema=table.schema.with_fields({}))

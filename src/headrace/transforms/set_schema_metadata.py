@@ -1,0 +1,62 @@
+"""SetSchemaMetadata: sets the name, the version, or both, of the schema of the key or value."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.errors import ConfigError
+from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
+from headrace.values.record import copied, opened
+from headrace.values.schema import Schema
+from headrace.values.sql import lit
+from headrace.values.table import Table
+from headrace.values.typed import Alternative, combined
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+
+
+@key_and_value("org.apache.kafka.connect.transforms.SetSchemaMetadata")
+class SetSchemaMetadata(PartTransformation):
+    """Sets the name, the version, or both, of the schema of the key or value."""
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options of Kafka's `SetSchemaMetadata`."""
+        return ConfigDef([
+            Option("schema.name", Type.STRING, None, importance=Importance.HIGH, doc="Schema name to set."),
+            Option("schema.version", Type.INT, None, importance=Importance.HIGH, doc="Schema version to set."),
+            replace_null_option(),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """`schema_name` and `schema_version`: None to leave what is there."""
+        self.schema_name: str | None = self.settings["schema.name"]
+        self.schema_version: int | None = self.settings["schema.version"]
+        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+        if self.schema_name is None and self.schema_version is None:
+            raise ConfigError("Neither schema name nor version configured")
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Change the schema; what has none is refused, but for null."""
+        run, found = record.run, []
+        for a in getattr(record, self.target):
+            schema = a.value.schema
+            if schema is None:
+                if a.value.kind != "null":
+                    run.fail(a.when, lit("Schema required for [updating schema metadata]"))
+                found.append(a)
+                continue
+            names = {"name": self.schema_name, "version": self.schema_version}
+            changed = schema.same_but(**{key: value for key, value in names.items() if value is not None})
+            if schema.type != "struct":  # Kafka copies the schema's fields whatever its type
+                run.fail(a.when, lit("Cannot list fields on non-struct type"))
+                continue
+            table = None if a.value.kind == "null" else self._copied(opened(run, a.value), changed)
+            found.append(Alternative(a.when, replace(a.value, schema=changed, table=table)))
+        return replace(record, **{self.target: combined(found)})
+
+    def _copied(self, table: Table, schema: Schema) -> Table:
+        return replace(copied(table, self.replace_null_with_default), schema=schema.same_but(fields={}))

@@ -1,0 +1,79 @@
+"""The chain of a connector: its transformations in order, each with its predicate (Kafka's `transformationStages`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headrace import plugins
+from headrace.config import Option
+from headrace.connectors.enrich import chain_definition
+from headrace.errors import ConfigError, ConnectError
+from headrace.plugins import Kind
+from headrace.predicates.base import Predicate
+from headrace.predicates.column_predicate import ColumnPredicate, OfColumns
+from headrace.predicates.combination import Combination
+from headrace.transforms.base import Transformation
+from headrace.transforms.column_transform import UserTransform
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One transformation, applied where there is no predicate, or where it holds (`negate`: where it does not)."""
+
+    alias: str
+    transformation: Transformation
+    predicate: Predicate | None = None
+    predicate_alias: str | None = None
+    negate: bool = False
+
+
+def stages(props: Mapping[str, str]) -> list[Stage]:
+    """Make the chain of a connector's configuration, with instances of its own for every use of a predicate.
+
+    Raises ConfigError for options that validation refuses too, ConnectError for what only shows when a task starts: rules
+    that need more than one option, and a predicate that is not there.
+    """
+    definition = chain_definition(props)
+    settings = definition.parse(props)
+    return [_stage(alias, props, definition.options) for alias in settings["transforms"]]
+
+
+def _stage(alias: str, props: Mapping[str, str], options: Mapping[str, Option]) -> Stage:
+    prefix = f"transforms.{alias}."
+    own = _below(prefix, props)
+    predicate_alias, negate = own.pop("predicate", None), own.pop("negate", None)
+    try:
+        transformation = _class(prefix, props, Kind.TRANSFORMATION)(own)
+        if isinstance(transformation, UserTransform):
+            transformation = transformation.stage()
+        transformation.prefix = prefix
+        if predicate_alias is None:
+            return Stage(alias, transformation)
+        predicate = _predicate(predicate_alias, props, options)
+    except (ConfigError, ConnectError) as error:
+        raise ConnectError(f"{error.java_class}: {error}") from error
+    return Stage(alias, transformation, predicate, predicate_alias, str(negate).lower() == "true")
+
+
+def _predicate(alias: str, props: Mapping[str, str], options: Mapping[str, Option]) -> Predicate:
+    prefix = f"predicates.{alias}."
+    if prefix + "type" not in options:  # the alias is not in `predicates`
+        unknown = ConfigError(f"Unknown configuration '{prefix}plugin.version'")
+        raise ConnectError(f"{unknown.java_class}: {unknown}") from unknown
+    made = _class(prefix, props, Kind.PREDICATE)(_below(prefix, props))
+    if isinstance(made, ColumnPredicate):
+        made = OfColumns(made)
+    if isinstance(made, Combination):  # validation has seen that none is a part of itself
+        made.parts = [_predicate(part, props, options) for part in made.aliases]
+        made.by_topic = all(part.by_topic for part in made.parts)
+    made.prefix = prefix
+    return made
+
+
+def _class(prefix: str, props: Mapping[str, str], kind: Kind) -> type:
+    return plugins.find(props[prefix + "type"].strip(), kind)
+
+
+def _below(prefix: str, props: Mapping[str, str]) -> dict[str, str]:
+    return {key[len(prefix) :]: value for key, value in props.items() if key.startswith(prefix) and len(key) > len(prefix)}

@@ -1,0 +1,174 @@
+"""TimestampConverter: converts a timestamp, in a field or the whole value, between numbers, texts and Connect's date types."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.validators import ValidString
+from headrace.errors import ConfigError
+from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
+from headrace.transforms.date_pattern import date_pattern
+from headrace.values.record import copied, members, struct
+from headrace.values.run import DATA
+from headrace.values.schema import DATE, TIME, TIMESTAMP, Schema
+from headrace.values.sql import Sql, both, call, case, lit
+from headrace.values.typed import Alternative, Typed, combined, mapped, or_null
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+    from headrace.values.run import Run
+
+
+@key_and_value("org.apache.kafka.connect.transforms.TimestampConverter")
+class TimestampConverter(PartTransformation):
+    """Converts a timestamp, in a field or the whole value, between numbers, texts and Connect's date types."""
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options of Kafka's `TimestampConverter`."""
+        return ConfigDef([
+            Option("field", Type.STRING, "", importance=Importance.HIGH,
+                   doc="The field containing the timestamp, or empty if the entire value is a timestamp"),
+            Option("target.type", Type.STRING, validator=ValidString("string", "unix", "Date", "Time", "Timestamp"),
+                   importance=Importance.HIGH,
+                   doc="The desired timestamp representation: string, unix, Date, Time, or Timestamp"),
+            Option("format", Type.STRING, "",
+                   doc="A SimpleDateFormat-compatible format for the timestamp. Used to generate the output when type=string or "
+                       "used to parse the input if the input is a string."),
+            Option("unix.precision", Type.STRING, "milliseconds",
+                   validator=ValidString("nanoseconds", "microseconds", "milliseconds", "seconds"), importance=Importance.LOW,
+                   doc="The desired Unix precision for the timestamp: seconds, milliseconds, microseconds, or nanoseconds. Used "
+                       "to generate the output when type=unix or used to parse the input if the input is a Long.Note: This SMT "
+                       "will cause precision loss during conversions from, and to, values with sub-millisecond components."),
+            replace_null_option(),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """`field`: None for the whole value; `format`: None if there is none, else a pattern that Java takes."""
+        self.field: str | None = self.settings["field"] or None
+        self.target_type: str = self.settings["target.type"]
+        self.format: str | None = self.settings["format"] or None
+        self.unix_precision: str = self.settings["unix.precision"]
+        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+        if self.target_type == "string" and self.format is None:
+            raise ConfigError("TimestampConverter requires format option to be specified when using string timestamps")
+        if self.format is not None:
+            try:
+                date_pattern(self.format)
+            except ValueError as error:
+                what = "TimestampConverter requires a SimpleDateFormat-compatible pattern for string timestamps: " + self.format
+                raise ConfigError.invalid(what, f"java.lang.IllegalArgumentException: {error}") from None
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Convert the field, or the whole; null stays null."""
+        run, value = record.run, getattr(record, self.target)
+        if self.field is None:
+            return replace(record, **{self.target: mapped(value, partial(self._converted, run))})
+        found = [Alternative(a.when, self._null(a.value)) for a in value if a.value.kind == "null"]
+        for when, _, table in members(run, value, "converting timestamp formats", null_passes=True):
+            with run.only(when):
+                if table.schema is None:
+                    changed = table.with_field(self.field, or_null(mapped(table.get(self.field), partial(self._converted, run))))
+                else:
+                    changed = copied(table, self.replace_null_with_default, keep_schema=True)
+                    if self.field in changed.fields:
+                        field = mapped(changed.fields[self.field], partial(self._converted, run))
+                        changed = changed.with_field(self.field, field)
+            found.append(Alternative(when, struct(changed)))
+        return replace(record, **{self.target: combined(found)})
+
+    def _converted(self, run: Run, when: Sql | None, typed: Typed) -> Typed:
+        if typed.kind == "null" and typed.schema is None:
+            return typed
+        source = _source(typed)
+        if source is None:
+            if typed.schema is None:
+                message, java_class = f"TimestampConverter does not support class {typed.java} objects as timestamps", DATA
+            else:
+                message = f"Schema {_described(typed.schema)} does not correspond to a known timestamp type format"
+                java_class = "org.apache.kafka.connect.errors.ConnectException"
+            run.fail(when, lit(message), java_class)
+            return typed
+        kind, sql, schema = _TARGETS[self.target_type]
+        millis = run.scope.bind(case([(when, self._millis(run, when, typed, source))]))
+        optional = typed.schema is not None and typed.schema.optional
+        result = None if typed.schema is None else schema.same_but(optional=optional)
+        return Typed(kind, self._unix(millis) if self.target_type == "unix" else self._text(sql, millis), result)
+
+    def _millis(self, run: Run, when: Sql | None, typed: Typed, source: str) -> Sql:
+        """Milliseconds since the epoch; NULL for null."""
+        if source == "date":
+            return typed.sql
+        if source == "unix":
+            factor, divides = _PRECISIONS[self.unix_precision]
+            return f"({typed.sql} div {factor}L)" if divides else _saturated(typed.sql, factor)
+        there = f"({typed.sql} IS NOT NULL)"
+        if self.format is None:
+            message = 'Cannot invoke "java.text.SimpleDateFormat.parse(String)" because "config.format" is null'
+            run.fail(both(when, there), lit(message), "java.lang.NullPointerException")
+            return "cast(NULL as bigint)"
+        millis = run.scope.bind(case([(when, call("headrace_date_parse", typed.sql, lit(self.format)))]))
+        message = call(
+            "concat", lit("Could not parse timestamp: value ("), typed.sql, lit(f") does not match pattern ({self.format})")
+        )
+        cause = call("concat", lit('java.text.ParseException: Unparseable date: "'), typed.sql, lit('"'))
+        run.fail(both(when, there, f"({millis} IS NULL)"), message, cause=cause)
+        return millis
+
+    def _unix(self, millis: Sql) -> Sql:
+        factor, divides = _PRECISIONS[self.unix_precision]
+        return _saturated(millis, factor) if divides else f"({millis} div {factor}L)"
+
+    def _null(self, typed: Typed) -> Typed:
+        """Null, with the schema that it would have."""
+        schema = typed.schema
+        if schema is None or self.field is None or self.field not in schema.fields:
+            return typed
+        fields = dict(schema.fields)
+        fields[self.field] = _TARGETS[self.target_type][2].same_but(optional=fields[self.field].optional)
+        return replace(typed, schema=schema.same_but(fields=fields))
+
+    def _text(self, sql: str, millis: Sql) -> Sql:
+        return sql.format(ms=millis, format=lit(self.format))
+
+
+_DAY = "86400000L"
+_MOST = 2**63 - 1
+_TARGETS = {
+    "string": ("string", "headrace_date_format({ms}, {format})", Schema("string")),
+    "unix": ("int64", "", Schema("int64")),
+    "Date": ("date", f"({{ms}} - pmod({{ms}}, {_DAY}))", Schema("int32", name=DATE, version=1)),
+    "Time": ("date", f"pmod({{ms}}, {_DAY})", Schema("int32", name=TIME, version=1)),
+    "Timestamp": ("date", "{ms}", Schema("int64", name=TIMESTAMP, version=1)),
+}
+"""Kind, expression and schema of each target."""
+_PRECISIONS = {
+    "seconds": (1000, False),
+    "milliseconds": (1, False),
+    "microseconds": (1000, True),
+    "nanoseconds": (1_000_000, True),
+}
+"""What a number is multiplied by, or divided by, to get milliseconds."""
+
+
+def _source(typed: Typed) -> str | None:
+    """What the value is: "date", "unix", "string", or None."""
+    if typed.schema is not None and typed.schema.name in (DATE, TIME, TIMESTAMP):
+        return "date"
+    return {"date": "date", "int64": "unix", "string": "string"}.get(typed.kind)
+
+
+def _described(schema: Schema) -> str:
+    return f"Schema{{{schema.name or schema.type.upper()}}}"
+
+
+def _saturated(number: Sql, factor: int) -> Sql:
+    """A product, as far as a long goes and no further (java.util.concurrent.TimeUnit)."""
+    if factor == 1:
+        return number
+    most = _MOST // factor
+    bounds = [(f"({number} > {most}L)", lit(_MOST)), (f"({number} < -{most}L)", lit(-_MOST - 1))]
+    return case(bounds, f"({number} * {factor}L)")

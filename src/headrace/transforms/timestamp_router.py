@@ -1,0 +1,52 @@
+"""TimestampRouter: changes a record's topic to one made of the topic and the record's timestamp."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.plugins import Kind, plugin
+from headrace.transforms.base import Transformation
+from headrace.transforms.date_pattern import date_pattern
+from headrace.values.sql import call, concat, lit
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+
+
+@plugin("org.apache.kafka.connect.transforms.TimestampRouter", Kind.TRANSFORMATION)
+class TimestampRouter(Transformation):
+    """Changes a record's topic to one made of the topic and the record's timestamp."""
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options of Kafka's `TimestampRouter`."""
+        return ConfigDef([
+            Option("topic.format", Type.STRING, "${topic}-${timestamp}", importance=Importance.HIGH,
+                   doc="Format string which can contain <code>${topic}</code> and <code>${timestamp}</code> as placeholders for "
+                       "the topic and timestamp, respectively."),
+            Option("timestamp.format", Type.STRING, "yyyyMMdd", importance=Importance.HIGH,
+                   doc="Format string for the timestamp that is compatible with <code>java.text.SimpleDateFormat</code>."),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """`topic_format` and `timestamp_format`; Kafka reads the latter only when a record comes, errors included."""
+        self.topic_format: str = self.settings["topic.format"]
+        self.timestamp_format: str = self.settings["timestamp.format"]
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Make the topic of the format, the old topic and the record's time."""
+        run = record.run
+        missing = call("concat", lit("Timestamp missing on record: topic='"), record.topic, lit("'"))
+        run.fail(f"({record.timestamp} IS NULL)", missing)
+        try:
+            date_pattern(self.timestamp_format)
+        except ValueError as error:
+            run.fail(None, lit(str(error)), "java.lang.IllegalArgumentException")
+            return record
+        time = call("headrace_date_format", record.timestamp, lit(self.timestamp_format))
+        known = {"${topic}": record.topic, "${timestamp}": time}
+        parts = [known.get(part, lit(part)) for part in re.split(r"(\$\{topic\}|\$\{timestamp\})", self.topic_format) if part]
+        return replace(record, topic=concat(*parts) if parts else "''")

@@ -1,0 +1,56 @@
+"""ValueToKey: replaces the record's key by one made of fields of the value."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.validators import ValidList
+from headrace.plugins import Kind, plugin
+from headrace.transforms.base import Transformation, replace_null_option
+from headrace.values.record import copied, members, struct
+from headrace.values.schema import Schema
+from headrace.values.sql import lit
+from headrace.values.table import Table
+from headrace.values.typed import Alternative, combined, or_null
+
+if TYPE_CHECKING:
+    from headrace.values.record import ConnectRecord
+
+
+@plugin("org.apache.kafka.connect.transforms.ValueToKey", Kind.TRANSFORMATION)
+class ValueToKey(Transformation):
+    """Replaces the record's key by one made of fields of the value."""
+
+    routes = "no"
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options of Kafka's `ValueToKey`."""
+        return ConfigDef([
+            Option("fields", Type.LIST, validator=ValidList(empty_ok=False), importance=Importance.HIGH,
+                   doc="Field names on the record value to extract as the record key."),
+            replace_null_option(),
+        ])  # fmt: skip
+
+    def configure(self) -> None:
+        """`fields`: their names, in the order of the new key."""
+        self.fields: tuple[str, ...] = tuple(self.settings["fields"])
+        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        """Make the key of the value's fields."""
+        run, found = record.run, []
+        for when, _, table in members(run, record.value, "copying fields from value to key", null_passes=False):
+            missing = [name for name in self.fields if table.schema is not None and name not in table.fields]
+            if missing:
+                run.fail(when, lit(f"Field does not exist: {missing[0]}"))
+                continue
+            if table.schema is None:
+                key = Table({name: or_null(table.get(name)) for name in self.fields})
+            else:
+                fields = copied(table, self.replace_null_with_default).fields
+                key = Table({name: fields[name] for name in self.fields}, schema=Schema("struct"))
+            found.append(Alternative(when, struct(key)))
+        return replace(record, key=combined(found))

@@ -1,0 +1,208 @@
+"""A record as Spark columns with plain names: what SQL expressions and Python plugins of users see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headrace.values.kinds import INTEGERS
+from headrace.values.kinds import of_schema as kind_of
+from headrace.values.record import opened
+from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
+from headrace.values.sql import NEVER, Sql, call, case, lit, quoted
+from headrace.values.typed import Alternative, Typed, Value
+from headrace.values.writing import JsonWriter
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+    from headrace.values.record import ConnectRecord
+    from headrace.values.run import Run
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A record as Spark columns.
+
+    topic: STRING; partition: INT, or NULL; offset: BIGINT, NULL for a source's record; timestamp: TIMESTAMP, or NULL; headers:
+    ARRAY<STRUCT<key: STRING, value: BINARY>>; key, value: VARIANT for schemaless data, STRUCT (fields with their types) for data
+    with a schema, STRING, BINARY, BOOLEAN, a number … for primitives; NULL for null.
+    """
+
+    topic: Column
+    partition: Column
+    offset: Column
+    timestamp: Column
+    headers: Column
+    key: Column
+    value: Column
+
+
+NAMES = ("topic", "partition", "offset", "timestamp", "headers", "key", "value")
+_TYPES = {
+    "topic": "STRING",
+    "partition": "INT",
+    "offset": "BIGINT",
+    "timestamp": "TIMESTAMP",
+    "headers": "ARRAY<STRUCT<key: STRING, value: BINARY>>",
+}
+_DDL = {
+    "int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "float32": "FLOAT", "float64": "DOUBLE",
+    "boolean": "BOOLEAN", "string": "STRING", "bytes": "BINARY",
+}  # fmt: skip
+_SCHEMALESS = {**_DDL, **dict.fromkeys(INTEGERS, "BIGINT"), "float32": "DOUBLE", "date": "TIMESTAMP"}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How data stands in a Spark column: its type; fields: of a struct."""
+
+    ddl: str
+    fields: tuple[tuple[str, Shape], ...] = ()
+
+
+_VARIANT = Shape("VARIANT")
+
+
+def types(record: ConnectRecord) -> dict[str, str]:
+    """The Spark type of each name, as DDL."""
+    return {**_TYPES, "key": shape(record.key).ddl, "value": shape(record.value).ddl}
+
+
+def expression(run: Run, record: ConnectRecord, name: str) -> Sql:
+    """The part of the record with this name, of its type; what cannot be shown so is a fault of the present step."""
+    if name in ("key", "value"):
+        value: Value = getattr(record, name)
+        return _sql(run, value, shape(value), name)
+    if name == "timestamp":
+        return f"headrace_try(timestamp_millis({record.timestamp}))"
+    if name == "offset":
+        return record.offset or "cast(NULL as bigint)"
+    return getattr(record, name)
+
+
+def json_text(run: Run, value: Value) -> Sql:
+    """A value as JSON text, NULL for null."""
+    writer = JsonWriter(run, final=False)
+    text = case([(a.when, writer.typed(a.value, a.when)) for a in value if a.value.kind != "null"])
+    return run.scope.bind(f"nullif(string({text}), 'null')")
+
+
+def shape(value: Value) -> Shape:
+    """The one type of a value; VARIANT if it has none, or several."""
+    present = [a.value for a in value if a.when != NEVER]
+    found = {_of_typed(typed) for typed in present if typed.kind != "null"}
+    if not found:
+        found = {_of_schema(typed.schema) for typed in present if typed.schema is not None}
+    return found.pop() if len(found) == 1 else _VARIANT
+
+
+def _of_typed(typed: Typed) -> Shape:
+    if typed.schema is None:
+        return Shape(_SCHEMALESS[typed.kind]) if typed.kind in _SCHEMALESS and typed.table is None else _VARIANT
+    if typed.table is not None:
+        return _struct({name: shape(value) for name, value in typed.table.fields.items()})
+    wrong = typed.schema.logical and typed.kind != kind_of(typed.schema)
+    return _VARIANT if wrong else _of_schema(typed.schema)
+
+
+def _of_schema(schema: Schema) -> Shape:
+    if schema.logical:
+        return Shape(_logical(schema))
+    if schema.type == "struct":
+        return _struct({name: _of_schema(inner) for name, inner in schema.fields.items()})
+    if schema.type == "array" and schema.items:
+        return Shape(f"ARRAY<{_of_schema(schema.items).ddl}>")
+    if schema.type == "map" and schema.values:
+        return Shape(f"MAP<STRING, {_of_schema(schema.values).ddl}>") if _text_keys(schema) else _VARIANT
+    return Shape(_DDL[schema.type])
+
+
+def _logical(schema: Schema) -> str:
+    if schema.logical == DECIMAL:
+        return f"DECIMAL(38, {schema.scale})" if 0 <= schema.scale <= 38 else "STRING"
+    return {DATE: "DATE", TIME: "INT", TIMESTAMP: "TIMESTAMP"}[str(schema.logical)]
+
+
+def _struct(fields: Mapping[str, Shape]) -> Shape:
+    if not fields:
+        return _VARIANT
+    return Shape(f"STRUCT<{', '.join(f'{quoted(n)}: {s.ddl}' for n, s in fields.items())}>", tuple(fields.items()))
+
+
+def _text_keys(schema: Schema) -> bool:
+    return schema.keys is not None and schema.keys.type == "string"
+
+
+def _sql(run: Run, value: Value, wanted: Shape, name: str) -> Sql:
+    if wanted.ddl == "VARIANT":
+        return _variant(run, value, name)
+    branches = []
+    for a in value:
+        if a.value.kind != "null":
+            with run.only(a.when):
+                branches.append((a.when, _typed(run, a, wanted, name)))
+    return case(branches, f"cast(NULL as {wanted.ddl})")
+
+
+def _variant(run: Run, value: Value, name: str) -> Sql:
+    text = json_text(run, value)
+    parsed = run.scope.bind(f"try_parse_json({text})")
+    why = f"The {name} does not fit Spark's type VARIANT: an object has a name twice, or it is too large or too deep"
+    run.fail(f"({text} IS NOT NULL AND {parsed} IS NULL)", lit(why))
+    return parsed
+
+
+def _typed(run: Run, a: Alternative, wanted: Shape, name: str) -> Sql:
+    typed, sql = a.value, a.value.sql
+    if wanted.fields:
+        guarded = typed if typed.table or a.when is None else Typed(typed.kind, case([(a.when, sql)]), typed.schema)
+        table = opened(run, guarded)
+        return call("named_struct", *(x for n, s in wanted.fields for x in (lit(n), _sql(run, table.fields[n], s, f"field {n}"))))
+    if typed.kind == "decimal":
+        cast = f"try_cast({sql} as {wanted.ddl})"
+        run.fail(f"({sql} IS NOT NULL AND {cast} IS NULL)", lit(f"The {name} has more digits than Spark's {wanted.ddl}"))
+        return cast
+    if typed.kind in ("list", "map") and typed.schema is not None:
+        return _from_payload(typed.schema, f"from_json({sql}, {lit(_payload_type(typed.schema))})", 0)
+    return _converted(wanted.ddl, sql) if typed.kind == "date" else f"cast({sql} as {wanted.ddl})"
+
+
+def _converted(ddl: str, millis: Sql) -> Sql:
+    if ddl == "DATE":
+        return f"date_from_unix_date(int({millis} div 86400000L))"
+    return f"int({millis})" if ddl == "INT" else f"headrace_try(timestamp_millis({millis}))"
+
+
+def _payload_type(schema: Schema) -> str:
+    """The type to read the JSON payload with."""
+    if schema.logical:
+        return {DECIMAL: "STRING", DATE: "INT", TIME: "INT", TIMESTAMP: "BIGINT"}[schema.logical]
+    if schema.type == "struct" and schema.fields:
+        return f"STRUCT<{', '.join(f'{quoted(n)}: {_payload_type(s)}' for n, s in schema.fields.items())}>"
+    if schema.type == "array" and schema.items:
+        return f"ARRAY<{_payload_type(schema.items)}>"
+    if schema.type == "map" and schema.values and _text_keys(schema):
+        return f"MAP<STRING, {_payload_type(schema.values)}>"
+    return "STRING" if schema.type == "bytes" else _of_schema(schema).ddl
+
+
+def _from_payload(schema: Schema, sql: Sql, depth: int) -> Sql:
+    """What was read with `_payload_type` as the type that the user sees."""
+    if _payload_type(schema) == _of_schema(schema).ddl and schema.logical != DECIMAL:
+        return sql
+    if schema.logical == DECIMAL:
+        digits = f"headrace_decimal_read(headrace_base64({sql}), {schema.scale})"
+        return f"try_cast({digits} as {_logical(schema)})"
+    if schema.logical:
+        return f"date_from_unix_date({sql})" if schema.logical == DATE else f"headrace_try(timestamp_millis({sql}))"
+    item = f"x{depth}"
+    if schema.type == "array" and schema.items:
+        return f"transform({sql}, {item} -> {_from_payload(schema.items, item, depth + 1)})"
+    if schema.type == "map" and schema.values:
+        return f"transform_values({sql}, (y{depth}, {item}) -> {_from_payload(schema.values, item, depth + 1)})"
+    if schema.type == "struct":
+        fields = [x for n, s in schema.fields.items() for x in (lit(n), _from_payload(s, f"{sql}.{quoted(n)}", depth))]
+        return case([(f"({sql} IS NOT NULL)", call("named_struct", *fields))])
+    return f"headrace_base64({sql})"

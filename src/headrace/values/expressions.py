@@ -1,0 +1,119 @@
+"""Expressions of users, over the names of a record (`headrace.values.columns`): what they give is found before they run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import ConfigError
+from headrace.values.columns import expression, types
+from headrace.values.sql import Sql, both, lit
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import DataType
+
+    from headrace.values.record import ConnectRecord
+
+Fit = Callable[["Column", "DataType"], "Column"]
+"""Brings a result to the type that is wanted. Raises ConfigError, in a sentence about `It`, for one that cannot be."""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression of a user: of which option it is, its text, SQL if it is that, and what its result has to be."""
+
+    option: str
+    text: str
+    column: Column | None = None
+    fit: Fit = lambda column, _type: column
+
+    def made(self) -> Column:
+        """The expression as a Column. Raises ConfigError if the SQL text cannot be read."""
+        from pyspark.errors import PySparkException
+        from pyspark.sql import functions as F
+
+        try:
+            return F.expr(self.text) if self.column is None else self.column
+        except PySparkException as error:
+            raise self.wrong(said(error)) from error
+
+    def wrong(self, why: str) -> ConfigError:
+        """The error for this expression."""
+        return ConfigError.invalid(self.option, self.text, why)
+
+
+@dataclass(frozen=True)
+class Result:
+    """Where the result of an expression stands, and its type."""
+
+    sql: Sql
+    type: DataType
+
+
+def evaluate(record: ConnectRecord, expressions: Mapping[str, Expression]) -> dict[str, Result]:
+    """The results of expressions, all of them over the record as it is; a record of which one fails, fails at the present step.
+
+    Raises ConfigError for an expression that Spark does not accept, or that is not about one record.
+    """
+    from pyspark.sql import functions as F
+
+    run, known = record.run, types(record)
+    columns: dict[str, Column] = {}
+    found_types: dict[str, DataType] = {}
+    names: set[str] = set()
+    # Spark computes what expressions have in common outside of them, where a failure would be everybody's; it does not do so
+    # inside of a condition that it cannot see through.
+    guard = both(run.alive, f"(length({run.scope.bind(record.topic)}) >= 0)") or "true"
+    for key, one in expressions.items():
+        column = one.made()
+        given, _ = _analyzed(one, column, known)
+        try:
+            column = one.fit(column, given)
+        except ConfigError as error:
+            raise one.wrong(str(error)) from error
+        found_types[key], used = _analyzed(one, column, known)
+        names |= used
+        columns[key] = F.call_function("headrace_try", F.when(F.expr(guard), F.struct(column.alias("v"))))
+    places = run.scope.bind_named({n: expression(run, record, n) for n in known if n in names}, columns)
+    for key, one in expressions.items():
+        run.fail(f"({guard} AND {places[key]} IS NULL)", lit(f"The expression {one.text} of '{one.option}' failed"))
+    return {key: Result(f"{place}.v", found_types[key]) for key, place in places.items()}
+
+
+def _analyzed(one: Expression, column: Column, known: Mapping[str, str]) -> tuple[DataType, set[str]]:
+    """The type of an expression, and the names that it uses."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.active()
+    frame = spark.sql(f"SELECT {', '.join(f'CAST(NULL AS {ddl}) AS {name}' for name, ddl in known.items())}")
+    try:
+        selected = frame.select(column.alias("found"))
+        plan: Any = selected._jdf.queryExecution().analyzed()  # type: ignore[operator]
+        type_ = selected.schema["found"].dataType
+    except PySparkException as error:
+        raise one.wrong(said(error)) from error
+    if _nodes(plan) != ["Project", "Project", "OneRowRelation"] or not plan.subqueries().isEmpty():
+        raise one.wrong("It has to be about one record: no aggregates, no window functions, no explode, no subqueries")
+    if "CallMethodViaReflection" in plan.toJSON():
+        raise one.wrong("Calls of Java methods are not allowed")
+    references = plan.references().toSeq()
+    return type_, {references.apply(i).name() for i in range(references.size())}
+
+
+def _nodes(plan: Any) -> list[str]:
+    found = [plan.nodeName()]
+    while plan.children().size() == 1:
+        plan = plan.children().apply(0)
+        found.append(plan.nodeName())
+    return found
+
+
+def said(error: Exception) -> str:
+    """What Spark said of an expression, in one line."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    first = lines[0] if lines else type(error).__name__
+    return re.sub(r"\s*SQLSTATE: \w+.*$", "", first).rstrip()

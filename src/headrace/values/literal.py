@@ -1,0 +1,58 @@
+"""Constants, evaluated by Spark while a chain is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from headrace.values import kinds
+from headrace.values.schema import Schema
+from headrace.values.sql import Sql, lit
+from headrace.values.typed import NULL, Typed, constant
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_NESTED = ("array", "map")
+"""Connect infers the types of the items too; here they are schemaless, their text is the same."""
+
+
+def evaluated(sql: Sql) -> Any:
+    """The value of an expression without columns; nothing runs on executors for it."""
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.active()
+    row = spark.sql(f"SELECT {sql} AS value").head()
+    assert row is not None
+    return row["value"]
+
+
+def rows(values: Sequence[Mapping[str, Sql]]) -> DataFrame:
+    """A frame of constant rows: Spark evaluates what is made of it without a job."""
+    from pyspark.sql import SparkSession
+
+    selects = (f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in row.items())}" for row in values)
+    return SparkSession.active().sql(" UNION ALL ".join(selects))
+
+
+@cache
+def inferred(text: str) -> Typed:
+    """The value that Connect infers from text (`Values.parseString`), with its schema: `300` is an int16, `[1]` an array."""
+    if not text:
+        return Typed("string", lit(""), Schema("string"))
+    found = evaluated(f"headrace_header_literal({lit(text)})")
+    if found["text"] is None:
+        return NULL
+    if found["type"] is None or found["type"] in _NESTED:
+        return Typed("list" if found["text"].startswith("[") else "map", lit(found["text"]))
+    schema = Schema(found["type"], name=found["name"], version=1 if found["name"] else None)
+    kind = kinds.of_schema(schema)
+    if kind == "date":
+        return Typed(kind, lit(int(found["millis"])), schema)
+    if kind == "decimal":
+        return Typed(kind, lit(found["java"]), schema.same_but(parameters={"scale": "0"}))
+    if kind in ("string", "boolean"):
+        return Typed(kind, lit(found["java"]) if kind == "string" else lit(found["java"] == "true"), schema)
+    number = found["java"]
+    return Typed(kind, constant(schema, float(number) if kind.startswith("float") else int(number)), schema)

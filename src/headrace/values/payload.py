@@ -1,0 +1,144 @@
+"""JSON payloads to typed values by a schema (`JsonConverter.convertToConnect`)."""
+
+from __future__ import annotations
+
+import json
+
+from headrace.values import kinds
+from headrace.values.run import Run
+from headrace.values.schema import DATE, DECIMAL, TIME, Schema
+from headrace.values.scope import Reader
+from headrace.values.sql import NEVER, Sql, call, case, kind_in, lit
+from headrace.values.typed import Alternative, Typed, Value, always, constant
+
+_NODE_TYPES = "element_at(array('NULL', 'BOOLEAN', 'NUMBER', 'NUMBER', 'STRING', 'ARRAY', 'OBJECT', 'NUMBER'), int({k}))"
+_DAY = 86_400_000
+
+
+def struct_fields(run: Run, reader: Reader, schema: Schema, trusted: bool, defaults: bool = True) -> dict[str, Value]:
+    """The fields of a struct that a reader reads.
+
+    trusted: the payload was normalized before, nothing can be wrong with it; defaults: nulls become the field's default.
+    """
+    found = {}
+    for name, inner in schema.fields.items():
+        found[name] = payload(run, reader, reader.member(name), inner, trusted, defaults)
+    return found
+
+
+def payload(run: Run, reader: Reader, suffix: str, schema: Schema, trusted: bool, defaults: bool, name: str = "null") -> Value:
+    """The value that the columns with this suffix hold, by its schema; faults are reported to the present step."""
+    k, n, d, s = (f"{reader.name}_{part}{suffix}" for part in "klds")
+    null = kind_in(k, (0, 1)) or "true"
+    default = schema.default is not None and defaults
+    if not (trusted or default or schema.optional):
+        run.fail(null, lit(f"Invalid null value for required {schema.type.upper()} field"))
+    kind = kinds.of_schema(schema)
+    if kind in kinds.NESTED:
+        return _nested(run, (k, s), null, schema, trusted, defaults)
+    number = _is(k, 3, 4, 8)
+    sql = (
+        _logical(run, (k, n, s), null, schema, trusted)
+        if schema.logical
+        else _primitive(run, (k, n, d, s, number), schema, trusted)
+    )
+    sql = case([(null, constant(schema) if default else "NULL")], sql)
+    return always(Typed(kind, sql, schema))
+
+
+def _primitive(run: Run, columns: tuple[Sql, Sql, Sql, Sql, Sql], schema: Schema, trusted: bool) -> Sql:
+    k, n, d, s, number = columns
+    if schema.type in kinds.BITS:
+        return case([(number, narrowed(n, schema.type))], "0L")
+    if schema.type == "float64":
+        return case([(number, d)], "double(0)")
+    if schema.type == "float32":
+        return case([(number, f"float({d})")], "float(0)")
+    if schema.type == "boolean":
+        return f"({_is(k, 2)} AND {n} = 1L)"
+    text, other = _is(k, 5), _is(k, 2, 3, 4, 6, 7, 8)
+    if not (schema.optional or trusted):
+        run.fail(other, lit(f'Invalid value: null used for required field: "null", schema type: {schema.type.upper()}'))
+    if schema.type == "string":
+        return case([(text, s)])
+    decoded = call("headrace_base64", s)
+    if not trusted:
+        run.fail(f"({text} AND {decoded} IS NULL)", lit("Invalid bytes field"), cause=lit(_BASE64))
+    return case([(text, decoded)])
+
+
+_BASE64 = (
+    "com.fasterxml.jackson.databind.exc.InvalidFormatException: Cannot access contents of TextNode as binary due to broken Base64"
+)
+
+
+def _logical(run: Run, columns: tuple[Sql, Sql, Sql], null: Sql, schema: Schema, trusted: bool) -> Sql:
+    k, n, s = columns
+    node = _NODE_TYPES.format(k=k)
+    if schema.logical == DECIMAL:
+        if not trusted:
+            why = lit("Invalid type for Decimal, underlying representation should be numeric or bytes but was ")
+            run.fail(_is(k, 2, 6, 7), call("concat", why, node))
+            run.fail(f"({_is(k, 5)} AND headrace_base64({s}) IS NULL)", lit("Invalid bytes field"), cause=lit(_BASE64))
+        return case([(_is(k, 5), call("headrace_decimal_read", f"headrace_base64({s})", str(schema.scale)))], s)
+    name = schema.name.rpartition(".")[2] if schema.name else ""
+    fits = f"({_is(k, 3)} AND {n} BETWEEN -2147483648L AND 2147483647L)" if schema.type == "int32" else _is(k, 3, 8)
+    if not trusted:
+        kind = "integer" if schema.type == "int32" else "integral"
+        why = lit(f"Invalid type for {name}, underlying representation should be {kind} but was ")
+        run.fail(f"(NOT {null} AND NOT {fits})", call("concat", why, node))
+    if schema.logical == TIME and not trusted:
+        run.fail(
+            f"({fits} AND NOT {n} BETWEEN 0L AND 86400000L)",
+            lit("Time values must use number of milliseconds greater than 0 and less than 86400000"),
+        )
+    return case([(fits, f"({n} * {_DAY}L)" if schema.logical == DATE else n)])
+
+
+def _nested(run: Run, columns: tuple[Sql, Sql], null: Sql, schema: Schema, trusted: bool, defaults: bool) -> Value:
+    k, s = columns
+    kind = kinds.of_schema(schema)
+    if trusted:
+        raw = s
+    else:
+        strings = schema.keys is not None and schema.keys.type == "string"
+        wanted = {"array": 6, "struct": 7, "map": 7 if strings else 6}[schema.type]
+        message = {
+            "array": "Invalid JSON for ARRAY, found ",
+            "struct": "Structs should be encoded as JSON objects, but found ",
+            "map": "Maps with string fields should be encoded as JSON objects, but found "
+            if strings
+            else "Maps with non-string fields should be encoded as JSON array of tuples, but found ",
+        }[schema.type]
+        run.fail(f"({k} > 1Y AND {k} <> {wanted}Y)", call("concat", lit(message), _NODE_TYPES.format(k=k)))
+        mode = "d" if defaults else ""
+        normal = run.scope.bind(case([(_is(k, wanted), call("headrace_json_normal", s, lit(_text(schema)), lit(mode)))]))
+        run.fail(f"({normal}.error IS NOT NULL)", f"{normal}.error")
+        raw = f"{normal}.value"
+    present = Typed(kind, case([(f"(NOT {null})", raw)]), schema)
+    if schema.default is not None and defaults:
+        present = Typed(kind, call("coalesce", present.sql, constant(schema)), schema)
+    if kind != "struct":
+        return always(present)
+    if not schema.optional:
+        return always(Typed(kind, raw, schema))
+    return (Alternative(null, Typed("null", schema=schema)), Alternative(f"(NOT {null})", Typed(kind, raw, schema)))
+
+
+def _text(schema: Schema) -> str:
+    return json.dumps(schema.json(), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def _is(k: Sql, *numbers: int) -> Sql:
+    return kind_in(k, numbers) or "true"
+
+
+def narrowed(number: Sql, kind: str) -> Sql:
+    """A bigint cut to the kind's width, as a Java cast does."""
+    bits = 64 - kinds.BITS[kind]
+    return f"shiftright(shiftleft({number}, {bits}), {bits})" if bits else number
+
+
+def absent(value: Value) -> bool:
+    """Whether nothing is known of a member."""
+    return not value or all(a.when == NEVER for a in value)

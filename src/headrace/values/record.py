@@ -1,0 +1,115 @@
+"""A record of Connect data on its way through a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from headrace.values import kinds
+from headrace.values.run import Run
+from headrace.values.sql import NEVER, Sql, lit
+from headrace.values.table import Table
+from headrace.values.typed import Typed, Value, bound, mapped
+
+
+@dataclass(frozen=True)
+class ConnectRecord:
+    """The parts of a record, as SQL.
+
+    topic: string; partition: int or NULL; offset: bigint, None for a source's record, which has none; timestamp: bigint, ms since
+    the epoch, or NULL; headers: array<struct<key:string,value:binary>>, values as they will be written; dropped: the condition
+    that a filter has taken the record out.
+    """
+
+    run: Run
+    topic: Sql
+    partition: Sql
+    offset: Sql | None
+    timestamp: Sql
+    key: Value
+    value: Value
+    headers: Sql
+    headers_written: HeaderWriter
+    dropped: Sql | None = NEVER
+
+    def bound(self) -> ConnectRecord:
+        """The same with every expression named."""
+        bind = self.run.scope.bind
+        return ConnectRecord(
+            self.run,
+            bind(self.topic),
+            bind(self.partition),
+            self.offset,
+            bind(self.timestamp),
+            bound(self.key, self.run.scope),
+            bound(self.value, self.run.scope),
+            bind(self.headers),
+            self.headers_written,
+            None if self.dropped is None else bind(self.dropped),
+        )
+
+
+class HeaderWriter:
+    """Turns a value into the bytes of a header."""
+
+    def write(self, value: Value, run: Run) -> Sql:
+        """Binary, NULL for null; reports what it cannot write as a fault of the present step."""
+        raise NotImplementedError
+
+
+def members(run: Run, value: Value, purpose: str, null_passes: bool) -> Iterator[tuple[Sql | None, Typed, Table]]:
+    """The alternatives of a value that are maps without, or structs with schema, open for edits; the others fail.
+
+    purpose: what Kafka's message names; null_passes: null is left out silently rather than refused.
+    """
+    for a in value:
+        typed = a.value
+        if typed.kind == "null" and null_passes:
+            continue
+        if (typed.schema is None and typed.kind == "map") or (typed.schema is not None and typed.kind == "struct"):
+            yield a.when, typed, opened(run, typed)
+        else:
+            wanted = "Map objects supported in absence of schema" if typed.schema is None else "Struct objects supported"
+            found = "null" if typed.kind == "null" else kinds.JAVA[typed.kind]
+            when = a.when
+            if typed.schema is not None and typed.kind != "null":
+                null = typed.is_null()
+                run.fail(_and(when, f"NOT {null}"), lit(f"Only {wanted} for [{purpose}], found: {found}"))
+                found, when = "null", _and(when, null)
+                if null_passes:
+                    continue
+            run.fail(when, lit(f"Only {wanted} for [{purpose}], found: {found}"))
+
+
+def _and(a: Sql | None, b: Sql) -> Sql:
+    return b if a is None else f"({a} AND {b})"
+
+
+def opened(run: Run, typed: Typed) -> Table:
+    """The members of a map or struct."""
+    if typed.table is not None:
+        return typed.table
+    from headrace.values.payload import struct_fields
+
+    source = f"cast({typed.sql} as binary)"
+    if typed.schema is None:
+        return Table(rest=run.scope.reader(source))
+    reader = run.scope.reader(source, "t")
+    return Table(struct_fields(run, reader, typed.schema, trusted=True), schema=typed.schema.same_but(fields={}))
+
+
+def struct(table: Table) -> Typed:
+    """A struct, or a map, of these members."""
+    return Typed("struct" if table.schema else "map", schema=table.schema, table=table)
+
+
+def copied(table: Table, replace_null: bool, keep_schema: bool = False) -> Table:
+    """A struct copied field by field, as transformations do: nulls become defaults, the struct's own flags are lost."""
+    assert table.schema is not None
+    fields = {n: mapped(v, lambda _when, typed: typed.or_default(replace_null)) for n, v in table.fields.items()}
+    return Table(fields, schema=table.schema if keep_schema else table.schema.with_fields({}))
+
+
+def appended(headers: Sql, name: str, value: Sql) -> Sql:
+    """Headers with one more at the end."""
+    return f"concat({headers}, array(named_struct('key', {lit(name)}, 'value', {value})))"

@@ -1,0 +1,163 @@
+"""What a user's Spark expression gives, as Connect data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.errors import ConfigError
+from headrace.values import kinds
+from headrace.values.schema import DATE, DECIMAL, TIMESTAMP, Schema
+from headrace.values.sql import Sql, call, case, lit, quoted
+from headrace.values.table import Table, json_value
+from headrace.values.typed import NULL, Alternative, Typed, Value, always
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType
+
+    from headrace.values.run import Run
+
+_KINDS = {
+    "tinyint": "int8", "smallint": "int16", "int": "int32", "bigint": "int64", "float": "float32", "double": "float64",
+    "boolean": "boolean", "string": "string", "binary": "bytes",
+}  # fmt: skip
+_ISO = "yyyy-MM-dd\\'T\\'HH:mm:ss.SSSXXX"
+
+
+def schemaless(run: Run, type_: DataType, sql: Sql) -> Value:
+    """Data without schema: what JSON has; DECIMAL becomes an integer or a double, dates and times their ISO text.
+
+    Raises ConfigError for a type that Connect has nothing for.
+    """
+    from pyspark.sql.types import (
+        ArrayType,
+        DateType,
+        DecimalType,
+        MapType,
+        NullType,
+        StructType,
+        TimestampNTZType,
+        TimestampType,
+        VariantType,
+    )
+
+    if isinstance(type_, NullType):
+        return always(NULL)
+    if isinstance(type_, VariantType):
+        return json(run, f"to_json({sql})")
+    null, given = Alternative(f"({sql} IS NULL)", NULL), f"({sql} IS NOT NULL)"
+    if isinstance(type_, StructType):
+        fields = {f.name: schemaless(run, f.dataType, f"{sql}.{quoted(f.name)}") for f in type_.fields}
+        return null, Alternative(given, Typed("map", table=Table(fields)))
+    if isinstance(type_, (ArrayType, MapType)):
+        options = "map('ignoreNullFields', 'false')"
+        return null, Alternative(given, Typed("list" if isinstance(type_, ArrayType) else "map", f"to_json({sql}, {options})"))
+    if isinstance(type_, DecimalType) and type_.scale == 0:
+        fits = f"({sql} BETWEEN -9223372036854775808BD AND 9223372036854775807BD)"
+        large = Alternative(f"({given} AND NOT {fits})", Typed("huge", f"string({sql})"))
+        return null, Alternative(f"({given} AND {fits})", Typed("int64", f"try_cast({sql} as bigint)")), large
+    if isinstance(type_, DecimalType):
+        return null, Alternative(given, Typed("float64", f"double({sql})"))
+    if isinstance(type_, (TimestampType, TimestampNTZType)):
+        return null, Alternative(given, Typed("string", f"date_format({sql}, '{_ISO}')"))
+    if isinstance(type_, DateType):
+        return null, Alternative(given, Typed("string", f"string({sql})"))
+    return null, Alternative(given, Typed(*_primitive(type_, sql)))
+
+
+def json(run: Run, text: Sql) -> Value:
+    """Schemaless data from a JSON text, NULL for null; text that is no JSON is a fault of the present step."""
+    text = run.scope.bind(text)
+    reader = run.scope.reader(f"cast({text} as binary)")
+    run.fail(f"({reader.field('error')} IS NOT NULL)", lit("The result is not JSON"), cause=reader.field("error"))
+    found = [Alternative(f"({text} IS NULL)", NULL)]
+    for a in json_value(reader, ""):
+        found.append(replace(a, value=replace(a.value, table=Table(rest=reader))) if a.value.kind == "map" else a)
+    return tuple(found)
+
+
+def with_schema(type_: DataType, sql: Sql) -> Value:
+    """Data with the optional schema that a Spark type stands for.
+
+    Raises ConfigError for a type that Connect has nothing for.
+    """
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    schema = schema_of(type_)
+    kind = kinds.of_schema(schema)
+    if isinstance(type_, StructType):
+        fields = {f.name: with_schema(f.dataType, f"{sql}.{quoted(f.name)}") for f in type_.fields}
+        meta = schema.same_but(fields={})
+        struct = Typed("struct", schema=meta, table=Table(fields, schema=meta))
+        return Alternative(f"({sql} IS NULL)", Typed("null", schema=schema)), Alternative(f"({sql} IS NOT NULL)", struct)
+    if isinstance(type_, (ArrayType, MapType)):
+        options = "map('ignoreNullFields', 'false')"
+        return always(Typed(kind, f"to_json({_payload(type_, sql, 0)}, {options})", schema))
+    if schema.logical == DATE:
+        return always(Typed(kind, f"(unix_date({sql}) * 86400000L)", schema))
+    if schema.logical == TIMESTAMP:
+        return always(Typed(kind, f"unix_millis({sql})", schema))
+    if schema.logical == DECIMAL:
+        return always(Typed(kind, f"string({sql})", schema))
+    return always(Typed(*_primitive(type_, sql), schema))
+
+
+def schema_of(type_: DataType) -> Schema:
+    """The optional schema that a Spark type stands for. Raises ConfigError if there is none."""
+    from pyspark.sql.types import ArrayType, DateType, DecimalType, MapType, StructType, TimestampType
+
+    if isinstance(type_, StructType):
+        return Schema("struct", optional=True, fields={f.name: schema_of(f.dataType) for f in type_.fields})
+    if isinstance(type_, ArrayType):
+        return Schema("array", optional=True, items=schema_of(type_.elementType))
+    if isinstance(type_, MapType):
+        keys = schema_of(type_.keyType).same_but(optional=False)
+        if keys.type != "string":
+            raise _no_counterpart(type_)
+        return Schema("map", optional=True, keys=keys, values=schema_of(type_.valueType))
+    if isinstance(type_, DecimalType):
+        return Schema("bytes", optional=True, name=DECIMAL, version=1, parameters={"scale": str(type_.scale)})
+    if isinstance(type_, DateType):
+        return Schema("int32", optional=True, name=DATE, version=1)
+    if isinstance(type_, TimestampType):
+        return Schema("int64", optional=True, name=TIMESTAMP, version=1)
+    return Schema(_kind(type_), optional=True)
+
+
+def _primitive(type_: DataType, sql: Sql) -> tuple[str, Sql]:
+    kind = _kind(type_)
+    return kind, f"bigint({sql})" if kind in kinds.INTEGERS else sql
+
+
+def _kind(type_: DataType) -> str:
+    from pyspark.sql.types import StringType
+
+    kind = "string" if isinstance(type_, StringType) else _KINDS.get(type_.simpleString())
+    if kind is None:
+        raise _no_counterpart(type_)
+    return kind
+
+
+def _no_counterpart(type_: DataType) -> ConfigError:
+    return ConfigError(f"It gives {type_.simpleString().upper()}, which Connect has no type for here; cast it to another type")
+
+
+def _payload(type_: DataType, sql: Sql, depth: int) -> Sql:
+    """What `to_json` writes as Connect's JSON payload of the type."""
+    from pyspark.sql.types import ArrayType, BinaryType, DateType, DecimalType, MapType, StructType, TimestampType
+
+    item = f"x{depth}"
+    if isinstance(type_, ArrayType):
+        return f"transform({sql}, {item} -> {_payload(type_.elementType, item, depth + 1)})"
+    if isinstance(type_, MapType):
+        return f"transform_values({sql}, (y{depth}, {item}) -> {_payload(type_.valueType, item, depth + 1)})"
+    if isinstance(type_, StructType):
+        fields = [x for f in type_.fields for x in (lit(f.name), _payload(f.dataType, f"{sql}.{quoted(f.name)}", depth))]
+        return case([(f"({sql} IS NOT NULL)", call("named_struct", *fields))])
+    if isinstance(type_, DecimalType):
+        return _payload(BinaryType(), f"headrace_decimal_bytes(string({sql}), {type_.scale})", depth)
+    if isinstance(type_, BinaryType):
+        return f"translate(base64({sql}), '\\r\\n', '')"
+    if isinstance(type_, DateType):
+        return f"unix_date({sql})"
+    return f"unix_millis({sql})" if isinstance(type_, TimestampType) else sql

@@ -1,0 +1,173 @@
+"""Connect's schemas, as JsonConverter writes and reads them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headrace.errors import ConnectError, DataError
+
+TYPES = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string", "bytes", "array", "map", "struct")
+_JSON_NAMES = {"float32": "float", "float64": "double"}
+_FROM_JSON = {_JSON_NAMES.get(t, t): t for t in TYPES}
+_LOGICAL = "org.apache.kafka.connect.data."
+DECIMAL, DATE, TIME, TIMESTAMP = (_LOGICAL + name for name in ("Decimal", "Date", "Time", "Timestamp"))
+_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+
+
+class SchemaBuilderError(ConnectError):
+    """A schema cannot be made as it is asked for."""
+
+    java_class = "org.apache.kafka.connect.errors.SchemaBuilderException"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A schema.
+
+    type: one of TYPES; default: in the form that the payload has in JSON, None for none; fields: of a struct, by name and in
+    order; items: of an array; keys, values: of a map.
+    """
+
+    type: str
+    optional: bool = False
+    name: str | None = None
+    version: int | None = None
+    doc: str | None = None
+    parameters: Mapping[str, str] | None = field(default=None, hash=False)
+    default: Any = field(default=None, hash=False)
+    fields: Mapping[str, Schema] = field(default_factory=dict, hash=False)
+    items: Schema | None = None
+    keys: Schema | None = None
+    values: Schema | None = None
+
+    @property
+    def logical(self) -> str | None:
+        """The logical type (DECIMAL, DATE, TIME, TIMESTAMP), None if it is none that is known."""
+        return self.name if self.name in (DECIMAL, DATE, TIME, TIMESTAMP) else None
+
+    @property
+    def scale(self) -> int:
+        """The scale of a Decimal."""
+        return int((self.parameters or {}).get("scale", 0))
+
+    def json(self, field_name: str | None = None) -> dict[str, Any]:
+        """JsonConverter's form of the schema, of a struct's field with its name."""
+        found: dict[str, Any] = {"type": _JSON_NAMES.get(self.type, self.type)}
+        if self.type == "struct":
+            found["fields"] = [s.json(n) for n, s in self.fields.items()]
+        if self.type == "array" and self.items:
+            found["items"] = self.items.json()
+        if self.type == "map" and self.keys and self.values:
+            found["keys"], found["values"] = self.keys.json(), self.values.json()
+        found["optional"] = self.optional
+        optional = {"name": self.name, "version": self.version, "doc": self.doc, "default": self.default, "field": field_name}
+        found |= {key: value for key, value in optional.items() if value is not None}
+        if self.parameters:
+            found["parameters"] = dict(self.parameters)
+        return found
+
+    def text(self, field_name: str | None = None) -> str:
+        """The same as text."""
+        return json.dumps(self.json(field_name), ensure_ascii=False, separators=(",", ":"))
+
+    def with_fields(self, fields: Mapping[str, Schema]) -> Schema:
+        """A struct with other fields and the name, version, doc and parameters of this one (Kafka's `copySchemaBasics`)."""
+        return Schema("struct", False, self.name, self.version, self.doc, self.parameters, fields=fields)
+
+    def same_but(self, **changes: Any) -> Schema:
+        """A copy with other attributes."""
+        return replace(self, **changes)
+
+
+def parse(text: str) -> Schema | None:
+    """The schema that a JSON text describes, None for null (`JsonConverter.asConnectSchema`).
+
+    Raises DataError, or SchemaBuilderError for a default that does not fit.
+    """
+    return _schema(json.loads(text))
+
+
+def _schema(node: Any) -> Schema | None:
+    if node is None:
+        return None
+    kind = node.get("type") if isinstance(node, dict) else None
+    if not isinstance(kind, str):
+        raise DataError("Schema must contain 'type' field")
+    if kind not in _FROM_JSON:
+        raise DataError(f"Unknown schema type: {kind}")
+    nested = _nested(kind, node)
+    optional, version, doc = node.get("optional"), node.get("version"), node.get("doc")
+    schema = Schema(
+        type=_FROM_JSON[kind],
+        optional=optional is True,
+        name=node.get("name") if isinstance(node.get("name"), str) else None,
+        version=version if isinstance(version, int) and not isinstance(version, bool) else None,
+        doc=doc if isinstance(doc, str) else None,
+        parameters=_parameters(node.get("parameters")),
+        **nested,
+    )
+    default = node.get("default")
+    return schema if default is None else schema.same_but(default=_default(schema, default))
+
+
+def _nested(kind: str, node: dict[str, Any]) -> dict[str, Any]:
+    if kind == "array":
+        if node.get("items") is None:
+            raise DataError("Array schema did not specify the element type")
+        return {"items": _schema(node["items"])}
+    if kind == "map":
+        if node.get("keys") is None:
+            raise DataError("Map schema did not specify the key type")
+        if node.get("values") is None:
+            raise DataError("Map schema did not specify the value type")
+        return {"keys": _schema(node["keys"]), "values": _schema(node["values"])}
+    if kind != "struct":
+        return {}
+    if not isinstance(node.get("fields"), list):
+        raise DataError('Struct schema\'s "fields" argument is not an array.')
+    fields: dict[str, Schema] = {}
+    for inner in node["fields"]:
+        name = inner.get("field") if isinstance(inner, dict) else None
+        if not isinstance(name, str):
+            raise DataError("Struct schema's field name not specified properly")
+        found = _schema(inner)
+        assert found is not None
+        add_field(fields, name, found)
+    return {"fields": fields}
+
+
+def add_field(fields: dict[str, Schema], name: str, schema: Schema) -> None:
+    """Add a field to a struct that is being made. Raises SchemaBuilderError for a name that is there."""
+    if not name:
+        raise SchemaBuilderError("fieldName cannot be null.")
+    if name in fields:
+        raise SchemaBuilderError(f"Cannot create field because of field name duplication {name}")
+    fields[name] = schema
+
+
+def _parameters(node: Any) -> dict[str, str] | None:
+    if not isinstance(node, dict):
+        return None
+    for name, value in node.items():
+        if not isinstance(value, str):
+            raise DataError(f"Schema parameter {name} must be a string")
+    return dict(node)
+
+
+def _default(schema: Schema, value: Any) -> Any:
+    if schema.type == "struct":
+        raise SchemaBuilderError("Invalid default value")
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if schema.type in _BITS:
+        bits = _BITS[schema.type]
+        return (int(value) + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1)) if is_number else 0
+    if schema.type in ("float32", "float64"):
+        return float(value) if is_number else 0.0
+    if schema.type == "boolean":
+        return value is True
+    if schema.type in ("string", "bytes") and schema.logical != DECIMAL and not isinstance(value, str):
+        raise SchemaBuilderError("Invalid default value")
+    return value

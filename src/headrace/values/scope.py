@@ -1,0 +1,156 @@
+"""The named intermediate columns of a compiled chain, in layers: a column refers to layers before its own only.
+
+Each layer becomes one projection; Spark runs them in one pass. Naming is what keeps a chain's size linear: an expression that is
+used twice is written once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from headrace.values.sql import Sql, call, lit, quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_NAME = re.compile(r"\b[hr]\d+\b")
+_SIMPLE = re.compile(r"[\w.`]+|'(?:[^'\\]|\\.)*'|\(-\d+L\)")
+
+
+@dataclass
+class Reader:
+    """One pass over a JSON text (a binary column): what is asked of it is collected while the chain is compiled.
+
+    `field` and `member` give columns of the struct that `headrace_json_read` makes; `rest` is the text of all the members that
+    nobody asked for. A kind is one of the numbers of `headrace.values.kinds.JSON`.
+    """
+
+    name: str
+    source: Sql
+    mode: str = ""
+    names: list[str] = field(default_factory=list)
+
+    def field(self, part: str) -> Sql:
+        """The part (`k`, `l`, `d`, `s`, `rest`, `error`) of the whole text."""
+        return f"{self.name}_{part}"
+
+    def member(self, member: str) -> str:
+        """The suffix of the columns of a member of the object; `rest` is without it from now on."""
+        if member not in self.names:
+            self.names.append(member)
+        return str(self.names.index(member))
+
+    def columns(self) -> list[Sql]:
+        """The fields of the struct, as columns."""
+        parts = ["error", "rest", *"klds", *(f"{part}{i}" for i in range(len(self.names)) for part in "klds")]
+        return [f"{self.name}.{part} AS {self.name}_{part}" for part in parts]
+
+    def sql(self) -> Sql:
+        """The call, for what was asked until now."""
+        return call("headrace_json_read", self.source, lit("".join("\0" + n for n in self.names)), lit(self.mode))
+
+
+class Scope:
+    """Names expressions; `apply` adds them to a DataFrame."""
+
+    def __init__(self) -> None:
+        self._layers: list[dict[str, Sql | Column] | Reader | Filter | Named] = []
+        self._pending: dict[str, Sql | Column] = {}
+        self._known: dict[Sql, str] = {}
+        self._count = 0
+
+    def bind(self, expression: Sql) -> Sql:
+        """A column with this value; the expression itself if it is a column or a literal already."""
+        if _SIMPLE.fullmatch(expression):
+            return expression
+        known = self._known.get(expression)
+        if known is not None:
+            return known
+        if self._pending and any(name in self._pending for name in _NAME.findall(expression)):
+            self._flush()
+        name = self._new("h")
+        self._pending[name] = expression
+        self._known[expression] = name
+        return name
+
+    def bind_column(self, column: Column) -> Sql:
+        """A column of a user's own making, which may refer to everything bound until now."""
+        self._flush()
+        name = self._new("h")
+        self._pending[name] = column
+        return name
+
+    def bind_named(self, names: Mapping[str, Sql], columns: Mapping[str, Column]) -> dict[str, Sql]:
+        """Columns of a user's own making, which refer to nothing but these names; returns where each value is."""
+        bound = {name: self.bind(sql) for name, sql in names.items()}
+        self._flush()
+        found = {key: self._new("h") for key in columns}
+        self._layers.append(Named(bound, {found[key]: column for key, column in columns.items()}))
+        return found
+
+    def reader(self, source: Sql, mode: str = "") -> Reader:
+        """A pass over the JSON text in `source`, a binary expression."""
+        bound = self.bind(f"coalesce({source}, X'')")  # nothing reads as JSON's null
+        self._flush()
+        made = Reader(self._new("r"), bound, mode)
+        self._layers.append(made)
+        return made
+
+    def keep(self, condition: Sql) -> None:
+        """Let only rows pass where the condition holds."""
+        self._flush()
+        self._layers.append(Filter(condition))
+
+    def apply(self, frame: DataFrame) -> DataFrame:
+        """The frame with every named column added, and without the rows that were not kept."""
+        from pyspark.sql import functions as F
+
+        self._flush()
+        for layer in self._layers:
+            if isinstance(layer, Filter):
+                frame = frame.where(layer.condition)
+            elif isinstance(layer, Named):
+                frame = layer.apply(frame)
+            elif isinstance(layer, Reader):
+                # Its fields become columns at once: one access each, however often they are used.
+                frame = frame.selectExpr("*", f"{layer.sql()} AS {layer.name}").selectExpr("*", *layer.columns())
+            elif all(isinstance(e, str) for e in layer.values()):
+                frame = frame.selectExpr("*", *(f"{e} AS {name}" for name, e in layer.items()))
+            else:
+                frame = frame.select("*", *((F.expr(e) if isinstance(e, str) else e).alias(n) for n, e in layer.items()))
+        return frame
+
+    def _new(self, prefix: str) -> str:
+        self._count += 1
+        return f"{prefix}{self._count}"
+
+    def _flush(self) -> None:
+        if self._pending:
+            self._layers.append(self._pending)
+            self._pending = {}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A layer that drops rows."""
+
+    condition: Sql
+
+
+@dataclass(frozen=True)
+class Named:
+    """A layer whose columns refer to names of their own, which are gone after it."""
+
+    names: Mapping[str, Sql]
+    columns: Mapping[str, Column]
+
+    def apply(self, frame: DataFrame) -> DataFrame:
+        """The frame with the columns added; one that is called like a name keeps its name and content."""
+        taken = {c: f"headrace_kept_{c}" for c in frame.columns if c.lower() in self.names}
+        frame = frame.withColumnsRenamed(taken)
+        frame = frame.selectExpr("*", *(f"{sql} AS {quoted(name)}" for name, sql in self.names.items()))
+        frame = frame.select("*", *(column.alias(name) for name, column in self.columns.items())).drop(*self.names)
+        return frame.withColumnsRenamed({kept: c for c, kept in taken.items()})

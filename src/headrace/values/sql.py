@@ -1,0 +1,125 @@
+"""SQL text, put together safely."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+Sql = str
+"""An expression of Spark SQL. A condition is never NULL."""
+
+NEVER = "false"
+_ESCAPES = {"\\": "\\\\", "'": "\\'", "\0": "\\0", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1a": "\\Z", "\b": "\\b"}
+
+
+def lit(value: str | bool | int | float | None) -> Sql:
+    """A literal: text, boolean, bigint or double."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return "(-9223372036854775807L - 1L)" if value == -(2**63) else f"{value}L" if value >= 0 else f"({value}L)"
+    if isinstance(value, float):
+        return f"double('{value!r}')"
+    # "${" would be the start of a variable, which Spark replaces before it reads a literal.
+    return "'" + "".join(_ESCAPES.get(c, c) for c in value).replace("${", "$\\u007b") + "'"
+
+
+def quoted(name: str) -> Sql:
+    """The name of a column."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def call(function: str, *arguments: Sql) -> Sql:
+    """A function call."""
+    return f"{function}({', '.join(arguments)})"
+
+
+KINDS = 9
+"""How many kinds a JSON value can have, 0 (absent) included (`headrace.values.kinds.JSON`)."""
+_KIND = re.compile(r"\((r\d+_k\d*) IN \(([\dY, ]+)\)\)")
+
+
+def kind_in(column: Sql, kinds: Iterable[int]) -> Sql | None:
+    """That the kind of a JSON value, which is never NULL, is one of these. Such conditions are simplified where they meet."""
+    wanted = sorted(set(kinds))
+    if len(wanted) == KINDS:
+        return None
+    return f"({column} IN ({', '.join(f'{k}Y' for k in wanted)}))" if wanted else NEVER
+
+
+def _kinds(condition: Sql | None) -> tuple[Sql, set[int]] | None:
+    found = _KIND.fullmatch(condition or "")
+    return (found[1], {int(k.strip().rstrip("Y")) for k in found[2].split(",")}) if found else None
+
+
+def _by_kind(conditions: list[Sql], join: Callable[[set[int], set[int]], set[int]]) -> list[Sql | None]:
+    """Conditions on the kind of one value made one."""
+    kinds: dict[Sql, set[int]] = {}
+    others: list[Sql | None] = []
+    for condition in conditions:
+        found = _kinds(condition)
+        if found is None:
+            others.append(condition)
+        else:
+            kinds[found[0]] = join(kinds[found[0]], found[1]) if found[0] in kinds else found[1]
+    return [*(kind_in(column, numbers) for column, numbers in kinds.items()), *others]
+
+
+def both(*conditions: Sql | None) -> Sql | None:
+    """All of these hold; None stands for a condition that always holds."""
+    unique = list(dict.fromkeys(c for c in conditions if c is not None))
+    given = [c for c in _by_kind(unique, set.intersection) if c is not None]
+    if NEVER in given:
+        return NEVER
+    if not given:
+        return None
+    return given[0] if len(given) == 1 else "(" + " AND ".join(given) + ")"
+
+
+def either(conditions: Iterable[Sql | None]) -> Sql | None:
+    """One of these holds; NEVER if there is none."""
+    given = list(dict.fromkeys(conditions))
+    if None in given:
+        return None
+    joined = _by_kind([c for c in given if c is not None and c != NEVER], set.union)
+    if None in joined:
+        return None
+    known = [c for c in joined if c is not None]
+    if not known:
+        return NEVER
+    return known[0] if len(known) == 1 else "(" + " OR ".join(known) + ")"
+
+
+def negated(condition: Sql | None) -> Sql | None:
+    """The opposite."""
+    if condition is None:
+        return NEVER
+    kinds = _kinds(condition)
+    if kinds is not None:
+        return kind_in(kinds[0], set(range(KINDS)) - kinds[1])
+    return None if condition == NEVER else f"(NOT {condition})"
+
+
+def case(branches: Sequence[tuple[Sql | None, Sql]], otherwise: Sql = "NULL") -> Sql:
+    """The value of the first branch whose condition holds."""
+    parts = []
+    for condition, value in branches:
+        if condition is None:
+            otherwise = value
+            break
+        if condition != NEVER:
+            parts.append(f"WHEN {condition} THEN {value}")
+    return f"CASE {' '.join(parts)} ELSE {otherwise} END" if parts else otherwise
+
+
+def concat(*parts: Sql) -> Sql:
+    """Texts, one after the other; literals that stand side by side become one."""
+    joined: list[Sql] = []
+    for part in parts:
+        if joined and part.startswith("'") and joined[-1].startswith("'") and part.endswith("'") and joined[-1].endswith("'"):
+            joined[-1] = (joined[-1][:-1] + part[1:]).replace("${", "$\\u007b")  # `$` and `{` came together
+        else:
+            joined.append(part)
+    return joined[0] if len(joined) == 1 else call("concat", *joined)

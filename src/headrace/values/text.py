@@ -1,0 +1,69 @@
+"""Typed values as text: Java's `toString`, and Connect's `Values.convertToString`."""
+
+from __future__ import annotations
+
+from headrace.values import kinds
+from headrace.values.record import opened
+from headrace.values.run import Run
+from headrace.values.sql import Sql, call, case, concat, lit
+from headrace.values.typed import Typed, Value
+from headrace.values.writing import JsonWriter
+
+_DAY = 86_400_000
+_JAVA_DATE = "EEE MMM dd HH:mm:ss zzz yyyy"
+
+
+def date_text(millis: Sql) -> Sql:
+    """A java.util.Date as Connect writes it: before 1970-01-02 as time, whole days as date, else as timestamp."""
+
+    def formatted(pattern: str) -> Sql:
+        return call("headrace_date_format", millis, lit(pattern))
+
+    return case(
+        [
+            (f"({millis} < {_DAY}L)", formatted("HH:mm:ss.SSS'Z'")),
+            (f"(pmod({millis}, {_DAY}L) = 0L)", formatted("yyyy-MM-dd")),
+        ],
+        formatted("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"),
+    )
+
+
+def header_text(run: Run, typed: Typed) -> Sql:
+    """What SimpleHeaderConverter writes (`Values.convertToString`); NULL for null."""
+    if typed.kind == "null":
+        return "NULL"
+    if typed.kind == "bytes":
+        return call("translate", call("base64", typed.sql), lit("\r\n"), lit(""))
+    if typed.kind == "date":
+        return date_text(typed.sql)
+    if typed.table is not None:
+        return call("headrace_json_compact", JsonWriter(run, final=False).table(typed.table, None))
+    if typed.kind in kinds.NESTED:
+        return call("headrace_json_compact", typed.sql)
+    return f"string({typed.sql})"
+
+
+def java_text(run: Run, typed: Typed) -> Sql:
+    """Java's `toString`; NULL for null. Bytes have none that means anything: the caller has refused them."""
+    if typed.kind == "null":
+        return "NULL"
+    if typed.kind == "date":
+        return call("headrace_date_format", typed.sql, lit(_JAVA_DATE))
+    if typed.kind == "struct":
+        return _struct_text(run, typed)
+    if typed.kind in ("map", "list"):
+        raw = typed.sql if typed.table is None else JsonWriter(run, final=False).table(typed.table, None)
+        return call("headrace_java_text", raw)
+    return f"string({typed.sql})"
+
+
+def _struct_text(run: Run, typed: Typed) -> Sql:
+    """`Struct{a=1,b=x}`, without the fields that are null."""
+    table = opened(run, typed)
+    parts = [concat_if(name, value, run) for name, value in table.fields.items()]
+    return concat(lit("Struct{"), call("concat_ws", lit(","), *parts), lit("}"))
+
+
+def concat_if(name: str, value: Value, run: Run) -> Sql:
+    """`name=text`, NULL for null."""
+    return call("concat", lit(name + "="), case([(a.when, java_text(run, a.value)) for a in value]))

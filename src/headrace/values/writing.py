@@ -1,0 +1,148 @@
+"""Typed values to JSON text (`JsonConverter.convertToJson`)."""
+
+from __future__ import annotations
+
+import json
+
+from headrace.values import kinds
+from headrace.values.run import Run
+from headrace.values.schema import DATE, Schema
+from headrace.values.scope import Reader
+from headrace.values.sql import Sql, both, call, case, concat, lit
+from headrace.values.table import Table
+from headrace.values.typed import Typed, Value, present
+
+_DAY = 86_400_000
+
+
+class JsonWriter:
+    """Writes values as JSON; what cannot be written is a fault of the run's present step."""
+
+    def __init__(self, run: Run, replace_null: bool = True, numeric: bool = False, final: bool = True) -> None:
+        """replace_null: defaults are written for nulls; numeric: decimals as numbers; final: nothing is read from texts any
+        more.
+        """
+        self._run, self._replace, self._numeric, self._final = run, replace_null, numeric, final
+
+    def value(self, value: Value, within: Sql | None = None) -> Sql:
+        """JSON text of the payload; NULL where no alternative holds."""
+        return case([(a.when, self.typed(a.value, both(within, a.when))) for a in value])
+
+    def typed(self, typed: Typed, when: Sql | None) -> Sql:
+        """JSON text of one alternative, there when the condition holds."""
+        if typed.kind == "null":
+            if typed.schema is not None and not typed.schema.optional:
+                self._required(when)
+            return lit("null")
+        table = typed.table
+        if table is not None:
+            untouched = table.rest is not None and not table.fields and table.rest_when is None
+            return table.rest.field("s") if untouched and table.rest else self.table(table, when)
+        if typed.schema is None:
+            return self._schemaless(typed, when)
+        if typed.schema.logical and typed.kind != kinds.of_schema(typed.schema):
+            name = (typed.schema.name or "").rpartition(".")[2]
+            wanted = "BigDecimal" if name == "Decimal" else "Date"
+            self._run.fail(when, lit(f"Invalid type for {name}, expected {wanted} but was class {typed.java}"))
+            return lit("null")
+        text, schema = self.fragment(typed, typed.sql, when), typed.schema
+        null = f"({typed.sql} IS NULL)"
+        if schema.default is not None and self._replace:
+            return case([(null, lit(json_default(schema)))], text)
+        if not schema.optional:
+            self._required(both(when, null))
+        return call("coalesce", text, lit("null"))
+
+    def _required(self, when: Sql | None) -> None:
+        self._run.fail(when, lit("Conversion error: null value for field that is required and has no default value"))
+
+    def _schemaless(self, typed: Typed, when: Sql | None) -> Sql:
+        if typed.kind in ("date", "decimal"):
+            self._run.fail(when, lit(f"Java class class {typed.java} does not have corresponding schema type."))
+            return lit("null")
+        return self.fragment(typed, typed.sql, when)
+
+    def fragment(self, typed: Typed, sql: Sql, when: Sql | None) -> Sql:
+        """JSON text of a value that is not null; NULL for NULL."""
+        kind = typed.kind
+        if kind in kinds.INTEGERS or kind == "boolean":
+            return f"string({sql})"
+        if kind in ("float32", "float64"):
+            text = f"string({sql})"
+            odd = f"(isnan({sql}) OR abs({sql}) = double('Infinity'))"
+            return case([(odd, call("concat", lit('"'), text, lit('"')))], text)
+        if kind == "string":
+            return call("headrace_json_quote", sql)
+        if kind == "bytes":
+            return base64(sql)
+        if kind == "date" and typed.schema:
+            return f"string({sql} div {_DAY}L)" if typed.schema.name == DATE else f"string({sql})"
+        if kind == "decimal" and typed.schema:
+            return self._decimal(typed.schema, sql, when)
+        return sql
+
+    def _decimal(self, schema: Schema, sql: Sql, when: Sql | None) -> Sql:
+        if self._numeric:
+            return sql
+        unscaled = call("headrace_decimal_bytes", sql, str(schema.scale))
+        scale = f"length(regexp_extract({sql}, '[.](.*)', 1))"
+        start = f"Decimal value has mismatching scale for given Decimal schema. Schema has scale {schema.scale}, value has scale "
+        message = call("concat", lit(start), f"string({scale})", lit("."))
+        self._run.fail(both(when, f"({sql} IS NOT NULL AND {unscaled} IS NULL)"), message)
+        return base64(unscaled)
+
+    def table(self, table: Table, when: Sql | None) -> Sql:
+        """A JSON object of the members that are there."""
+        known = table.known()
+        rest = None
+        if table.rest is not None:
+            rest = self._rest(table.rest, known)
+        parts: list[Sql] = [] if rest is None else [rest if table.rest_when is None else case([(table.rest_when, rest)])]
+        parts += [self._member(name, value, when) for name, value in known.items() if value]
+        if not parts:
+            return lit("{}")
+        if all(v and present(v) is None for v in known.values()) and table.rest is None:
+            separated: list[Sql] = []
+            for part in parts:
+                separated += [lit(","), part] if separated else [part]
+            return concat(lit("{"), *separated, lit("}"))
+        return concat(lit("{"), call("concat_ws", lit(","), *parts), lit("}"))
+
+    def _rest(self, reader: Reader, known: dict[str, Value]) -> Sql:
+        if self._final:
+            return reader.field("rest")
+        frozen = Reader(reader.name, reader.source, reader.mode, list(known))
+        for name in known:
+            if name not in reader.names:
+                frozen.member(name)
+        return f"{frozen.sql()}.rest"
+
+    def _member(self, name: str, value: Value, when: Sql | None) -> Sql:
+        return concat(lit(json.dumps(name, ensure_ascii=False) + ":"), self.value(value, when))
+
+
+def base64(sql: Sql) -> Sql:
+    """Bytes as a JSON string; Spark breaks base64 text into lines, Java's encoder does not."""
+    text = call("translate", call("base64", sql), lit("\r\n"), lit(""))
+    return call("concat", lit('"'), text, lit('"'))
+
+
+def json_default(schema: Schema) -> str:
+    """A schema's default as JSON text."""
+    return json.dumps(schema.default, ensure_ascii=False, separators=(",", ":"))
+
+
+def schema_text(value: Typed, field: str | None = None) -> Sql:
+    """The JSON text of the schema of one alternative."""
+    if value.table is None or value.table.schema is None:
+        return lit("null" if value.schema is None else value.schema.text(field))
+    known = value.table.struct_schema()
+    if known is not None:
+        return lit(known.text(field))
+    head, tail = value.table.schema.same_but(fields={}).text(field).split('"fields":[]', 1)
+    parts = [_field_schema(name, v) for name, v in value.table.fields.items()]
+    return concat(lit(head + '"fields":['), call("concat_ws", lit(","), *parts), lit("]" + tail))
+
+
+def _field_schema(name: str, value: Value) -> Sql:
+    return case([(a.when, schema_text(a.value, name)) for a in value])

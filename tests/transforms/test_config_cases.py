@@ -1,0 +1,29 @@
+"""Configurations of transformations and predicates, as Kafka Connect 4.3 takes or refuses them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from headrace.testing.conformance_config import problems, run_config_case, start
+
+FILE = Path(__file__).parents[1] / "conformance" / "smt" / "cases.jsonl"
+CASES = [case for case in map(json.loads, FILE.read_text(encoding="utf-8").splitlines()) if case["mode"] == "config"]
+
+OTHER_WORDS = {
+    "config-converter-not-a-converter": "that `java.lang.String` is a class, headrace does not know",
+    "config-insert-field-static-without-value": "names the field, where Kafka prints the address of an object",
+}
+"""Case → why a sentence of it is not Kafka's."""
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_a_configuration_is_taken_or_refused_as_by_kafka(case):
+    assert run_config_case(case) is None
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c["id"] not in OTHER_WORDS], ids=lambda case: case["id"])
+def test_a_refusal_is_in_the_words_of_kafka(case):
+    assert problems(case["config"]) == case["expect"]["validate"]
+    error = start(case["config"])
+    assert (error and error.message) == case["expect"].get("error", {}).get("message")

@@ -1,0 +1,138 @@
+"""Connect's schemas as JSON."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.errors import DataError
+from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaBuilderError, add_field, parse
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+INTEGERS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+
+
+def default_of(kind):
+    if kind in INTEGERS:
+        return st.integers(-(2 ** (INTEGERS[kind] - 1)), 2 ** (INTEGERS[kind] - 1) - 1)
+    return {
+        "float32": st.floats(width=32, allow_nan=False, allow_infinity=False),
+        "float64": st.floats(allow_nan=False, allow_infinity=False),
+        "boolean": st.booleans(),
+        "string": TEXT,
+        "bytes": st.just("AAE="),
+    }[kind]
+
+
+ATTRIBUTES = {
+    "optional": st.booleans(),
+    "name": st.none() | TEXT,
+    "version": st.none() | st.integers(1, 2**31 - 1),
+    "doc": st.none() | TEXT,
+    "parameters": st.none() | st.dictionaries(TEXT, TEXT, min_size=1, max_size=3),
+}
+PRIMITIVE = st.sampled_from([*INTEGERS, "float32", "float64", "boolean", "string", "bytes"]).flatmap(
+    lambda kind: st.builds(Schema, st.just(kind), default=st.none() | default_of(kind), **ATTRIBUTES)
+)
+LOGICAL = st.sampled_from([(DECIMAL, "bytes"), (DATE, "int32"), (TIME, "int32"), (TIMESTAMP, "int64")]).map(
+    lambda pair: Schema(pair[1], name=pair[0], version=1, parameters={"scale": "2"} if pair[0] == DECIMAL else None)
+)
+SCHEMAS = st.recursive(
+    PRIMITIVE | LOGICAL,
+    lambda inner: (
+        st.builds(Schema, st.just("array"), items=inner, **ATTRIBUTES)
+        | st.builds(Schema, st.just("map"), keys=inner, values=inner, **ATTRIBUTES)
+        | st.builds(Schema, st.just("struct"), fields=st.dictionaries(TEXT.filter(bool), inner, max_size=4), **ATTRIBUTES)
+    ),
+    max_leaves=6,
+)
+
+
+@given(SCHEMAS)
+def test_a_schema_that_is_written_and_read_is_the_same(schema):
+    assert parse(schema.text()) == schema
+
+
+@given(SCHEMAS, TEXT.filter(bool))
+def test_a_struct_keeps_its_fields_in_order(schema, name):
+    fields = {name: schema, name + "2": schema, name[::-1] + "1": schema}
+    found = parse(Schema("struct", fields=fields).text())
+    assert found is not None
+    assert list(found.fields.items()) == list(fields.items())
+
+
+@given(SCHEMAS)
+def test_the_json_of_a_schema_is_the_json_of_its_text(schema):
+    assert json.loads(schema.text("f")) == schema.json("f")
+    assert schema.json("f")["field"] == "f"
+
+
+def test_null_is_no_schema():
+    assert parse("null") is None
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("{}", "Schema must contain 'type' field"),
+    ("5", "Schema must contain 'type' field"),
+    ("[]", "Schema must contain 'type' field"),
+    ('{"type":7}', "Schema must contain 'type' field"),
+    ('{"type":"int128"}', "Unknown schema type: int128"),
+    ('{"type":"INT32"}', "Unknown schema type: INT32"),
+    ('{"type":"float32"}', "Unknown schema type: float32"),
+    ('{"type":"array"}', "Array schema did not specify the element type"),
+    ('{"type":"array","items":null}', "Array schema did not specify the element type"),
+    ('{"type":"map","values":{"type":"string"}}', "Map schema did not specify the key type"),
+    ('{"type":"map","keys":{"type":"string"}}', "Map schema did not specify the value type"),
+    ('{"type":"struct"}', 'Struct schema\'s "fields" argument is not an array.'),
+    ('{"type":"struct","fields":{}}', 'Struct schema\'s "fields" argument is not an array.'),
+    ('{"type":"struct","fields":[{"type":"int32"}]}', "Struct schema's field name not specified properly"),
+    ('{"type":"struct","fields":[null]}', "Struct schema's field name not specified properly"),
+    ('{"type":"struct","fields":[{"type":"x","field":"a"}]}', "Unknown schema type: x"),
+    ('{"type":"int32","parameters":{"a":1}}', "Schema parameter a must be a string"),
+])  # fmt: skip
+def test_what_is_no_schema_is_refused_in_the_words_of_kafka(text, message):
+    with pytest.raises(DataError) as e:
+        parse(text)
+    assert str(e.value) == message
+
+
+@pytest.mark.parametrize("text", [
+    '{"type":"struct","fields":[{"type":"int32","field":"a"},{"type":"int32","field":"a"}]}',
+    '{"type":"struct","fields":[{"type":"int32","field":""}]}',
+    '{"type":"struct","fields":[],"default":{}}',
+    '{"type":"string","default":5}',
+])  # fmt: skip
+def test_what_cannot_be_built_is_refused(text):
+    with pytest.raises(SchemaBuilderError):
+        parse(text)
+
+
+def test_attributes_of_another_type_are_left_out():
+    assert parse('{"type":"int32","optional":"true","name":5,"version":"1","doc":[],"parameters":"x"}') == Schema("int32")
+    assert parse('{"type":"int32","version":true}') == Schema("int32")
+
+
+@pytest.mark.parametrize(("text", "default"), [
+    ('{"type":"int8","default":300}', 44),
+    ('{"type":"int8","default":"x"}', 0),
+    ('{"type":"int64","default":9223372036854775808}', -(2**63)),
+    ('{"type":"double","default":"x"}', 0.0),
+    ('{"type":"boolean","default":1}', False),
+    ('{"type":"int32","default":null}', None),
+])  # fmt: skip
+def test_a_default_becomes_what_jackson_makes_of_it(text, default):
+    found = parse(text)
+    assert found is not None and found.default == default and type(found.default) is type(default)
+
+
+def test_a_copy_keeps_what_transformations_keep():
+    schema = Schema("struct", True, "n", 1, "d", {"p": "q"}, fields={"a": Schema("int8")})
+    assert schema.with_fields({}) == Schema("struct", False, "n", 1, "d", {"p": "q"})
+
+
+def test_a_field_is_added_once():
+    fields = {"a": Schema("int8")}
+    with pytest.raises(SchemaBuilderError, match="duplication a"):
+        add_field(fields, "a", Schema("string"))
+    assert fields == {"a": Schema("int8")}
