@@ -11,7 +11,7 @@ from tests.cli.command import headrace
 Golden = Callable[[str, str], None]
 
 
-@pytest.mark.parametrize("command", ["", "worker", "standalone", "demo", "dev", "broker", "jars"])
+@pytest.mark.parametrize("command", ["", "worker", "standalone", "preview", "demo", "dev", "broker", "jars"])
 def test_help_reads_well(command: str, golden: Golden):
     answer = headrace(*filter(None, [command]), "--help")
     assert (answer.returncode, answer.stderr) == (0, "")
@@ -38,6 +38,12 @@ def test_the_version_is_one_line():
         (["worker"], "Missing argument 'FILE'"),
         (["worker", "/nowhere/worker.properties"], "file '/nowhere/worker.properties' does not exist."),
         (["worker", "/"], "file '/' is a directory."),
+        (["preview"], "Missing option '--config'"),
+        (["preview", "--config", __file__], "give one of --records and --live."),
+        (
+            ["preview", "--config", __file__, "--live", "0"],
+            "'--live': Input should be greater than or equal to 1",
+        ),
         (["standalone", __file__, "/nowhere/connector.json"], "file '/nowhere/connector.json' does not exist."),
     ],
 )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from headrace import __version__
-from headrace.cli import broker, demo, dev, jars, standalone, worker
+from headrace.cli import broker, demo, dev, jars, preview, standalone, worker
 from headrace.errors import HeadraceError
 
 app = typer.Typer(
@@ -43,6 +43,7 @@ def headrace(
 _RUN, _LOCAL = "Run", "On this machine"
 app.command("worker", rich_help_panel=_RUN)(worker.worker)
 app.command("standalone", rich_help_panel=_RUN)(standalone.standalone)
+app.command("preview", rich_help_panel=_LOCAL)(preview.preview)
 app.command("demo", rich_help_panel=_LOCAL)(demo.demo)
 app.command("dev", rich_help_panel=_LOCAL)(dev.dev)
 app.command("broker", rich_help_panel=_LOCAL)(broker.broker)

@@ -18,7 +18,7 @@ from headrace.rest.headers import ConfiguredHeaders, CrossOrigin, parse_rules
 from headrace.rest.herder import Herder
 from headrace.rest.matching import Matching
 from headrace.rest.resource import REQUEST_TIMEOUT_S, Resource
-from headrace.rest.routes import ADMIN, MAIN, loggers
+from headrace.rest.routes import ADMIN, MAIN, loggers, preview
 from headrace.runtime.worker_config import WorkerConfig
 
 
@@ -28,7 +28,7 @@ def create_app(herder: Herder, worker_config: WorkerConfig, limit_s: float = REQ
     limit_s: seconds that the herder may take for one request. Raises ConfigError for bad `response.http.headers.config`.
     """
     admin = ADMIN if worker_config.admin_listeners is None else []
-    app = _app(herder, worker_config, [*MAIN, *admin], limit_s)
+    app = _app(herder, worker_config, [*MAIN, preview.resource(worker_config), *admin], limit_s)
     herder.on_log_level(loggers.apply)
     return app
 

@@ -1,0 +1,104 @@
+"""`headrace preview`: what a connector's chain makes of records, without a connector."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from headrace.errors import BadRequestError, ConfigError
+
+_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+_WORKER = {"bootstrap.servers": "localhost:9092", "key.converter": _CONVERTER, "value.converter": _CONVERTER}
+
+ConfigFile = Annotated[
+    Path,
+    typer.Option("--config", metavar="FILE", exists=True, dir_okay=False, readable=True,
+                 help="The connector's configuration, .json or .properties."),
+]  # fmt: skip
+RecordsFile = Annotated[
+    Path | None,
+    typer.Option("--records", metavar="FILE", exists=True, dir_okay=False, readable=True, allow_dash=True,
+                 help="Records, one JSON object per line; `-`: standard input."),
+]  # fmt: skip
+Live = Annotated[
+    int | None,
+    typer.Option("--live", metavar="N", min=1, max=1000, help="Take the last N records of the topics that the connector reads."),
+]
+WorkerFile = Annotated[
+    Path | None,
+    typer.Option("--worker", metavar="FILE", exists=True, dir_okay=False, readable=True,
+                 help="A worker.properties file: its converters are the defaults, and its cluster is asked which topics exist."),
+]  # fmt: skip
+
+
+def preview(
+    config: ConfigFile,
+    records: RecordsFile = None,
+    live: Live = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/preview.md).")] = False,
+    worker: WorkerFile = None,
+) -> None:
+    """Show what the transforms of a connector make of records, step by step; nothing is deployed, written or committed.
+
+    A line of the records is `{"topic", "partition", "offset", "timestamp", "key", "value", "headers"}`, each of which may be left
+    out. Without `--worker`, a connector that names no converters has JsonConverter.
+    """
+    if (records is None) == (live is None):
+        raise typer.BadParameter("give one of --records and --live.", param_hint="'--records' / '--live'")
+    from rich.console import Console
+
+    from headrace.config import load_properties
+    from headrace.preview.records import from_lines
+    from headrace.preview.run import prepare
+    from headrace.preview.show import show
+    from headrace.runtime import logs
+    from headrace.runtime.worker_config import WorkerConfig, read_worker_config
+    from headrace.spark.session import session
+
+    logs.configure()
+    settings = WorkerConfig(_WORKER) if worker is None else read_worker_config(load_properties(worker))
+    prepared = prepare(connector_settings(config), settings)
+    if records is not None:
+        raw = sys.stdin.buffer.read() if str(records) == "-" else records.read_bytes()
+        given = _named(records, lambda: from_lines(raw, prepared.topic))
+    else:
+        given = prepared.live(live or 1)
+    # Constants are evaluated without compiling anything, which is the quickest for a few records.
+    spark = session({"spark.master": "local[1]", "spark.sql.codegen.factoryMode": "NO_CODEGEN", **_spark(settings)})
+    found = prepared.run(spark, given, ask=worker is not None)
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+    else:
+        show(found, Console())
+
+
+def _spark(settings: Any) -> dict[str, str]:
+    return {k: v for k, v in settings.spark_conf().items() if k in settings.originals}
+
+
+def _named(file: Path, read: Any) -> Any:
+    try:
+        return read()
+    except BadRequestError as error:
+        raise BadRequestError(f"{'standard input' if str(file) == '-' else file}: {error.message}") from None
+
+
+def connector_settings(file: Path) -> dict[str, Any]:
+    """The settings in a connector file: JSON, or `{"name", "config"}` of JSON, or Java properties. Raises ConfigError."""
+    from headrace.config import load_properties
+
+    if file.suffix != ".json":
+        return dict(load_properties(file))
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(f"Connector file {file} is not valid JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise ConfigError(f"Connector file {file} holds a JSON {type(content).__name__}; it has to be an object of settings.")
+    if isinstance(content.get("config"), dict):
+        content = {"name": content.get("name"), **content["config"]}
+    return {k: v if isinstance(v, str) else json.dumps(v) for k, v in content.items() if v is not None}

@@ -1,0 +1,45 @@
+"""Where a record goes, and the topic that would be made for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from headrace.errors import HeadraceError
+from headrace.kafka.admin import Admin
+from headrace.topics.creation import TopicCreation
+
+TIMEOUT_S = 10.0
+_NOT_MADE = (
+    "the connector creates no topics (no topic.creation.* settings, or the worker forbids it): "
+    "the topic has to exist, unless the broker creates it (auto.create.topics.enable)"
+)
+
+Existing = Mapping[str, int | None]
+"""Partition counts of topics, None for one that does not exist; a topic that is not in it is one that nothing is known of."""
+
+
+def destination(topic: str, creation: TopicCreation | None, existing: Existing) -> dict[str, Any]:
+    """The `destination` of the form in `run`."""
+    exists = existing[topic] is not None if topic in existing else None
+    found: dict[str, Any] = {"topic": topic, "exists": exists, "partitions": existing.get(topic), "create": None, "note": None}
+    if exists:
+        return found
+    if creation is None:
+        return found | {"note": _NOT_MADE}
+    new = creation.new_topic(topic)
+    settings = {"partitions": new.partitions, "replication.factor": new.replication_factor, "configs": dict(new.configs)}
+    return found | {"create": {"group": new.group.name, **settings}}
+
+
+def look_up(topics: Iterable[str], admin: Callable[[], Admin]) -> Existing:
+    """Ask the destination cluster; what it does not tell in time stays unknown."""
+    found: dict[str, int | None] = {}
+    try:
+        client = admin()
+        for topic in dict.fromkeys(topics):
+            info = client.describe(topic, TIMEOUT_S)
+            found[topic] = None if info is None else len(info.partitions)
+    except HeadraceError:
+        return found
+    return found

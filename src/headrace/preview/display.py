@@ -1,0 +1,42 @@
+"""Connect data as SQL that shows it: which alternative holds, its text as JSON, its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace.values.run import Run
+from headrace.values.scope import Scope
+from headrace.values.sql import Sql, call, case, concat, lit
+from headrace.values.text import date_text
+from headrace.values.typed import Typed, Value
+from headrace.values.writing import JsonWriter, schema_text
+
+
+class _ShownWriter(JsonWriter):
+    """JSON for readers: nulls stay null whatever their default, dates as text, decimals as their digits."""
+
+    def typed(self, typed: Typed, when: Sql | None) -> Sql:
+        if typed.kind == "date":
+            return call("coalesce", concat(lit('"'), date_text(typed.sql), lit('"')), lit("null"))
+        if typed.kind == "decimal":
+            return call("coalesce", typed.sql, lit("null"))
+        return super().typed(typed, when)
+
+
+def shown(scope: Scope, value: Value) -> Sql:
+    """A struct<alternative:int, json:string, schema:string>; alternative: the place among the value's, -1 if none holds.
+
+    What a converter would refuse to write is shown all the same: faults are collected by a run of its own, and forgotten.
+    """
+    writer = _ShownWriter(Run(scope), replace_null=False)
+    parts = {
+        "alternative": case([(a.when, str(i)) for i, a in enumerate(value)], "-1"),
+        "json": f"string({case([(a.when, writer.typed(a.value, a.when)) for a in value])})",
+        "schema": f"string({case([(a.when, schema_text(a.value)) for a in value])})",
+    }
+    return call("named_struct", *(x for name, sql in parts.items() for x in (lit(name), sql)))
+
+
+def kinds(value: Value) -> Sequence[str]:
+    """The kind of each alternative."""
+    return [a.value.kind for a in value]

@@ -1,0 +1,92 @@
+"""The last records of topics, as they are now: read without a group, nothing is committed, no topic is made by asking."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException, TopicPartition
+
+from headrace.errors import BadRequestError, ConnectError
+from headrace.kafka import clients
+from headrace.kafka.admin import Admin
+from headrace.preview.origin import Topics
+from headrace.preview.records import GivenRecord
+
+TIMEOUT_S = 20.0
+_POLL_S = 0.2
+
+Partition = tuple[str, int]
+
+
+def last_records(topics: Topics, count: int, timeout_s: float = TIMEOUT_S) -> list[GivenRecord]:
+    """The last `count` records of all topics that match, by time, oldest first; fewer if there are no more.
+
+    Raises BadRequestError if there is no such topic or record, ConnectError if they cannot be read in time.
+    """
+    deadline = time.monotonic() + timeout_s
+    admin = Admin(topics.admin)
+    found = admin.topics(timeout_s)
+    partitions = [
+        (name, p) for name, info in found.items() if topics.matches(name) and not info.internal for p in info.partitions
+    ]
+    if not partitions:
+        raise BadRequestError("No topic of the cluster is one of the connector's; there are no live records to preview.")
+    first = admin.partition_offsets(partitions, "earliest", timeout_s)
+    end = admin.partition_offsets(partitions, "latest", timeout_s)
+    wanted = {p: (max(first[p], end[p] - count), end[p]) for p in partitions if end[p] > first[p]}
+    records = _read(topics, wanted, deadline) if wanted else []
+    if not records:
+        names = ", ".join(sorted({name for name, _ in partitions})[:5])
+        raise BadRequestError(f"There are no live records to preview: the topics of the connector are empty ({names}).")
+    records.sort(key=lambda r: (r.timestamp or 0, r.topic, r.partition, r.offset))
+    return records[-count:]
+
+
+def _read(topics: Topics, wanted: Mapping[Partition, tuple[int, int]], deadline: float) -> list[GivenRecord]:
+    # librdkafka wants the name of a group to make a consumer; with `assign` it never talks to one.
+    own = {"group_id": "headrace-preview", "enable_auto_commit": "false", "enable_auto_offset_store": "false"}
+    consumer = clients.consumer(topics.consumer, **own, enable_partition_eof="true", allow_auto_create_topics="false")
+    try:
+        consumer.assign([TopicPartition(topic, p, begin) for (topic, p), (begin, _) in wanted.items()])
+        return _poll(consumer, wanted, deadline)
+    except KafkaException as error:
+        raise ConnectError(f"The live records cannot be read: {error.args[0].str()}") from error
+    finally:
+        consumer.close()
+
+
+def _poll(consumer: Consumer, wanted: Mapping[Partition, tuple[int, int]], deadline: float) -> list[GivenRecord]:
+    found, left = [], set(wanted)
+    while left:
+        if time.monotonic() > deadline:
+            topic, partition = min(left)
+            raise ConnectError(f"The live records cannot be read in time: no answer for partition {partition} of {topic}.")
+        message: Any = consumer.poll(_POLL_S)
+        if message is None:
+            continue
+        problem, place = message.error(), (message.topic(), message.partition())
+        if problem is not None and problem.code() == KafkaError._PARTITION_EOF:
+            left.discard(place)
+        elif problem is not None:
+            if problem.fatal() or not problem.retriable():
+                raise ConnectError(f"The live records cannot be read: {problem.str()}")
+        elif message.offset() < wanted[place][1]:
+            found.append(_record(message))
+        if problem is None and message.offset() >= wanted[place][1] - 1:
+            left.discard(place)
+    return found
+
+
+def _record(message: Any) -> GivenRecord:
+    kind, timestamp = message.timestamp()
+    return GivenRecord(
+        topic=message.topic(),
+        partition=message.partition(),
+        offset=message.offset(),
+        timestamp=None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp,
+        key=message.key(),
+        value=message.value(),
+        headers=tuple(message.headers() or ()),
+    )

@@ -1,0 +1,119 @@
+"""What a connector's records are when they enter its chain, and what the chain is: the plan of a preview. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headrace.config import parse_list
+from headrace.config.java_pattern import java_regex
+from headrace.connectors.base import Props
+from headrace.connectors.file_stream.source import FileStreamSourceConnector
+from headrace.connectors.kafka_source.config import KafkaSourceConfig
+from headrace.connectors.kafka_source.connector import KafkaSourceConnector
+from headrace.connectors.kafka_source.overrides import admin_settings, consumer_settings
+from headrace.connectors.kafka_source.pattern import normalize
+from headrace.connectors.kafka_source.task import kind
+from headrace.converters.given import Given, GivenHeaders
+from headrace.plugins import Kind
+from headrace.preview.records import GivenRecord
+from headrace.runtime.plan import client_settings, converter, header_converter, plan_source_task
+from headrace.runtime.tolerance import Tolerance, tolerance
+from headrace.runtime.worker_config import WorkerConfig
+from headrace.topics.creation import TopicCreation
+from headrace.transforms.chain import Converters, Readers
+from headrace.transforms.stages import Stage, stages
+
+_DEFAULT_TOPIC = "preview"
+_NAME = re.compile(r"[\w.-]+")
+
+
+@dataclass(frozen=True)
+class Topics:
+    """Where live records are: which topics, and Java settings of clients of their cluster."""
+
+    matches: Callable[[str], bool]
+    consumer: Props
+    admin: Props
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a kind of connector gives records to a chain.
+
+    default_topic: of given records that name none; key_kind, value_kind: what the source gives where no converter reads it
+    ("bytes", "string", "null"); live: where its records are, None: not in Kafka; arriving: a given record as it enters the chain.
+    """
+
+    default_topic: str = _DEFAULT_TOPIC
+    key_kind: str = "bytes"
+    value_kind: str = "bytes"
+    live: Topics | None = None
+    arriving: Callable[[GivenRecord], GivenRecord] = lambda record: record
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A chain as a task of the connector would have it. creation: the rules for new topics, None: the connector makes none."""
+
+    origin: Origin
+    sink: bool
+    stages: tuple[Stage, ...]
+    reading: Converters | Readers
+    writing: Converters
+    tolerance: Tolerance
+    creation: TopicCreation | None = None
+
+
+def plan(connector: type[Any], config: Props, worker: WorkerConfig) -> Plan:
+    """The plan for a connector of this class. Raises ConfigError, ConnectError for what only shows when a task starts."""
+    if connector.plugin_kind == Kind.SINK:
+        key, value = (converter(option, config, worker) for option in ("key.converter", "value.converter"))
+        converters = Converters(key, value, header_converter(config, worker))
+        return Plan(_sink(config, worker), True, tuple(stages(config)), converters, converters, tolerance(config))
+    task = plan_source_task(config["name"], 0, config, config, worker)
+    origin = _source(connector, config)
+    reading = Readers(
+        task.source_key_converter or Given(origin.key_kind),
+        task.source_value_converter or Given(origin.value_kind),
+        GivenHeaders(),
+    )
+    return Plan(origin, False, task.stages, reading, task.converters, task.tolerance, task.creation)
+
+
+def _source(connector: type[Any], config: Props) -> Origin:
+    if issubclass(connector, KafkaSourceConnector):
+        return _kafka(KafkaSourceConfig(config), config)
+    if issubclass(connector, FileStreamSourceConnector):
+        topic = config["topic"]
+        return Origin(topic, "null", "string", arriving=lambda record: GivenRecord(topic, None, 0, None, None, record.value))
+    return Origin()
+
+
+def _kafka(parsed: KafkaSourceConfig, config: Props) -> Origin:
+    def arriving(record: GivenRecord) -> GivenRecord:
+        return replace(
+            record,
+            topic=parsed.destination_topics_prefix + record.topic,
+            partition=None if parsed.destination_partition == "partitioner" else record.partition,
+            headers=record.headers if parsed.include_message_headers else (),
+        )
+
+    first = normalize(parsed.source_topic_whitelist).partition("|")[0]
+    return Origin(
+        first if _NAME.fullmatch(first) else _DEFAULT_TOPIC,
+        kind(parsed.source_key_deserializer),
+        kind(parsed.source_value_deserializer),
+        Topics(lambda topic: bool(parsed.whitelist.fullmatch(topic)), consumer_settings(config), admin_settings(config)),
+        arriving,
+    )
+
+
+def _sink(config: Props, worker: WorkerConfig) -> Origin:
+    named = parse_list(config.get("topics") or "")
+    regex = java_regex(config.get("topics.regex") or "")
+    consumer, admin = (client_settings(f"headrace-preview-{k}", k, config, worker) for k in ("consumer", "admin"))
+    live = Topics(lambda topic: topic in named if named else bool(regex.fullmatch(topic)), consumer, admin)
+    return Origin(named[0] if named else _DEFAULT_TOPIC, live=live)

@@ -1,0 +1,177 @@
+"""The records that a preview is made of: as JSON lines, or as the objects of a request.
+
+A record is an object, every member of which may be left out: `topic` (the connector's own), `partition` (0), `offset` (its place
+among the records), `timestamp` (ms since the epoch, null for none; now), `key`, `value` (null), `headers` (a list of
+`[name, value]`). A key, value or header value is the text of the bytes, or `{"base64": "…"}`, or null for no bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.errors import BadRequestError
+
+MOST = 1000
+"""How many records one preview takes: what it shows is for eyes, and all of it is one answer."""
+
+Bytes = bytes | None
+_MEMBERS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+_INT, _LONG = 2**31, 2**63
+
+
+@dataclass(frozen=True)
+class GivenRecord:
+    """A record as it stands in a topic, or as it enters a chain: then it may have no partition. timestamp: ms since the epoch."""
+
+    topic: str
+    partition: int | None
+    offset: int
+    timestamp: int | None
+    key: Bytes
+    value: Bytes
+    headers: Sequence[tuple[str, Bytes]] = ()
+
+    def json(self) -> dict[str, Any]:
+        """The record as the object it is read from."""
+        place = {"topic": self.topic, "partition": self.partition, "offset": self.offset, "timestamp": self.timestamp}
+        headers = [[name, notation(value)] for name, value in self.headers]
+        return {**place, "key": notation(self.key), "value": notation(self.value), "headers": headers}
+
+
+def notation(value: Bytes) -> str | dict[str, str] | None:
+    """Bytes as their text, or as `{"base64": …}` where they are no printable UTF-8."""
+    if value is None:
+        return None
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    if all(c.isprintable() or c in "\n\r\t" for c in text):
+        return text
+    return {"base64": base64.b64encode(value).decode()}
+
+
+def from_lines(raw: bytes, topic: str) -> list[GivenRecord]:
+    """The records of a file of JSON lines; blank lines are passed over. topic: for records that name none.
+
+    Raises BadRequestError with the number of the line.
+    """
+    now, found = _now(), []
+    for number, line in enumerate(raw.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
+        if line.strip():
+            found.append(_checked(f"line {number}", lambda line=line, n=number - 1: _record(_parsed(line), topic, n, now)))
+    return _enough(found)
+
+
+def from_objects(given: Sequence[Any], topic: str) -> list[GivenRecord]:
+    """The records of a request. Raises BadRequestError with the number of the record, from 1."""
+    now = _now()
+    return _enough([_checked(f"record {n}", lambda g=g, n=n: _record(g, topic, n - 1, now)) for n, g in enumerate(given, 1)])
+
+
+def count(given: Any) -> int:
+    """How many live records are wanted. Raises BadRequestError unless it is 1 to MOST."""
+    if not _whole(given) or not 1 <= given <= MOST:
+        raise BadRequestError(f"`live` is {json.dumps(given)}; it has to be a number of records from 1 to {MOST}.")
+    return given
+
+
+def _enough(found: list[GivenRecord]) -> list[GivenRecord]:
+    if not found:
+        raise BadRequestError("There are no records to preview; give at least one.")
+    if len(found) > MOST:
+        raise BadRequestError(f"There are {len(found)} records; a preview takes {MOST} at most.")
+    return found
+
+
+def _checked(where: str, read: Callable[[], GivenRecord]) -> GivenRecord:
+    try:
+        return read()
+    except (ValueError, RecursionError) as error:
+        raise BadRequestError(f"{where} is no record: {error}.") from None
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is not UTF-8, at its byte {error.start + 1}") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON, at its character {error.pos + 1}: {error.msg}") from None
+
+
+def _record(given: Any, topic: str, place: int, now: int) -> GivenRecord:
+    if not isinstance(given, dict):
+        raise ValueError(f"expected an object, got {_shown(given)}")
+    _known(given)
+    name = given.get("topic", topic)
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"`topic` has to be a name, got {_shown(name)}")
+    name.encode()
+    timestamp = given.get("timestamp", now)
+    return GivenRecord(
+        topic=name,
+        partition=_number("partition", given.get("partition", 0), 0, _INT),
+        offset=_number("offset", given.get("offset", place), 0, _LONG),
+        timestamp=None if timestamp is None else _number("timestamp", timestamp, -_LONG, _LONG),
+        key=_bytes("key", given.get("key")),
+        value=_bytes("value", given.get("value")),
+        headers=tuple(_headers(given.get("headers"))),
+    )
+
+
+def _known(given: dict[str, Any]) -> None:
+    strange = [name for name in given if name not in _MEMBERS]
+    if strange:
+        raise ValueError(f"it has no member `{strange[0]}`; there are {', '.join(_MEMBERS)}")
+
+
+def _number(name: str, value: Any, least: int, limit: int) -> int:
+    if not _whole(value) or not least <= value < limit:
+        raise ValueError(f"`{name}` has to be a whole number from {least} to {limit - 1}, got {_shown(value)}")
+    return value
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _bytes(name: str, value: Any) -> Bytes:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, dict) and list(value) == ["base64"] and isinstance(value["base64"], str):
+        try:
+            return base64.b64decode(value["base64"], validate=True)
+        except binascii.Error as error:
+            raise ValueError(f"`{name}` is not base64: {error}") from None
+    hint = f"; write JSON data as a text: {json.dumps(json.dumps(value))}" if isinstance(value, (dict, list)) else ""
+    raise ValueError(f'`{name}` has to be a text, {{"base64": "…"}} or null, got {_shown(value)}{hint}')
+
+
+def _headers(given: Any) -> Iterable[tuple[str, Bytes]]:
+    if given is None:
+        return
+    if not isinstance(given, list):
+        raise ValueError(f"`headers` has to be a list of [name, value], got {_shown(given)}")
+    for number, header in enumerate(given):
+        if not isinstance(header, list) or len(header) != 2 or not isinstance(header[0], str):
+            raise ValueError(f"`headers[{number}]` has to be [name, value], got {_shown(header)}")
+        header[0].encode()
+        yield header[0], _bytes(f"headers[{number}]", header[1])
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 100 else text[:100] + "…"
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,130 @@
+"""A preview: given or live records through the chain of a configuration, as JSON. Nothing is deployed, written or committed.
+
+    {"connector": <name or null>, "class": <connector.class>, "type": "source" | "sink",
+     "records": [
+       {"input": {"topic", "partition", "offset", "timestamp", "key", "value", "headers"},      the notation of `records`
+        "steps": [                        up to the one where the record was dropped or failed
+          {"step": "input",               after the converters, or what the source gives
+           "applied": true, "dropped": false, "failed": false,
+           "record": {"topic", "partition", "timestamp", "key": PART, "value": PART, "headers": [[name, bytes], …]}},
+          {"step": "transform:<alias>",
+           "type": <class>,
+           "predicate": null | {"alias", "negate": bool, "held": bool},
+           "applied": bool,               false: the predicate (or its negation) kept the transform from the record
+           "dropped": bool, "failed": bool,
+           "record": … | null}],          null where the record was dropped or failed
+        "outcome": "passed" | "dropped" | "failed",
+        "dropped_by": null | <alias>,
+        "failure": null | {"step", "class", "message", "cause", "then": <what becomes of the record and the task>},
+        "output": null | {"topic", "partition", "timestamp", "key", "value", "headers"},        as it is written, if it passed
+        "destination": null | {           of a source's record that passed
+          "topic",
+          "exists": true | false | null,  null: the destination cluster was not asked, or did not answer
+          "partitions": null | <count of the topic that exists>,
+          "create": null | {"group", "partitions", "replication.factor", "configs": {…}},       -1: the broker's default
+          "note": null | <sentence>}}]}
+
+PART is `{"type", "json", "schema"}`: the kind of the value (null, boolean, int8 … int64, float32, float64, string, bytes,
+decimal, date, list, map, struct, huge: an integer beyond 64 bits), its text as JSON (bytes in base64, decimals as digits, dates
+as text), and its schema as JsonConverter writes it, null for schemaless data. `step` of a failure is `input.key`, `input.value`,
+`input.headers`, `transform:<alias>` (the transform or its predicate), `output.headers`, `output.key` or `output.value`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.connectors import validation
+from headrace.errors import BadRequestError, ConnectError, HeadraceError
+from headrace.kafka.admin import Admin
+from headrace.preview.destination import Existing, destination, look_up
+from headrace.preview.live import last_records
+from headrace.preview.origin import Plan, plan
+from headrace.preview.records import GivenRecord
+from headrace.preview.trace import traces
+from headrace.runtime.plan import client_settings
+from headrace.runtime.tolerance import Tolerance
+from headrace.runtime.worker_config import WorkerConfig
+from headrace.spark import failure
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Config = dict[str, Any]
+_NAME = "preview"
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A configuration that can be previewed, with the plan of its chain."""
+
+    config: Config
+    connector: type[Any]
+    plan: Plan
+    worker: WorkerConfig
+
+    @property
+    def topic(self) -> str:
+        """The topic of given records that name none."""
+        return self.plan.origin.default_topic
+
+    def live(self, count: int) -> list[GivenRecord]:
+        """The last records of the connector's topics. Raises BadRequestError if there can be none, ConnectError."""
+        topics = self.plan.origin.live
+        if topics is None:
+            raise BadRequestError(
+                f"{self.connector.plugin_name} does not read from Kafka: give records instead of asking for live ones."
+            )
+        return last_records(topics, count)
+
+    def run(self, spark: SparkSession, records: Sequence[GivenRecord], ask: bool = True) -> dict[str, Any]:
+        """The preview; ask: look up in the worker's cluster which topics exist. Raises ConnectError."""
+        try:
+            found = traces(spark, self.plan, records)
+        except Exception as error:
+            raise failure.as_error(error, "The preview cannot be evaluated") from error
+        return {
+            "connector": self.config["name"] if self.config["name"] != _NAME else None,
+            "class": self.connector.plugin_name,
+            "type": str(self.connector.plugin_kind),
+            "records": self._records(records, found, ask),
+        }
+
+    def _records(self, records: Sequence[GivenRecord], found: Sequence[Config], ask: bool) -> list[Config]:
+        topics = [] if self.plan.sink else [trace["output"]["topic"] for trace in found if trace["output"]]
+        existing = look_up(topics, self._admin) if ask and topics else {}
+        return [self._record(record, trace, existing) for record, trace in zip(records, found, strict=True)]
+
+    def _record(self, record: GivenRecord, trace: Config, existing: Existing) -> Config:
+        goes = None
+        if trace["output"] and not self.plan.sink:
+            goes = destination(trace["output"]["topic"], self.plan.creation, existing)
+        if trace["failure"]:
+            trace = trace | {"failure": trace["failure"] | {"then": _then(self.plan.tolerance)}}
+        return {"input": record.json(), **trace, "destination": goes}
+
+    def _admin(self) -> Admin:
+        return Admin(client_settings("headrace-preview", "admin", self.config, self.worker))
+
+
+def prepare(config: Config, worker: WorkerConfig) -> Preview:
+    """Check a configuration; its `name` may be left out. Raises BadRequestError with everything that is wrong in it."""
+    named = {**config, "name": config.get("name") or _NAME}
+    connector = validation.connector_class(config)
+    validation.check(named, worker)
+    try:
+        return Preview(named, connector, plan(connector, named, worker), worker)
+    except (BadRequestError, ConnectError) as error:
+        raise BadRequestError(f"A task of the connector could not start: {error.message}") from error
+    except HeadraceError as error:
+        raise BadRequestError(error.message) from error
+
+
+def _then(tolerance: Tolerance) -> str:
+    if not tolerance.all:
+        return "the task fails (errors.tolerance is none)"
+    if tolerance.dead_letters:
+        return f"the record goes to the dead letter topic '{tolerance.dead_letters.topic}'"
+    return "the record is left out (errors.tolerance is all)"

@@ -1,0 +1,167 @@
+"""A preview as tables for a terminal: one per record, a row per step, what a step changed in bold; the outcome below."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from headrace.preview.records import notation
+
+Json = Mapping[str, Any]
+_COLUMNS = ("topic", "key", "value", "headers")
+_CHANGED, _BAD = "bold yellow", "bold red"
+
+
+def show(found: Json, console: Console) -> None:
+    """Print a preview (the form in `run`)."""
+    for number, record in enumerate(found["records"], 1):
+        console.print(_table(number, record))
+        console.print(Text(_outcome(record, found["type"]), style=_BAD if record["outcome"] == "failed" else "bold"))
+        console.print()
+
+
+def _table(number: int, record: Json) -> Table:
+    given = record["input"]
+    title = f"record {number}: {given['topic']}-{given['partition']} offset {given['offset']}, {_time(given['timestamp'])}"
+    table = Table(title=Text(title), title_justify="left", title_style="")
+    for name in ("step", "applied", *_COLUMNS, "note"):
+        table.add_column(name, overflow="fold")
+    before: Json | None = None
+    for step in record["steps"]:
+        unread = _unread(given) if step["step"] == "input" and step["failed"] else None
+        table.add_row(*_row(step, before, unread))
+        before = step["record"]
+    output = record["output"]
+    if output:
+        written = {"topic": output["topic"], **{part: _given(output[part]) for part in ("key", "value")}}
+        table.add_row("output", "", *map(Text, (*written.values(), _headers(output["headers"]))), "as written")
+    return table
+
+
+def _unread(given: Json) -> Json:
+    """A record that could not be read, as it was given."""
+    return {
+        "topic": given["topic"],
+        **{part: _given(given[part]) for part in ("key", "value")},
+        "headers": _headers(given["headers"]),
+    }
+
+
+def _row(step: Json, before: Json | None, unread: Json | None) -> Iterable[Text]:
+    yield Text(step["step"].removeprefix("transform:"))
+    yield Text("" if step["step"] == "input" else "yes" if step["applied"] else "no")
+    record = step["record"]
+    for name in _COLUMNS:
+        cell = unread[name] if unread else _cell(record, name)
+        changed = record and before and not _same(record[name], before[name])
+        yield Text(cell, style=_CHANGED if changed else "")
+    yield Text("\n".join(_notes(step, before)), style=_BAD if step["failed"] else "")
+
+
+def _cell(record: Json | None, name: str) -> str:
+    if record is None:
+        return ""
+    if name in ("key", "value"):
+        return _part(record[name])
+    return _headers(record[name]) if name == "headers" else record[name] or ""
+
+
+def _part(part: Json) -> str:
+    if part["type"] == "bytes" and part["json"] != "null":
+        return _given(notation(b64decode(json.loads(part["json"]))))
+    return part["json"]
+
+
+def _notes(step: Json, before: Json | None) -> Iterable[str]:
+    predicate, record = step.get("predicate"), step["record"]
+    if predicate:
+        yield f"{predicate['alias']}: {'holds' if predicate['held'] else 'does not hold'}" + (
+            ", negated" if predicate["negate"] else ""
+        )
+    if step["dropped"]:
+        yield "dropped"
+    if step["failed"]:
+        yield "failed"
+    if record is None:
+        return
+    for part in ("key", "value"):
+        now, was = record[part], before[part] if before else None
+        if was is None or (now["type"], now["schema"]) != (was["type"], was["schema"]):
+            yield f"{part}: {now['type']}{', with schema' if now['schema'] else ''}"
+    if before and record["partition"] != before["partition"]:
+        yield f"partition: {record['partition']}"
+    if before and record["timestamp"] != before["timestamp"]:
+        yield f"timestamp: {_time(record['timestamp'])}"
+
+
+def _same(now: Any, was: Any) -> bool:
+    if isinstance(now, dict) and now["schema"] == was["schema"]:  # the order of members means nothing
+        return _parsed(now["json"]) == _parsed(was["json"])
+    return now == was
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text, parse_float=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _outcome(record: Json, connector_type: str) -> str:
+    if record["outcome"] == "dropped":
+        return f"dropped by transform '{record['dropped_by']}'"
+    if record["outcome"] == "failed":
+        return _failure(record["failure"])
+    if connector_type == "sink":
+        return "→ the sink"
+    return f"→ {record['destination']['topic']} ({_destination(record['destination'])})"
+
+
+def _failure(failure: Json) -> str:
+    kind, _, alias = failure["step"].partition(":")
+    direction, _, part = kind.partition(".")
+    where = f"at transform '{alias}'" if alias else f"{'reading' if direction == 'input' else 'writing'} the {part}"
+    cause = f"\n  caused by {failure['cause'].splitlines()[0]}" if failure["cause"] else ""
+    return (
+        f"fails {where}: {failure['class'].rpartition('.')[2]} {(failure['message'] or '').strip()}{cause}\n  {failure['then']}"
+    )
+
+
+def _destination(found: Json) -> str:
+    if found["exists"]:
+        return f"exists, partitions={found['partitions']}"
+    new = found["create"]
+    if new is None:
+        return ("does not exist; " if found["exists"] is False else "") + found["note"]
+    settings = {"partitions": new["partitions"], "replication.factor": new["replication.factor"]}
+    texts = [f"{name}={'the default of the broker' if value == -1 else value}" for name, value in settings.items()]
+    texts += [f"{name}={value}" for name, value in new["configs"].items()]
+    would = "would be created" if found["exists"] is False else "would be created, unless it exists,"
+    return f"{would} by group '{new['group']}': {', '.join(texts)}"
+
+
+def _headers(headers: list[list[Any]]) -> str:
+    return "\n".join(f"{name}: {_given(value)}" for name, value in headers)
+
+
+def _given(value: Any) -> str:
+    if value is None:
+        return "(null)"
+    return value if isinstance(value, str) else f"base64 {value['base64']}"
+
+
+def _time(millis: int | None) -> str:
+    if millis is None:
+        return "no timestamp"
+    try:
+        moment = datetime.fromtimestamp(millis / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{millis} ms"
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

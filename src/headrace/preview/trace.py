@@ -1,0 +1,139 @@
+"""Records through a compiled chain, with what there was after every step: one query of constants, for which no job runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from headrace.preview.display import kinds, shown
+from headrace.preview.origin import Plan
+from headrace.preview.records import GivenRecord, notation
+from headrace.transforms.chain import INPUT, Compiled, Seen, compile_chain
+from headrace.transforms.stages import Stage
+from headrace.values.sql import Sql, call, lit
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Json = dict[str, Any]
+_HEADERS = "array<struct<key:string,value:binary>>"
+_TYPES = ("string", "int", "bigint", "bigint", "binary", "binary", _HEADERS)
+
+
+def traces(spark: SparkSession, plan: Plan, records: Sequence[GivenRecord]) -> list[Json]:
+    """What became of each record: `steps`, `outcome`, `dropped_by`, `failure` and `output` of the form in `run`."""
+    frame = _frame(spark, plan, records)
+    schemas = {part: found for part in ("key", "value") if (found := _schemas(frame, plan, part))}
+    compiled = compile_chain(plan.stages, plan.reading, plan.writing, schemas, sink=plan.sink, show=True)
+    steps = {f"step{n}": _step(compiled, seen) for n, seen in enumerate(compiled.seen)}
+    rows = replace(compiled, columns={**compiled.columns, **steps}).apply(frame, ["in_number"]).collect()
+    return [_trace(row, compiled, plan.stages) for row in sorted(rows, key=lambda row: row["in_number"])]
+
+
+def _frame(spark: SparkSession, plan: Plan, records: Sequence[GivenRecord]) -> DataFrame:
+    """The records as a table of constants, numbered, with text instead of bytes where the source gives text."""
+    lines = (", ".join([str(n), *_constants(plan.origin.arriving(record))]) for n, record in enumerate(records))
+    names = ", ".join(["in_number", *INPUT])
+    frame = spark.sql(f"SELECT * FROM VALUES {', '.join(f'({line})' for line in lines)} AS given({names})")
+    texts = {f"in_{part}" for part in ("key", "value") if getattr(getattr(plan.reading, part), "kind", "") == "string"}
+    return frame.selectExpr("in_number", *(f"cast({name} as string) AS {name}" if name in texts else name for name in INPUT))
+
+
+def _constants(record: GivenRecord) -> list[Sql]:
+    headers = [call("named_struct", "'key'", lit(name), "'value'", _binary(value)) for name, value in record.headers]
+    values = (
+        lit(record.topic), lit(record.partition), lit(record.offset), lit(record.timestamp),
+        _binary(record.key), _binary(record.value), call("array", *headers),
+    )  # fmt: skip
+    return [f"cast({value} as {type_})" for value, type_ in zip(values, _TYPES, strict=True)]
+
+
+def _binary(value: bytes | None) -> Sql:
+    return "cast(NULL as binary)" if value is None else f"X'{value.hex()}'"
+
+
+def _schemas(frame: DataFrame, plan: Plan, part: str) -> list[str]:
+    """The texts of the schemas that come with the records."""
+    new = getattr(plan.reading, part).schema_in(f"in_{part}", ())
+    if new is None:
+        return []
+    return list(dict.fromkeys(row["s"] for row in frame.selectExpr(f"{new} AS s").collect() if row["s"] is not None))
+
+
+def _step(compiled: Compiled, seen: Seen) -> Sql:
+    record, scope = seen.record, compiled.scope
+    parts = {
+        "topic": record.topic,
+        "partition": record.partition,
+        "timestamp": record.timestamp,
+        "key": shown(scope, record.key),
+        "value": shown(scope, record.value),
+        "headers": record.headers,
+    }
+    # what cannot be read has no parts: they are asked for only where the record is there
+    struct = call("named_struct", *(x for name, sql in parts.items() for x in (lit(name), sql)))
+    there = struct if seen.alive is None else f"CASE WHEN {seen.alive} THEN {struct} END"
+    dropped = "true" if record.dropped is None else record.dropped
+    return call("named_struct", "'record'", there, "'applied'", seen.applied or "true", "'dropped'", dropped)
+
+
+def _trace(row: Any, compiled: Compiled, stages: Sequence[Stage]) -> Json:
+    failure = row["failure"] and {name: row["failure"][name] for name in ("step", "class", "message", "cause")}
+    steps, dropped_by = [], None
+    for n, (seen, stage) in enumerate(zip(compiled.seen, [None, *stages], strict=True)):
+        fails = failure is not None and (failure["step"] == seen.step or (n == 0 and failure["step"].startswith("input.")))
+        step = _shown_step(row[f"step{n}"], seen, stage)
+        if fails:
+            step["failed"], step["record"] = True, None
+        steps.append(step)
+        if stage is not None and step["dropped"]:
+            dropped_by = stage.alias
+        if fails or dropped_by:
+            break
+    outcome = "failed" if failure else "dropped" if dropped_by else "passed"
+    output = _output(row) if outcome == "passed" else None
+    return {"steps": steps, "outcome": outcome, "dropped_by": dropped_by, "failure": failure, "output": output}
+
+
+def _shown_step(found: Any, seen: Seen, stage: Stage | None) -> Json:
+    step: Json = {"step": seen.step}
+    if stage is not None:
+        predicate = None
+        if stage.predicate is not None:
+            held = found["applied"] != stage.negate
+            predicate = {"alias": stage.predicate_alias, "negate": stage.negate, "held": held}
+        step |= {
+            "type": getattr(stage.transformation, "plugin_name", type(stage.transformation).__name__),
+            "predicate": predicate,
+        }
+    gone = found["dropped"]
+    record = None if gone or found["record"] is None else _shown_record(found["record"], seen)
+    return step | {"applied": found["applied"], "dropped": gone, "failed": False, "record": record}
+
+
+def _shown_record(found: Any, seen: Seen) -> Json:
+    return {
+        "topic": found["topic"],
+        "partition": found["partition"],
+        "timestamp": found["timestamp"],
+        "key": _part(found["key"], kinds(seen.record.key)),
+        "value": _part(found["value"], kinds(seen.record.value)),
+        "headers": _headers(found["headers"]),
+    }
+
+
+def _part(found: Any, alternatives: Sequence[str]) -> Json:
+    kind = alternatives[found["alternative"]] if found["alternative"] >= 0 else "null"
+    schema = json.loads(found["schema"] or "null")
+    return {"type": kind, "json": found["json"] or "null", "schema": schema}
+
+
+def _headers(found: Any) -> list[list[Any]]:
+    return [[h["key"], notation(None if h["value"] is None else bytes(h["value"]))] for h in found]
+
+
+def _output(row: Any) -> Json:
+    values: Mapping[str, Any] = {name: notation(None if row[name] is None else bytes(row[name])) for name in ("key", "value")}
+    return {name: row[name] for name in ("topic", "partition", "timestamp")} | {**values, "headers": _headers(row["headers"])}

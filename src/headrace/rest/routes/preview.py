@@ -1,0 +1,53 @@
+"""`/headrace/preview`: what the chain of a configuration makes of records; nothing is deployed (of headrace)."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from headrace.errors import BadRequestError, ConnectError
+from headrace.preview.records import GivenRecord, count, from_objects
+from headrace.preview.run import Preview, prepare
+from headrace.rest import answers, body
+from headrace.rest.herder import Herder
+from headrace.rest.resource import JsonBody, Resource
+from headrace.runtime.worker_config import WorkerConfig
+from headrace.spark.session import session
+
+_TAKES = '{"config": {…}, "records": [{"topic", "partition", "offset", "timestamp", "key", "value", "headers"}, …] or "live": N}'
+
+
+def resource(worker: WorkerConfig) -> Resource:
+    """The resource of a worker with these settings; it works beside the herder and tells it nothing."""
+    made = Resource("preview")
+
+    @made.post("/headrace/preview", takes=_TAKES)
+    def preview(herder: Herder, entity: JsonBody) -> Response:
+        """Each record before and after every transform, where it is dropped or fails and why, and the topic it goes to."""
+        fields = _fields(entity)
+        prepared = prepare(fields["config"], worker)
+        records = _records(prepared, fields)
+        return answers.ok(prepared.run(session(worker.spark_conf()), records))
+
+    return made
+
+
+def _fields(entity: body.Tree) -> dict[str, body.Tree]:
+    """What was sent; what cannot be right is the client's fault here, unlike in Kafka's own resources."""
+    try:
+        fields = body.mapping(entity, "the request", ("config", "records", "live")) or {}
+        config = body.texts(fields.get("config"), '"config"')
+        records = body.items(fields.get("records"), '"records"')
+    except ConnectError as error:
+        raise BadRequestError(error.message) from None
+    live = fields.get("live")
+    if config is None or (records is None) == (live is None):
+        raise BadRequestError(f"Expected a request {_TAKES}.")
+    return {"config": config, "records": records, "live": live}
+
+
+def _records(prepared: Preview, fields: dict[str, body.Tree]) -> list[GivenRecord]:
+    try:
+        given = body.plain([fields["records"], fields["live"]])
+    except ConnectError as error:
+        raise BadRequestError(error.message) from None
+    return from_objects(given[0], prepared.topic) if given[0] is not None else prepared.live(count(given[1]))

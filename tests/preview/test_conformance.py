@@ -1,0 +1,55 @@
+"""A preview's last step is what the deployed chain makes of the record: recorded cases through both."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from headrace.preview.origin import Origin, Plan
+from headrace.preview.records import from_objects, notation
+from headrace.preview.trace import traces
+from headrace.runtime.tolerance import NO_TOLERANCE
+from headrace.testing.conformance import _converters, cases, outcome
+from headrace.transforms.stages import stages
+
+FILE = Path(__file__).parents[1] / "conformance" / "smt" / "cases.jsonl"
+CONFIGS, EACH = 30, 3
+
+
+def chosen():
+    """Cases by configuration, those of every group of transforms among them, and those that share one preferred."""
+    by_config = defaultdict(list)
+    for case in cases([FILE]):
+        if case["mode"] == "record":
+            by_config[tuple(sorted(case["config"].items()))].append(case)
+    groups, rest = {}, []
+    for found in sorted(by_config.values(), key=len, reverse=True):
+        rest.append(found) if found[0]["group"] in groups else groups.setdefault(found[0]["group"], found)
+    return [found[:EACH] for found in [*groups.values(), *rest][:CONFIGS]]
+
+
+def as_outcome(trace):
+    """A trace in the form of `outcome`."""
+    if trace["outcome"] == "failed":
+        failure = trace["failure"]
+        return {"error": {"stage": "record", "at": failure["step"], "class": failure["class"], "message": failure["message"]}}
+    return {"filtered": True} if trace["outcome"] == "dropped" else trace["output"]
+
+
+def shown(found):
+    if "topic" not in found:
+        return found
+    headers = [[name, notation(value)] for name, value in found["headers"]]
+    return {**found, "key": notation(found["key"]), "value": notation(found["value"]), "headers": headers}
+
+
+def test_a_preview_equals_the_deployed_result(spark):
+    compared = 0
+    for found in chosen():
+        config = found[0]["config"]
+        converters = _converters(config)
+        plan = Plan(Origin(), True, tuple(stages(config)), converters, converters, NO_TOLERANCE)
+        for case, trace in zip(found, traces(spark, plan, from_objects([c["input"] for c in found], "t")), strict=True):
+            assert as_outcome(trace) == shown(outcome(config, case["input"])), case["id"]
+            compared += 1
+    assert compared > 50
