@@ -27,7 +27,7 @@ class CpuTime:
         if not (_PROC / "stat").exists():
             return None
         user, nice, system, _idle, _iowait, irq, softirq, *_ = map(int, (_PROC / "stat").read_text().split()[1:9])
-        return cls(time.monotonic(), (user + nice + system + irq + softirq) / _TICKS, _own_seconds())
+        return cls(time.monotonic(), (user + nice + system + irq + softirq) / _TICKS, tree_seconds(os.getpid()))
 
 
 def foreign_share(since: CpuTime | None) -> float | None:
@@ -39,8 +39,8 @@ def foreign_share(since: CpuTime | None) -> float | None:
     return round(max(0.0, foreign / ((now.at - since.at) * (os.cpu_count() or 1))), 3)
 
 
-def _own_seconds() -> float:
-    """Sum the CPU time of this process and its living descendants; each counts those of its children that have ended."""
+def tree_seconds(pid: int) -> float:
+    """Return the CPU seconds that a process and its living descendants have used; each counts its children that have ended."""
     seconds: dict[int, float] = {}
     children: dict[int, list[int]] = {}
     for entry in _PROC.iterdir():
@@ -52,7 +52,7 @@ def _own_seconds() -> float:
             continue
         children.setdefault(int(fields[_PARENT]), []).append(int(entry.name))
         seconds[int(entry.name)] = sum(map(int, fields[_TIMES])) / _TICKS
-    total, open_ = 0.0, [os.getpid()]
+    total, open_ = 0.0, [pid]
     while open_:
         process = open_.pop()
         total += seconds.get(process, 0.0)

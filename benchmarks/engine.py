@@ -1,13 +1,13 @@
-"""What is measured: a mirror in a process of its own, steered over Kafka Connect's REST API.
+"""What is measured: a worker in a process of its own, steered over Kafka Connect's REST API.
 
-Both sides are this one class, so that they are started, told to mirror, watched and stopped in the same way; `ours`
+Both sides are this one class, so that they are started, told what to do, watched and stopped in the same way; `ours`
 and `peer` only say which command and which connector.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 
 import httpx
 
+from benchmarks.cpu import tree_seconds
 from benchmarks.process import BenchmarkError, Child, free_port, write_properties
 
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
@@ -26,38 +27,24 @@ INTERNAL = ("config", "offset", "status")
 CLIENTS = {"producer.override.batch.size": "327680"}
 
 
-@dataclass(frozen=True)
-class Mirroring:
-    """A connector that mirrors `topic`; its copy is `copy`."""
-
-    connector: str
-    topic: str
-    copy: str
-
-
 class Engine(ABC):
-    """A worker of one kind, mirroring from the broker `source` to the broker `destination` (both `host:port`).
+    """A worker of one kind on the cluster of the broker `destination` (`host:port`).
 
-    `label` tells this worker from all others on the same brokers: it is in its group, its internal topics and its
-    destination topics, so each worker starts from nothing. `workdir` receives its properties file and its log.
+    `label` tells this worker from all others on the same broker: it is in its group, its internal topics and the topics
+    that it writes, so each worker starts from nothing. `workdir` receives its properties file and its log.
     """
 
     name: ClassVar[str]
 
-    def __init__(self, source: str, destination: str, label: str, workdir: Path) -> None:
-        self.source, self.destination, self.label, self.workdir = source, destination, label, workdir
+    def __init__(self, destination: str, label: str, workdir: Path) -> None:
+        self.destination, self.label, self.workdir = destination, label, workdir
         self._port = free_port()
         self._http = httpx.Client(base_url=f"http://127.0.0.1:{self._port}", timeout=90)
         self._child: Child | None = None
-        self._mirrored = 0
 
     @abstractmethod
     def command(self, properties: Path) -> list[str]:
         """Return the command line of a worker that reads `properties`."""
-
-    @abstractmethod
-    def connector(self, topic: str, alias: str) -> dict[str, str]:
-        """Return the configuration of a connector that mirrors `topic` to ALIAS.TOPIC, without settings of clients."""
 
     def worker_properties(self) -> dict[str, str]:
         """Return the settings of the worker; a subclass may add to those that both sides share."""
@@ -88,29 +75,27 @@ class Engine(ABC):
         self._running.stop()
 
     @contextmanager
-    def mirroring(self, topic: str, tuned: bool = True) -> Iterator[Mirroring]:
-        """Mirror `topic` from its beginning to a new copy, for as long as the context lasts.
+    def deployed(self, connector: str, config: Mapping[str, str]) -> Iterator[None]:
+        """Have a connector for as long as the context lasts."""
+        self._expect(self._http.post("/connectors", json={"name": connector, "config": dict(config)}), 201)
+        yield
+        self._expect(self._http.delete(f"/connectors/{connector}"), 204)
 
-        `tuned`: with the client settings CLIENTS; otherwise with none.
-        """
-        self._mirrored += 1
-        alias = f"{self.label}-{self._mirrored}"
-        config = self.connector(topic, alias) | (CLIENTS if tuned else {})
-        self._expect(self._http.post("/connectors", json={"name": alias, "config": config}), 201)
-        yield Mirroring(alias, topic, f"{alias}.{topic}")
-        self._expect(self._http.delete(f"/connectors/{alias}"), 204)
+    def cpu_seconds(self) -> float:
+        """Return the CPU time that the worker, with all that it started, has used so far."""
+        return tree_seconds(self._running.pid)
 
-    def check(self, mirroring: Mirroring) -> None:
+    def check(self, connector: str) -> None:
         """Raise BenchmarkError if the process has ended, or if the connector or one of its tasks has failed."""
         self._running.check()
-        answer = self._http.get(f"/connectors/{mirroring.connector}/status")
+        answer = self._http.get(f"/connectors/{connector}/status")
         if answer.status_code != 200:
             return  # a new connector may not have reported yet
         status: dict[str, Any] = answer.json()
         for part in [status["connector"], *status["tasks"]]:
             if part["state"] == "FAILED":
                 trace = part.get("trace", "")
-                raise BenchmarkError(f"{self.name}: {mirroring.topic} FAILED: {trace}\n{self._running.tail()}")
+                raise BenchmarkError(f"{self.name}: {connector} FAILED: {trace}\n{self._running.tail()}")
 
     @property
     def _running(self) -> Child:
@@ -131,3 +116,36 @@ class Engine(ABC):
             raise BenchmarkError(
                 f"{self.name}: {request} answered {answer.status_code} (expected {status}): {answer.text}\n{self._running.tail()}"
             )
+
+
+@dataclass(frozen=True)
+class Mirroring:
+    """A connector that mirrors `topic`; its copy is `copy`."""
+
+    connector: str
+    topic: str
+    copy: str
+
+
+class Mirror(Engine):
+    """A worker that mirrors from the broker `source` to the broker `destination`."""
+
+    def __init__(self, source: str, destination: str, label: str, workdir: Path) -> None:
+        super().__init__(destination, label, workdir)
+        self.source = source
+        self._mirrored = 0
+
+    @abstractmethod
+    def connector(self, topic: str, alias: str) -> dict[str, str]:
+        """Return the configuration of a connector that mirrors `topic` to ALIAS.TOPIC, without settings of clients."""
+
+    @contextmanager
+    def mirroring(self, topic: str, tuned: bool = True) -> Iterator[Mirroring]:
+        """Mirror `topic` from its beginning to a new copy, for as long as the context lasts.
+
+        `tuned`: with the client settings CLIENTS; otherwise with none.
+        """
+        self._mirrored += 1
+        alias = f"{self.label}-{self._mirrored}"
+        with self.deployed(alias, self.connector(topic, alias) | (CLIENTS if tuned else {})):
+            yield Mirroring(alias, topic, f"{alias}.{topic}")

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
-from headrace.spark.jars import classpath
+from benchmarks.process import BenchmarkError
+from headrace.spark.jars import classpath, wheel_jar
 from headrace.spark.java import find_java
 
+# The garbage collector as Kafka's own scripts (kafka-run-class.sh) set it up.
+GC = (
+    *("-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35"),
+    "-XX:+ExplicitGCInvokesConcurrent",
+)
 
-def java(options: Sequence[str] = ()) -> list[str]:
-    """Return `java OPTIONS -cp JARS`; the jars are fetched first if they are not there yet."""
-    return [str(find_java().program), *options, "-cp", classpath("peers")]
+
+def java(options: Sequence[str] = (), own: Path | None = None) -> list[str]:
+    """Return `java OPTIONS -cp OWN:JARS`; the jars are fetched first if they are not there yet. `own`: more classes."""
+    jars = classpath("peers")
+    return [str(find_java().program), *options, "-cp", f"{own}{os.pathsep}{jars}" if own else jars]
+
+
+def compiled(sources: Path, into: Path) -> Path:
+    """Compile the Java files below `sources` with the Janino of the PySpark wheel; other files are copied. Returns `into`."""
+    shutil.copytree(sources, into, ignore=shutil.ignore_patterns("*.java"))
+    janino = os.pathsep.join(str(wheel_jar(name)) for name in ("janino", "commons-compiler"))
+    command = [str(find_java().program), "-cp", janino, "org.codehaus.commons.compiler.samples.CompilerDemo"]
+    command += ["-d", str(into), "-classpath", classpath("peers"), *map(str, sorted(sources.rglob("*.java")))]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise BenchmarkError(f"{sources} does not compile: {result.stderr or result.stdout}")
+    return into
 
 
 def java_version() -> str:

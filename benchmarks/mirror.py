@@ -16,13 +16,13 @@ from rich.console import Console
 
 from benchmarks import clusters, latency, load, report, throughput
 from benchmarks.cpu import CpuTime, foreign_share
-from benchmarks.engine import Engine
+from benchmarks.engine import Mirror
 from benchmarks.options import Options
 from benchmarks.ours import Headrace
 from benchmarks.peer import MirrorMaker
 
 Values = dict[str, float]
-Rounds = dict[type[Engine], dict[str, list[float]]]
+Rounds = dict[type[Mirror], dict[str, list[float]]]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Bench:
             summary = load.fill(self.source, each.name, each.records, each.size, self.workdir / f"load-{each.name}.log")
             self.console.print(f"loaded {each.name}: {','.join(summary.split(',')[:2])}")
 
-    def round(self, kind: type[Engine], number: int) -> Values:
+    def round(self, kind: type[Mirror], number: int) -> Values:
         """Run one engine through warm-up and all measurements; return row name → value."""
         label = f"{kind.name.split()[0].lower()}-{number}"
         with kind(self.source, self.destination, label, self.workdir) as engine:
@@ -86,14 +86,14 @@ class Bench:
                 values[f"throughput-{each.name}-defaults"] = self.copy(engine, each, tuned=False)
             return values | self.latency(engine)
 
-    def copy(self, engine: Engine, source: Source, tuned: bool = True) -> float:
+    def copy(self, engine: Mirror, source: Source, tuned: bool = True) -> float:
         """Mirror one loaded topic and return the steady records/s."""
         os.sync()
         with (
             engine.mirroring(source.name, tuned) as mirroring,
             throughput.EndOffsets(self.destination, mirroring.copy) as offsets,
         ):
-            samples = throughput.follow(offsets, source.records, lambda: engine.check(mirroring), self.plan.timeout_s)
+            samples = throughput.follow(offsets, source.records, lambda: engine.check(mirroring.connector), self.plan.timeout_s)
             time.sleep(0.5)  # a record that is copied twice is there by now
             surplus = offsets.count(offsets.partitions()) - source.records
         rate = throughput.steady_rate(samples, source.records)
@@ -101,14 +101,14 @@ class Bench:
         self.console.print(f"{engine.label} {source.name}: {rate:,.0f} records/s{notes}")
         return rate
 
-    def latency(self, engine: Engine) -> Values:
+    def latency(self, engine: Mirror) -> Values:
         """Send at the rate of the plan to a new topic; return the rows of its latencies."""
         what, topic = self.plan.latency, f"latency-{engine.label}"
         load.create_topic(self.source, topic)
         os.sync()
         with engine.mirroring(topic) as mirroring:
             route = latency.Route(self.source, topic, self.destination, mirroring.copy)
-            found = latency.measure(route, what, lambda: engine.check(mirroring))
+            found = latency.measure(route, what, lambda: engine.check(mirroring.connector))
         rows = {f"latency-p{p}-{what.rate}": latency.percentile(found, p / 100) for p in (50, 99)}
         text = ", ".join(f"{name} {value:.1f} ms" for name, value in rows.items())
         self.console.print(f"{engine.label} {text}, max {max(found):.1f} ms of {len(found)}")

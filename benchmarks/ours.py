@@ -7,18 +7,23 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-from benchmarks.engine import Engine
+from benchmarks.engine import Mirror
 from benchmarks.load import PARTITIONS
 
 
-class Headrace(Engine):
+def worker(properties: Path) -> list[str]:
+    """Return the command line of a headrace worker: `headrace worker` with this Python."""
+    return [sys.executable, "-m", "headrace.cli", "worker", str(properties)]
+
+
+class Headrace(Mirror):
     """One headrace worker, as `headrace worker FILE.properties` starts it."""
 
     name: ClassVar[str] = "headrace"
 
     def command(self, properties: Path) -> list[str]:
-        """Run `headrace worker` with this Python."""
-        return [sys.executable, "-m", "headrace.cli", "worker", str(properties)]
+        """Run `headrace worker`."""
+        return worker(properties)
 
     def connector(self, topic: str, alias: str) -> dict[str, str]:
         """Defaults for all but the destination topics, which are made as MirrorMaker makes them."""

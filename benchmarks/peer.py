@@ -9,29 +9,37 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from benchmarks.engine import Engine
-from benchmarks.java import java
+from benchmarks.engine import Mirror
+from benchmarks.java import GC, java
 
 # What Kafka's own scripts (connect-distributed.sh, kafka-run-class.sh) give the JVM, and a quiet log.
 JVM = (
-    *("-Xms256M", "-Xmx2G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"),
-    *("-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true"),
+    *("-Xms256M", "-Xmx2G", *GC, "-Djava.awt.headless=true"),
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 )
 
 
-class MirrorMaker(Engine):
+# The plugins are on the class path, where service loading finds them without a scan of every jar.
+PLUGINS = {"plugin.discovery": "service_load"}
+
+
+def connect(properties: Path, own: Path | None = None) -> list[str]:
+    """Return the command line of a distributed Connect worker; `own`: classes of more plugins."""
+    return [*java(JVM, own), "org.apache.kafka.connect.cli.ConnectDistributed", str(properties)]
+
+
+class MirrorMaker(Mirror):
     """One Connect worker that runs MirrorSourceConnector."""
 
     name: ClassVar[str] = "MirrorMaker 2"
 
     def command(self, properties: Path) -> list[str]:
         """Run ConnectDistributed."""
-        return [*java(JVM), "org.apache.kafka.connect.cli.ConnectDistributed", str(properties)]
+        return connect(properties)
 
     def worker_properties(self) -> dict[str, str]:
-        """The plugins are on the class path, where service loading finds them without a scan of every jar."""
-        return {**super().worker_properties(), "plugin.discovery": "service_load"}
+        """Return what both sides share, and PLUGINS."""
+        return super().worker_properties() | PLUGINS
 
     def connector(self, topic: str, alias: str) -> dict[str, str]:
         """MirrorMaker's defaults for all but what one broker of a kind requires; no ACLs: the brokers have none."""

@@ -26,6 +26,11 @@ class Child:
         with log.open("ab") as output:
             self._process = spawn(list(command), output)
 
+    @property
+    def pid(self) -> int:
+        """The process's id."""
+        return self._process.pid
+
     def check(self) -> None:
         """Raise BenchmarkError if the process has ended."""
         status = self._process.poll()
