@@ -22,6 +22,8 @@ from headrace.runtime.target import KAFKA_BATCH_BYTES, Target
 from headrace.runtime.tolerance import NO_TOLERANCE, Tolerance
 from headrace.spark import failure
 from headrace.spark.kafka import write
+from headrace.values.scope import kept
+from headrace.values.sql import lit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -112,14 +114,14 @@ class Delivery:
         """
         if "failure" in frame.columns:
             self._dead_letters()
-            frame = frame.where("failure IS NULL")
+            frame = kept(frame, "failure IS NULL")
         if destination is None or progress.topics is None:
             return self._distinct(frame)
         candidates = {destination(t) for t in progress.topics}
         unsure = {t for t in candidates if t not in self._known or not self._ports.is_active(t)}
         if not unsure:
             return set()
-        return self._distinct(frame.where(frame["topic"].isin(sorted(unsure))))
+        return self._distinct(kept(frame, f"topic IN ({', '.join(map(lit, sorted(unsure)))})"))
 
     def _dead_letters(self) -> None:
         letters = self._tolerance.dead_letters

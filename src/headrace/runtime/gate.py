@@ -8,6 +8,7 @@ import structlog
 
 from headrace.runtime.tolerance import FailedRecord, Tolerance, report
 from headrace.spark.kafka import ORIGIN
+from headrace.values.scope import kept
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,7 +32,7 @@ class Gate:
         passes = f"headrace_gate({report(origin, tolerance.messages)}, {str(not tolerance.all).lower()}, {self._reports.id()}L)"
         if tolerance.all and tolerance.dead_letters is not None:
             passes += " OR failure IS NOT NULL"  # it passes as a dead letter
-        self.frame = frame.where(passes).drop("failure")
+        self.frame = kept(frame, passes).drop("failure")
 
     def failed(self) -> list[FailedRecord]:
         """The records that failed (at most a hundred of each Spark partition), in the order of their origin; once it is

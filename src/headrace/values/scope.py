@@ -111,7 +111,7 @@ class Scope:
         self._flush()
         for layer in self._layers:
             if isinstance(layer, Filter):
-                frame = frame.where(layer.condition)
+                frame = kept(frame, layer.condition)
             elif isinstance(layer, Named):
                 frame = layer.apply(frame)
             elif isinstance(layer, Reader):
@@ -131,6 +131,16 @@ class Scope:
         if self._pending:
             self._layers.append(self._pending)
             self._pending = {}
+
+
+def kept(frame: DataFrame, condition: Sql) -> DataFrame:
+    """The rows for which a condition holds, filtered where it stands.
+
+    Spark pushes a filter below every projection whose columns are all deterministic, and takes a copy of all that leads to the
+    condition along, once more for each projection. `headrace_here`, which gives back what it gets, is declared not to be.
+    """
+    columns = frame.columns
+    return frame.selectExpr("*", f"headrace_here({condition}) AS kept_here").where("kept_here").select(*map(quoted, columns))
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,11 @@ public final class Gate {
         return false;
     }
 
+    /** The condition itself; declared non-deterministic (headrace.values.scope.kept). */
+    public static boolean here(boolean condition) {
+        return condition;
+    }
+
     /** headrace_gate(report, stops, id of the accumulator): the accumulator itself becomes part of the plan. */
     public static final class Builder extends AbstractFunction1 {
         public Object apply(Object arguments) {
