@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.converters.base import Reader
@@ -12,12 +12,14 @@ from headrace.runtime.plan import TaskPlan
 from headrace.runtime.tolerance import letter_headers
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
 from headrace.transforms.chain import INPUT, NO_HEADERS, Compiled, Readers, compile_chain
+from headrace.values.scope import kept
 from headrace.values.sql import Sql, case, lit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _SCHEMAS = 64  # of keys, and of values, that a task remembers
+_FEW = 4  # schemas of a batch that are looked for one by one
 
 
 class TaskChain:
@@ -54,17 +56,30 @@ class TaskChain:
         return frame.select(*named, *(column.alias(ORIGIN + part) for part, column in record.origin.items()))
 
     def learn(self, incoming: DataFrame) -> None:
-        """Find the schemas of a batch that are not known yet; reads the batch if it can have any."""
+        """Find the schemas of a batch that are not known yet; reads the batch if it can have any.
+
+        One by one at first: a record of a known schema is recognized by comparing bytes, one of an unknown schema is parsed.
+        """
+        for _ in range(_FEW):
+            if not self._learn([self._unknown(incoming).head()]):
+                return
+        columns = self._unknown(incoming).columns
+        found: Any = self._unknown(incoming).selectExpr(*(f"collect_set({part}) AS {part}" for part in columns)).first()
+        self._learn([{part: text} for part in columns for text in sorted(found[part])])
+
+    def _unknown(self, incoming: DataFrame) -> DataFrame:
+        """The texts of schemas that are not known, in columns `key` and `value`, of the records that have one."""
         wanted = {part: sql for part in self._known if (sql := self._new(part)) is not None}
-        if not wanted:
-            return
         found = incoming.selectExpr(*(f"{sql} AS {part}" for part, sql in wanted.items()))
-        row: Any = found.selectExpr(*(f"collect_set({part}) AS {part}" for part in wanted)).first()
-        for part in wanted:
-            new = sorted(set(row[part]) - set(self._known[part]))
-            if new:
-                self._known[part] = [*self._known[part][-max(_SCHEMAS - len(new), 0) :], *new]
-                self._compiled = None
+        return kept(found, " OR ".join(f"{part} IS NOT NULL" for part in wanted))
+
+    def _learn(self, found: Sequence[Any]) -> bool:
+        """Take schemas over; returns whether there were any."""
+        texts = [(part, text) for row in found if row is not None for part, text in _items(row) if text is not None]
+        for part, text in texts:
+            self._known[part] = [*self._known[part][-_SCHEMAS + 1 :], text]
+            self._compiled = None
+        return bool(texts)
 
     def outgoing(self, incoming: DataFrame) -> DataFrame:
         """The columns of Spark's Kafka writer, the origin's, and `failure` if a record can fail.
@@ -112,6 +127,10 @@ class TaskChain:
         for part, writer in (("key", self._plan.key_converter), ("value", self._plan.value_converter)):
             found |= {f"input.{part}": _name(getattr(self._reading, part)), f"output.{part}": _name(writer)}
         return found | {"output.headers": _name(self._plan.header_converter)}
+
+
+def _items(row: Any) -> list[tuple[str, str | None]]:
+    return list((row if isinstance(row, dict) else row.asDict()).items())
 
 
 def _stamped(headers: Sql, millis: Sql) -> Sql:

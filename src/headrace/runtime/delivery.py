@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
+_FEW = 4  # topics that are looked for one by one
+
 
 @dataclass(frozen=True)
 class Ports:
@@ -54,11 +56,11 @@ class Ports:
 class Routing:
     """Where the records of a stream go.
 
-    destination: how a topic follows from a source topic, None if it depends on the records; partition_counts: see
-    `headrace.connectors.base.Stream`.
+    destination: how a topic follows from a source topic (to None where no record comes through), None if it depends on the
+    records; partition_counts: see `headrace.connectors.base.Stream`.
     """
 
-    destination: Callable[[str], str] | None = None
+    destination: Callable[[str], str | None] | None = None
     partition_counts: Mapping[str, int] | None = None
 
 
@@ -105,7 +107,7 @@ class Delivery:
             if not self._ports.is_active(topic):
                 self._ports.record_active(topic)
 
-    def _new_topics(self, frame: DataFrame, progress: Progress, destination: Callable[[str], str] | None) -> set[str]:
+    def _new_topics(self, frame: DataFrame, progress: Progress, destination: Callable[[str], str | None] | None) -> set[str]:
         """The topics that have records in the batch, without those known to exist and to be active.
 
         As long as the destination follows from the source topic, a batch whose topics are all known is not looked at: the pass
@@ -117,11 +119,11 @@ class Delivery:
             frame = kept(frame, "failure IS NULL")
         if destination is None or progress.topics is None:
             return self._distinct(frame)
-        candidates = {destination(t) for t in progress.topics}
-        unsure = {t for t in candidates if t not in self._known or not self._ports.is_active(t)}
-        if not unsure:
-            return set()
-        return self._distinct(kept(frame, f"topic IN ({', '.join(map(lit, sorted(unsure)))})"))
+        candidates = {name for t in progress.topics if (name := destination(t)) is not None}
+        unsure = sorted(t for t in candidates if t not in self._known or not self._ports.is_active(t))
+        if len(unsure) <= _FEW:  # the first record of each ends its look
+            return {t for t in unsure if kept(frame, f"topic = {lit(t)}").select("topic").head(1)}
+        return self._distinct(kept(frame, f"topic IN ({', '.join(map(lit, unsure))})"))
 
     def _dead_letters(self) -> None:
         letters = self._tolerance.dead_letters

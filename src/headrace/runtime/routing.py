@@ -18,39 +18,51 @@ from headrace.values.sql import lit
 def routing(stages: Sequence[Stage], source: Stream | Poll) -> Routing:
     """The routing of a source through a chain: by the source topic alone if every stage that changes topics allows it."""
     counts = source.partition_counts if isinstance(source, Stream) else None
-    routers = [stage for stage in stages if stage.transformation.routes != "no"]
+    routers = [stage for stage in stages if stage.transformation.routes != "no" or _drops_topics(stage)]
     if not routers:
         return Routing(source.destination, counts)
     routed = _router(routers)
     if routed is None:
         return Routing(None, counts and {})
     destination = source.destination
-    return Routing(destination and (lambda topic: routed(destination(topic))), counts and _counts(counts, routed))
+
+    def after(topic: str) -> str | None:
+        before = destination(topic) if destination else None
+        return before and routed(before)
+
+    return Routing(destination and after, counts and _counts(counts, routed))
 
 
-def _counts(counts: Mapping[str, int], routed: Callable[[str], str]) -> dict[str, int]:
+def _drops_topics(stage: Stage) -> bool:
+    return stage.transformation.drops and (stage.predicate is None or stage.predicate.by_topic)
+
+
+def _counts(counts: Mapping[str, int], routed: Callable[[str], str | None]) -> dict[str, int]:
     """Partition counts by the new names; topics of different counts that become one have none."""
     found: dict[str, set[int]] = {}
     for topic, count in counts.items():
-        found.setdefault(routed(topic), set()).add(count)
+        if (name := routed(topic)) is not None:
+            found.setdefault(name, set()).add(count)
     return {topic: numbers.pop() for topic, numbers in found.items() if len(numbers) == 1}
 
 
-def _router(routers: Sequence[Stage]) -> Callable[[str], str] | None:
-    """The stages as a function of the topic, None if they are none."""
+def _router(routers: Sequence[Stage]) -> Callable[[str], str | None] | None:
+    """The stages as a function of the topic (to None if its records are dropped), None if they are none."""
     for stage in routers:
+        if stage.transformation.drops:
+            continue
         if stage.transformation.routes != "by topic" or (stage.predicate is not None and not stage.predicate.by_topic):
             return None
     nothing = Readers(Given("null"), Given("null"), GivenHeaders())
     bytes_ = load("org.apache.kafka.connect.converters.ByteArrayConverter", {}, is_key=True)
     header = load_header("org.apache.kafka.connect.storage.SimpleHeaderConverter", {})
-    compiled = compile_chain(routers, nothing, Converters(bytes_, bytes_, header))
+    compiled = compile_chain(routers, nothing, Converters(bytes_, bytes_, header), show=True)
 
     @cache
-    def routed(topic: str) -> str:
+    def routed(topic: str) -> str | None:
         values = [lit(topic), "int(NULL)", "bigint(NULL)", "bigint(NULL)", "binary(NULL)", "binary(NULL)", NO_HEADERS]
         row = compiled.apply(rows([dict(zip(INPUT, values, strict=True))])).head()
         assert row is not None
-        return row["topic"] or topic
+        return None if row["dropped"] else row["topic"] or topic
 
     return routed

@@ -132,7 +132,8 @@ class TaskRunner:
             return task.poll_interval_s
         chain = TaskChain(self._plan, poll.record)
         frame = chain.incoming(poll.frame)
-        chain.learn(frame)
+        if chain.learns:
+            chain.learn(frame)
         delivery(chain.outgoing(frame), poll.progress, routing(self._plan.stages, poll))
         task.committed(poll.progress)
         return 0.0

@@ -26,6 +26,8 @@ class Transformation(ABC):
     """Where the options stand in the connector's configuration (`transforms.<alias>.`), for messages."""
     routes: Literal["no", "by topic", "by record"] = "by record"
     """Whether the topic may change, and whether the old topic alone decides the new one."""
+    drops: ClassVar[bool] = False
+    """Whether it takes out every record that it is applied to."""
 
     def __init__(self, props: Mapping[str, str]) -> None:
         """props: the settings under `transforms.<alias>.`, prefix taken off; unknown keys are ignored. Raises ConfigError."""

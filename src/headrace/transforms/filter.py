@@ -18,6 +18,7 @@ class Filter(Transformation):
     """Drops all records; of use with a predicate that says which."""
 
     routes = "no"
+    drops = True
 
     @classmethod
     def definition(cls) -> ConfigDef:
