@@ -33,7 +33,7 @@ docs: setup
 # Lock the newest versions that pyproject.toml allows, for every system and Python. Needs uv; names no package index.
 lock:
 	uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
-	  --no-header --extra demo --group dev pyproject.toml -o requirements.lock
+	  --no-header --extra demo --extra arrow --group dev pyproject.toml -o requirements.lock
 
 # What was fetched into the user's cache directory stays; `headrace jars` says where that is.
 clean:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from headrace.config import ConfigDef
+from headrace.errors import ConfigError
 from headrace.transforms.base import Transformation
 from headrace.transforms.column_transform import UserTransform
 from headrace.values import results
@@ -65,6 +67,8 @@ class OfArrow(Transformation):
         """Send the part through Python."""
         from pyspark.sql import functions as F
 
+        if find_spec("pyarrow") is None:
+            raise ConfigError(f"{type(self.user).__qualname__} needs the package pyarrow: pip install 'headrace[arrow]'")
         run, target, name = record.run, self.user.target, type(self.user).__qualname__
         udf: Any = F.arrow_udf(_batches(self.user.apply), "text string, error string")  # type: ignore[call-overload]
         text = json_text(run, getattr(record, target))
