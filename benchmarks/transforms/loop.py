@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -47,7 +48,11 @@ def main(arguments: list[str]) -> None:
         print(f"{kind} records={records} seconds={seconds} process_cpu={cpu} out={total[0]} bytes={total[1]}", flush=True)
     for row in transformed(given.where(F.col("offset") < SAMPLES), config).select(F.col("value").cast("string")).collect():
         print(f"sample {row[0]}", flush=True)
+    gateway: Any = spark.sparkContext._gateway
     spark.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait()  # so that its CPU time is that of a child of ours, and not of somebody else
 
 
 def transformed(frame: DataFrame, config: dict[str, str]) -> DataFrame:
