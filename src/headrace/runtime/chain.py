@@ -13,7 +13,7 @@ from headrace.runtime.tolerance import letter_headers
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
 from headrace.transforms.chain import INPUT, NO_HEADERS, Compiled, Readers, compile_chain
 from headrace.values.scope import kept
-from headrace.values.sql import Sql, case, lit
+from headrace.values.sql import Sql, case, lit, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,7 +33,7 @@ class TaskChain:
         key = plan.source_key_converter or Given(record.key_kind)
         value = plan.source_value_converter or Given(record.value_kind)
         self._reading = Readers(key, value, GivenHeaders())
-        self._origin = [ORIGIN + part for part in record.origin]
+        self._origin = [quoted(ORIGIN + part) for part in record.origin]
         self._known: dict[str, list[str]] = {"key": [], "value": []}
         self._compiled: Compiled | None = None
 

@@ -9,6 +9,7 @@ import structlog
 from headrace.runtime.tolerance import FailedRecord, Tolerance, report
 from headrace.spark.kafka import ORIGIN
 from headrace.values.scope import kept
+from headrace.values.sql import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,7 +29,7 @@ class Gate:
         self._tolerance = tolerance
         context: Any = frame.sparkSession.sparkContext
         self._reports = context._jsc.sc().collectionAccumulator("headrace.failures")
-        origin = [column for column in frame.columns if column.startswith(ORIGIN)]
+        origin = [quoted(column) for column in frame.columns if column.startswith(ORIGIN)]
         passes = f"headrace_gate({report(origin, tolerance.messages)}, {str(not tolerance.all).lower()}, {self._reports.id()}L)"
         if tolerance.all and tolerance.dead_letters is not None:
             passes += " OR failure IS NOT NULL"  # it passes as a dead letter

@@ -115,13 +115,18 @@ def report(origin: Sequence[str], messages: bool) -> Sql:
 
     origin: the frame's columns that tell where a record came from; messages: key and value are told as well.
     """
-    parts = [x for column in origin for x in (lit(column.removeprefix("__origin_")), f"string({column})")]
+    parts = [x for column in origin for x in (lit(_part(column)), f"string({column})")]
     struct = call("named_struct", *parts, lit("failure"), "failure")
     if messages:
         struct = call(
             "named_struct", *parts, lit("failure"), "failure", lit("key"), _readable("key"), lit("value"), _readable("value")
         )
     return case([("(failure IS NOT NULL)", f"to_json({struct}, map('ignoreNullFields', 'false'))")])
+
+
+def _part(column: Sql) -> str:
+    """What a column of the origin, quoted or not, is called."""
+    return column.strip("`").removeprefix("__origin_")
 
 
 def _readable(column: Sql) -> Sql:
@@ -135,7 +140,7 @@ def letter_headers(headers: Sql, who: tuple[str, int], origin: Sequence[str], cl
     who: connector and task; classes: step → class of the transformation or converter.
     """
     connector, task = who
-    known = {column.removeprefix("__origin_"): f"string({column})" for column in origin}
+    known = {_part(column): f"string({column})" for column in origin}
     stages = [(f"(failure.step LIKE '%.{part}')", lit(stage)) for part, stage in _STAGES.items()]
     executing = [(f"(failure.step = {lit(step)})", lit(name)) for step, name in classes.items()]
     trace = concat(
