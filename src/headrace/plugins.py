@@ -2,8 +2,8 @@
 
 A component registers where it is defined, with `@plugin("org.apache.kafka.…")`; nothing lists them a second time. The registry
 feeds REST (`/connector-plugins`), the docs and the command line. Packages from elsewhere take part by an entry point of the
-group `headrace.plugins` that names a module to import, or a class; transformations and predicates also go by their dotted
-Python name.
+group `headrace.plugins` that names a module to import, or a class; transformations, predicates and config providers also go by
+their dotted Python name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from headrace import __version__
 from headrace.errors import ConnectError, NotFoundError
 
-_PACKAGES = ("headrace.connectors", "headrace.converters", "headrace.transforms", "headrace.predicates")
+_PACKAGES = tuple(f"headrace.{name}" for name in ("config.providers", "connectors", "converters", "transforms", "predicates"))
 # The suffixes that Kafka Connect lets a user leave out of a simple class name (PluginUtils.prunedName).
 _SUFFIXES = {
     "source": "Connector",
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 class Kind(StrEnum):
-    """What a plugin is; the values are those of `type` in GET /connector-plugins."""
+    """What a plugin is; the values are those of `type` in GET /connector-plugins, which does not list config providers."""
 
     SOURCE = "source"
     SINK = "sink"
@@ -45,9 +45,10 @@ class Kind(StrEnum):
     HEADER_CONVERTER = "header_converter"
     TRANSFORMATION = "transformation"
     PREDICATE = "predicate"
+    CONFIG_PROVIDER = "config_provider"
 
 
-_OWN = (Kind.TRANSFORMATION, Kind.PREDICATE)
+_OWN = (Kind.TRANSFORMATION, Kind.PREDICATE, Kind.CONFIG_PROVIDER)
 """What users may write in Python and name by its dotted name."""
 _REGISTRY: dict[tuple[str, Kind], type[Any]] = {}
 _ABSTRACT: dict[str, tuple[str, ...]] = {}
@@ -144,7 +145,7 @@ def find(name: str, *kinds: Kind | str) -> type[Any]:
 def dotted(name: str) -> type[Any] | None:
     """A user's class by its Python name (`my_module.MyTransform`), None if there is none; imports the module.
 
-    `plugin_name`, `plugin_aliases` and, if absent, `version` are set on a transformation or predicate.
+    `plugin_name`, `plugin_aliases` and, if absent, `version` are set on a transformation, predicate or config provider.
     """
     module, _, attribute = name.rpartition(".")
     if not module or not all(part.isidentifier() for part in name.split(".")):

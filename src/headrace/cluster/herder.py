@@ -25,6 +25,7 @@ from headrace.cluster.views import (
     status_body,
     task_status_body,
 )
+from headrace.config.redaction import concealed
 from headrace.connectors import validation
 from headrace.errors import AlreadyExistsError, NotFoundError, RestError
 from headrace.runtime.worker import Worker
@@ -304,15 +305,15 @@ class Herder:
 
         Raises NotFoundError, BadRequestError, ConnectError for what the connector refuses.
         """
-        with self._changing:
+        with self._changing, concealed():
             return self._offsets.alter(name, self._stopped_config(name), changes)
 
     def reset_offsets(self, name: str) -> str:
         """Remove all offsets of a stopped connector; returns the message. Raises NotFoundError, BadRequestError."""
-        with self._changing:
+        with self._changing, concealed():
             return self._offsets.reset(name, self._stopped_config(name))
 
     def _stopped_config(self, name: str) -> Mapping[str, Any]:
         config, state = self._config(name), self._stores.config.snapshot()
         self._offsets.require_stopped(name, state.target_state(name), len(state.task_configs(name)))
-        return config
+        return self.config.resolver.resolve(config).props

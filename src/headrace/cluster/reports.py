@@ -6,7 +6,8 @@ from typing import Protocol
 
 import structlog
 
-from headrace.errors import trace
+from headrace import errors
+from headrace.config.redaction import redact
 
 log = structlog.get_logger(__name__)
 
@@ -32,7 +33,7 @@ class Reports:
 
     def _status(self, state: str, version: str | None, error: BaseException | None) -> dict:
         return {
-            "state": state, "trace": trace(error) if error else None, "worker_id": self._worker,
+            "state": state, "trace": _trace(error) if error else None, "worker_id": self._worker,
             "generation": self._generation, "version": version,
         }  # fmt: skip
 
@@ -62,4 +63,9 @@ def _say(event: str, error: BaseException | None, **where: object) -> None:
     if error is None:
         log.info(event, **where)
     else:
-        log.error(event, cause=trace(error).strip(), **where)
+        log.error(event, cause=_trace(error).strip(), **where)
+
+
+def _trace(error: BaseException) -> str:
+    """Without what config providers gave: status records and logs are read by many."""
+    return redact(errors.trace(error))

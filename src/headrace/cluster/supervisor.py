@@ -164,7 +164,7 @@ class Supervisor:
         if want is None or self._running is None:
             return
         try:
-            made = task_configs(self._running, want.config)
+            made = task_configs(self._running)
         except Exception as e:
             self._connector_failed(e)
             return

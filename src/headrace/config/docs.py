@@ -31,6 +31,11 @@ def pages() -> dict[str, str]:
     for cls in plugins.every("source", "sink"):
         found[f"options-{_kebab(cls.plugin_name)}.md"] = _connector_page(cls)
     found["options-converters.md"] = _page("Options of converters", *_sections(plugins.every("converter")))
+    found["options-config-providers.md"] = _page(
+        "Options of config providers",
+        "Under `config.providers.<name>.param.`, in the properties of a worker ([how](config-providers.md)).",
+        *_sections(plugins.every("config_provider")),
+    )
     found["options-transforms.md"] = _page(
         "Options of transforms",
         "Under `transforms.<alias>.`, where `transforms` lists the aliases in order. Every transform also has `type`, its class; "

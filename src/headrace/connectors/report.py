@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.config import ConfigDef, ConfigValue, Option, Type, to_text
+from headrace.config import ConfigDef, ConfigValue, Option, Password, Type, to_text
+from headrace.config.providers import Resolved
+from headrace.config.redaction import redacted
 
 
 def option_json(option: Option, prefix: str = "") -> dict[str, Any]:
@@ -56,6 +59,17 @@ class Report:
         """Add groups that are not there yet."""
         self.groups = list(dict.fromkeys([*self.groups, *groups]))
 
+    def conceal(self, config: Resolved) -> None:
+        """Put placeholders instead of what config providers gave, in values and sentences."""
+        for found in (one["value"] for one in self.configs):
+            name = found["name"]
+            found["recommended_values"] = redacted(found["recommended_values"])
+            if config.came_from_provider(name):
+                found["errors"] = [_without(config, name, error) for error in found["errors"]]
+                if found["value"] not in (None, Password.HIDDEN):
+                    found["value"] = config.raw[name]
+            found["errors"] = redacted(found["errors"])
+
     def errors(self) -> list[str]:
         """All sentences, in order."""
         return [error for config in self.configs for error in config["value"]["errors"]]
@@ -68,3 +82,9 @@ class Report:
 def definitions(definition: ConfigDef) -> list[dict[str, Any]]:
     """The body of GET /connector-plugins/{plugin}/config."""
     return [option_json(option) for option in definition.options.values() if not option.internal]
+
+
+def _without(config: Resolved, name: str, sentence: str) -> str:
+    """A sentence about this option without its value, however short it is."""
+    value = config.props[name].strip()
+    return re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", lambda _: config.raw[name], sentence) if value else sentence

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from headrace.config import ConfigValue, java_text, parse_list
 from headrace.config.java_pattern import JavaRegexError, java_regex
+from headrace.config.providers import Resolver
 from headrace.config.types import trim
 
 Values = dict[str, ConfigValue]
@@ -46,6 +47,8 @@ class WorkerSettings(Protocol):
     def worker_group(self) -> str | None: ...  # noqa: D102
     @property
     def exactly_once_enabled(self) -> bool: ...  # noqa: D102
+    @property
+    def resolver(self) -> Resolver: ...  # noqa: D102
 
 
 def no_nulls(values: Values, props: Props) -> None:

@@ -1,6 +1,8 @@
 """Checks the configuration of a connector, as Kafka Connect's herder does for REST
 (`AbstractHerder.validateConnectorConfig`).
 
+Placeholders of config providers are resolved first; unlike in Kafka Connect the answer shows them, and never their values.
+
 In order: the common options with their rules, the connector's own options, those of its converters, and its overrides
 of client settings. Every problem is collected; nothing outside the process is asked.
 """
@@ -13,6 +15,8 @@ from typing import Any
 from headrace import plugins
 from headrace.config import ConfigDef, ConfigValue, Option, java_text
 from headrace.config.client_options import client_definition
+from headrace.config.providers import Resolved
+from headrace.config.redaction import concealed
 from headrace.connectors import overrides, rules
 from headrace.connectors.enrich import CONVERTERS, VERSION, common_definition, find
 from headrace.connectors.report import Report, definitions
@@ -36,7 +40,8 @@ def validate(plugin: str | None, props: Props, worker: WorkerSettings) -> dict[s
     if plugin is not None and included is not None and not _pruned(included).endswith(_pruned(plugin)):
         raise BadRequestError(f"Included connector type {included} does not match request type {plugin}")
     try:
-        return _report(props, worker).body(str(included))
+        with concealed():
+            return _report(worker.resolver.resolve(props), worker).body(str(included))
     except HeadraceError as error:
         raise ConnectError(f"{error.java_class}: {error.message}") from error
 
@@ -44,7 +49,8 @@ def validate(plugin: str | None, props: Props, worker: WorkerSettings) -> dict[s
 def errors(props: Props, worker: WorkerSettings) -> list[str]:
     """All the problems of a configuration, as sentences. Raises what `check` raises when there is no connector to ask."""
     try:
-        return _report(props, worker).errors()
+        with concealed():
+            return _report(worker.resolver.resolve(props), worker).errors()
     except BadRequestError:
         raise
     except HeadraceError as error:
@@ -102,8 +108,15 @@ def plugin_definitions(plugin: str, version: str | None = None) -> list[dict[str
     return definitions(ConfigDef([*(o for o in common.options.values() if o.name not in own.options), *own.options.values()]))
 
 
-def _report(props: Props, worker: WorkerSettings) -> Report:
-    connector = connector_class(props)
+def _report(config: Resolved, worker: WorkerSettings) -> Report:
+    report = _whole_report(config, worker)
+    report.conceal(config)
+    return report
+
+
+def _whole_report(config: Resolved, worker: WorkerSettings) -> Report:
+    props = config.props
+    connector = connector_class(config.raw if props.get(CLASS) is None else props)
     try:
         require_version(connector, props.get(VERSION))
     except HeadraceError as error:

@@ -36,6 +36,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headrace.config.redaction import concealed, redacted
 from headrace.connectors import validation
 from headrace.errors import BadRequestError, ConnectError, HeadraceError
 from headrace.kafka.admin import Admin
@@ -89,7 +90,7 @@ class Preview:
             "connector": self.config["name"] if self.config["name"] != _NAME else None,
             "class": self.connector.plugin_name,
             "type": str(self.connector.plugin_kind),
-            "records": self._records(records, found, ask),
+            "records": redacted(self._records(records, found, ask)),
         }
 
     def _records(self, records: Sequence[GivenRecord], found: Sequence[Config], ask: bool) -> list[Config]:
@@ -112,10 +113,17 @@ class Preview:
 def prepare(config: Config, worker: WorkerConfig) -> Preview:
     """Check a configuration; its `name` may be left out. Raises BadRequestError with everything that is wrong in it."""
     named = {**config, "name": config.get("name") or _NAME}
-    connector = validation.connector_class(config)
+    if config.get(validation.CLASS) is None:
+        validation.connector_class(config)  # raises, with what was given
+    with concealed():
+        return _prepare({**worker.resolver.resolve(named).props, "name": named["name"]}, named, worker)
+
+
+def _prepare(resolved: Config, named: Config, worker: WorkerConfig) -> Preview:
+    connector = validation.connector_class(resolved)
     validation.check(named, worker)
     try:
-        return Preview(named, connector, plan(connector, named, worker), worker)
+        return Preview(resolved, connector, plan(connector, resolved, worker), worker)
     except (BadRequestError, ConnectError) as error:
         raise BadRequestError(f"A task of the connector could not start: {error.message}") from error
     except HeadraceError as error:

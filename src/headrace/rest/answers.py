@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headrace.config.redaction import redact
 from headrace.errors import HeadraceError
 from headrace.rest import logs
 
@@ -54,4 +55,4 @@ def failure(request: Request, problem: Exception) -> Response:
         logs.ERRORS.debug("%s %s: %d %s", request.method, request.url.path, problem.status, message)
         return error(problem.status, message)
     logs.ERRORS.error("Uncaught exception in REST call %s %s", request.method, request.url.path, exc_info=problem)
-    return error(500, message)
+    return error(500, redact(message))

@@ -9,12 +9,15 @@ started by asking for it.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from headrace import plugins
 from headrace.config import Config, ConfigDef, Importance, Type, option, validators
 from headrace.config.client_options import client_definition
+from headrace.config.providers import configured_resolver
+from headrace.config.redaction import concealed
 from headrace.connectors import overrides
 from headrace.errors import NotFoundError
 from headrace.plugins import Kind
@@ -49,7 +52,7 @@ def _version(what: str) -> Any:
 
 
 class WorkerConfig(Config):
-    """What every worker has."""
+    """What every worker has. `resolver`: puts the values of its config providers into configurations."""
 
     bootstrap_servers: list[str] = option(
         "bootstrap.servers",
@@ -242,6 +245,12 @@ class WorkerConfig(Config):
         importance=LOW,
         doc="Level of detail of the metrics.",
     )
+
+    def __init__(self, props: Mapping[str, Any]) -> None:
+        """Read `props`, with the values of config providers. Raises ConfigError for the first problem."""
+        self.resolver = configured_resolver(props)
+        with concealed():
+            super().__init__(self.resolver.resolve(props).props)
 
     @classmethod
     def definition(cls) -> ConfigDef:

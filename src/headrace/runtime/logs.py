@@ -13,6 +13,8 @@ from typing import TextIO
 
 import structlog
 
+from headrace.config.redaction import redact_event, redact_line
+
 
 def configure(stream: TextIO | None = None, level: str | None = None) -> None:
     """Set up logging of the process, called once by what starts it; stream: where lines go, standard error if None."""
@@ -22,6 +24,7 @@ def configure(stream: TextIO | None = None, level: str | None = None) -> None:
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
+        redact_event,
     ]
     structlog.configure(
         processors=[structlog.stdlib.filter_by_level, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
@@ -31,8 +34,9 @@ def configure(stream: TextIO | None = None, level: str | None = None) -> None:
     )
     target = stream or sys.stderr
     renderer = structlog.dev.ConsoleRenderer(colors=target.isatty(), pad_event_to=0)
+    rendering = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer, redact_line]
     handler = logging.StreamHandler(target)
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared))
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=rendering, foreign_pre_chain=shared))
     handler.addFilter(_not_of_py4j)
     root = logging.getLogger()
     root.handlers[:] = [handler]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 
+from headrace.config.providers import Resolved
 from headrace.connectors.base import (
     Connector,
     ConnectorContext,
@@ -62,11 +63,12 @@ class TopicStore(Protocol):
 
 @dataclass(frozen=True)
 class RunningConnector:
-    """A started connector instance and what is known of its class."""
+    """A started connector instance, what is known of its class, and the configuration that it was started with."""
 
     instance: Connector
     version: str
     task_class: str
+    config: Resolved
 
 
 class Worker:
@@ -77,10 +79,12 @@ class Worker:
         self._offsets, self._topics, self._spark = offsets, topics, spark
 
     def start_connector(self, props: Props, context: ConnectorContext) -> RunningConnector:
-        """Make and start the connector of this configuration.
+        """Make and start the connector of this configuration, whose placeholders are resolved here.
 
         Raises a HeadraceError for what keeps it from running; the instance is stopped again in that case.
         """
+        config = self.config.resolver.resolve(props)
+        props = config.props
         cls = connector_class(props)
         topic_creation(props, self.config.topic_creation_enable)  # fails here and not first in every task
         instance = cls(context)
@@ -89,10 +93,14 @@ class Worker:
         except BaseException:
             instance.stop()
             raise
-        return RunningConnector(instance, cls.version, cls.plugin_name.removesuffix("Connector") + "Task")
+        return RunningConnector(instance, cls.version, cls.plugin_name.removesuffix("Connector") + "Task", config)
 
     def start_task(self, name: str, task: int, config: Props, props: Props, events: TaskEvents) -> TaskRunner:
-        """Make and start a task on its own thread. Raises a HeadraceError if its plan cannot be made."""
+        """Make and start a task on its own thread. Raises a HeadraceError if its plan cannot be made.
+
+        config, props: of the connector and of the task, with placeholders, which are resolved here.
+        """
+        config, props = (self.config.resolver.resolve(one).props for one in (config, props))
         plan = plan_source_task(name, task, config, props, self.config)
         context = TaskContext(name, task, threading.Event())
         cls: type[SourceTask] | type[PollingSourceTask] = connector_class(config).task_class
@@ -120,11 +128,13 @@ class Worker:
         )
 
 
-def task_configs(running: RunningConnector, config: Props) -> list[dict[str, str]]:
+def task_configs(running: RunningConnector) -> list[dict[str, str]]:
     """The task configurations that a connector makes now, with `task.class` as Kafka Connect stores it.
 
+    They hold placeholders where the connector was given values of config providers: they are written and shown like this.
     Raises ConnectError (KIP-1004) if there are more than `tasks.max` and `tasks.max.enforce` is not off.
     """
+    config = running.config.props
     maximum = int(config.get("tasks.max") or 1)
     made: list[dict[str, Any]] = running.instance.task_configs(maximum)
     if len(made) > maximum:
@@ -139,4 +149,4 @@ def task_configs(running: RunningConnector, config: Props) -> list[dict[str, str
                 "future release of Kafka Connect."
             )
         log.warning("connector.too-many-tasks", made=len(made), maximum=maximum)
-    return [{**props, "task.class": running.task_class} for props in made]
+    return [{**running.config.restore(props), "task.class": running.task_class} for props in made]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace import plugins
+from headrace.config.providers import Resolver
 from headrace.connectors.validation import validate
 from headrace.converters.base import load
 from headrace.errors import ConfigError, HeadraceError, NotFoundError
@@ -35,6 +36,7 @@ class Worker:
     override_allowlist: list[str] = field(default_factory=list)
     worker_group: str | None = None
     exactly_once_enabled: bool = False
+    resolver: Resolver = field(default_factory=Resolver)
 
 
 def run_config_case(case: Mapping[str, Any]) -> str | None:

@@ -1,0 +1,50 @@
+"""The directories and files that providers may read (KIP-993): the param `allowed.paths`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+from headrace.config.config import Config
+from headrace.config.option import option
+from headrace.config.types import Importance, Type
+from headrace.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+
+class AllowedPaths(Config):
+    """Tells which paths may be read. Without the option, all may."""
+
+    paths: str | None = option(
+        "allowed.paths",
+        Type.STRING,
+        None,
+        importance=Importance.LOW,
+        doc="Files and directories, comma separated, that may be read, with everything below them; each has to be absolute and "
+        "to exist. Not given: every path may be read.",
+    )
+
+    def __init__(self, params: Mapping[str, str]) -> None:
+        """Raises ConfigError, in Kafka's words, for a path that is relative or does not exist."""
+        super().__init__(params)
+        given = [part.strip() for part in (self.paths or "").split(",")] if self.paths else None
+        self._allowed = None if given is None else [_checked(path) for path in given]
+
+    def find(self, path: str) -> Path | None:
+        """The path to read, symbolic links followed; None, with a warning, if it is not below an allowed one."""
+        if self._allowed is None:
+            return Path(path)
+        real = Path(path).resolve()
+        if Path(path).is_absolute() and any(real.is_relative_to(allowed) for allowed in self._allowed):
+            return real
+        log.warning("The path %s is not allowed to be accessed", path)
+        return None
+
+
+def _checked(path: str) -> Path:
+    given = Path(path)
+    if not given.is_absolute() or not given.exists():
+        raise ConfigError(f"Path {given} is not valid. The path should be absolute and exist")
+    return given.resolve()

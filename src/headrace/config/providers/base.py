@@ -1,0 +1,32 @@
+"""What a config provider is (Kafka's `ConfigProvider`)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Set
+from typing import ClassVar
+
+from headrace.config.definition import ConfigDef
+from headrace.plugins import Kind
+
+
+class ConfigProvider(ABC):
+    """Looks values up. One instance serves a worker as long as it lives, from any thread; nothing is kept between two calls."""
+
+    plugin_kind: ClassVar[Kind] = Kind.CONFIG_PROVIDER
+
+    @abstractmethod
+    def __init__(self, params: Mapping[str, str]) -> None:
+        """Take the settings under `config.providers.<name>.param.`, without the prefix. Raises ConfigError."""
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options among these settings."""
+        return ConfigDef()
+
+    @abstractmethod
+    def get(self, path: str, keys: Set[str]) -> Mapping[str, str]:
+        """The values of these keys, as far as there are any; a placeholder whose key is not there stays as it is written.
+
+        path: what stands before the key, empty if nothing does. Raises ConfigError if nothing can be looked up.
+        """

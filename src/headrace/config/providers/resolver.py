@@ -1,0 +1,92 @@
+"""From placeholders to values (Kafka's `ConfigTransformer`), and back again (`AbstractHerder.reverseTransform`).
+
+A placeholder is `${provider:key}` or `${provider:path:key}`. One whose provider or key is unknown stays as it is written; what a
+provider gives is not looked at again. Unlike in Kafka, whose expression runs on to a `:` behind it, one ends at its first `}`, so
+that `${env:USER}:${env:PASSWORD}` is two of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.config import redaction
+from headrace.config.providers.base import ConfigProvider
+
+_LINE_ENDS = "\n\r\u0085\u2028\u2029"  # what `.` does not match in Java
+_PLACEHOLDER = re.compile(rf"\$\{{([^:}}{_LINE_ENDS}]*):(?:([^:}}{_LINE_ENDS}]*):)?([^}}{_LINE_ENDS}]*)\}}")
+
+Values = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A configuration with its values. raw: as it was given; props: with the values; values: placeholder → value."""
+
+    raw: Mapping[str, Any]
+    props: Mapping[str, Any]
+    values: Values = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        return f"Resolved({dict(self.raw)})"
+
+    def came_from_provider(self, key: str) -> bool:
+        """Whether the setting has a value from a provider in it."""
+        return key in self.raw and self.raw[key] != self.props[key]
+
+    def restore(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """A configuration that was made from this one, with the placeholders instead of their values.
+
+        A setting that was taken over becomes what it was; in one that the connector made, each value that is long enough to be
+        told from other text becomes its placeholder.
+        """
+        return {key: self._restored(key, value) for key, value in config.items()}
+
+    def _restored(self, key: str, value: Any) -> Any:
+        if not isinstance(value, str) or (key in self.raw and self.raw[key] == value):
+            return value
+        if self.came_from_provider(key) and self.props[key].strip() == value.strip():
+            return self.raw[key]
+        known = {found: placeholder for placeholder, found in self.values.items() if len(found) >= redaction.SHORTEST}
+        if not known:
+            return value
+        pattern = "|".join(re.escape(found) for found in sorted(known, key=len, reverse=True))
+        return re.sub(pattern, lambda match: known[match[0]], value)
+
+
+class Resolver:
+    """Puts the values of some providers into configurations."""
+
+    def __init__(self, providers: Mapping[str, ConfigProvider] | None = None) -> None:
+        self._providers = dict(providers or {})
+
+    def resolve(self, props: Mapping[str, Any]) -> Resolved:
+        """Look up all placeholders of a configuration, each path of a provider once. Raises ConfigError of a provider.
+
+        The values are known to `redaction` from here on.
+        """
+        values = self._look_up([value for value in props.values() if isinstance(value, str)]) if self._providers else {}
+        if not values:
+            return Resolved(props, props)
+        for placeholder, value in values.items():
+            redaction.remember(value, placeholder)
+        put = {key: _put(value, values) if isinstance(value, str) else value for key, value in props.items()}
+        return Resolved(props, put, values)
+
+    def _look_up(self, texts: list[str]) -> Values:
+        wanted: dict[tuple[str, str], dict[str, list[str]]] = {}  # provider and path -> key -> the placeholders of it
+        for found in (found for text in texts for found in _PLACEHOLDER.finditer(text)):
+            provider, path, key = found[1], found[2] or "", found[3]
+            if provider in self._providers:
+                wanted.setdefault((provider, path), {}).setdefault(key, []).append(found[0])
+        values = {}
+        for (provider, path), keys in wanted.items():
+            given = self._providers[provider].get(path, keys.keys())
+            values |= {placeholder: given[key] for key in keys if key in given for placeholder in keys[key]}
+        return values
+
+
+def _put(text: str, values: Values) -> str:
+    return _PLACEHOLDER.sub(lambda found: values.get(found[0], found[0]), text)

@@ -1,0 +1,90 @@
+"""Keeps what config providers gave out of what is shown: in its place stands the placeholder that it came from.
+
+Whoever resolves a placeholder calls `remember`; status traces, REST's error messages and every line of the log pass through
+`redact`. The memory is the process's, since an error may show up far from the connector that it belongs to.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from typing import Any
+
+from headrace.errors import HeadraceError
+
+SHORTEST = 4
+"""Values of fewer characters are left: they would be found in every other word."""
+_SHORTEST_LINE = 8
+
+_lock = threading.Lock()
+_placeholders: dict[str, str] = {}  # a text that must not be shown -> what stands for it
+_pattern: re.Pattern[str] | None = None
+
+
+def remember(value: str, placeholder: str) -> None:
+    """Have `value` replaced by `placeholder` from now on, with the forms that logs and messages give to it."""
+    global _pattern
+    with _lock:
+        # A placeholder stands for itself: it may contain the value (`${env:secret}`), and may be there already.
+        new = dict.fromkeys(_forms(value), placeholder) | {placeholder: placeholder}
+        if new.items() <= _placeholders.items():
+            return
+        _placeholders.update(new)
+        longest_first = sorted(_placeholders, key=len, reverse=True)
+        _pattern = re.compile("|".join(map(re.escape, longest_first)))
+
+
+def redact(text: str) -> str:
+    """The text with every value that a provider gave replaced by its placeholder."""
+    pattern = _pattern
+    return pattern.sub(lambda found: _placeholders[found[0]], text) if pattern else text
+
+
+def redacted(tree: Any) -> Any:
+    """The same for every text in dicts, lists and tuples; anything else stays as it is."""
+    if _pattern is None:
+        return tree
+    if isinstance(tree, str):
+        return redact(tree)
+    if isinstance(tree, dict):
+        return {redacted(key): redacted(value) for key, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return type(tree)(map(redacted, tree)) if type(tree) in (list, tuple) else tree
+    return tree
+
+
+def redact_event(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Processor of structlog: the texts of an event. Private keys (`_record` …) are left to structlog."""
+    for key, value in event.items():
+        if not key.startswith("_"):
+            event[key] = redacted(value)
+    return event
+
+
+def redact_line(_logger: object, _method: str, line: str) -> str:
+    """Processor of structlog, after the renderer: whatever is still in the line, such as the text of an object."""
+    return redact(line)
+
+
+@contextmanager
+def concealed() -> Iterator[None]:
+    """Errors of headrace that are raised inside say placeholders instead of values."""
+    try:
+        yield
+    except HeadraceError as error:
+        clean = redact(str(error))
+        if clean != str(error):
+            error.args = (clean, *error.args[1:])
+        raise
+
+
+def _forms(value: str) -> set[str]:
+    """The value as it is, trimmed, its items as a list, its lines, and each with the escapes of Python and JSON."""
+    parts = {value, value.strip(), *(item.strip() for item in value.split(","))}
+    parts |= {line.strip() for line in value.splitlines() if len(line.strip()) >= _SHORTEST_LINE}
+    parts = {part for part in parts if len(part) >= SHORTEST}
+    quoted = {json.dumps(part, ensure_ascii=ascii_only)[1:-1] for part in parts for ascii_only in (True, False)}
+    return parts | quoted | {repr(part)[1:-1] for part in parts}
