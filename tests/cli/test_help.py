@@ -10,12 +10,21 @@ from tests.cli.command import headrace
 
 Golden = Callable[[str, str], None]
 
+CONNECTORS = (
+    *("list", "describe", "topics", "validate", "create", "apply", "delete"),
+    *("pause", "resume", "stop", "restart", "offsets", "offsets show", "offsets set", "offsets reset"),
+)
+COMMANDS = ("", "worker", "standalone", "preview", "demo", "dev", "broker", "jars", "connectors")
 
-@pytest.mark.parametrize("command", ["", "worker", "standalone", "preview", "demo", "dev", "broker", "jars"])
+
+@pytest.mark.parametrize("command", [*COMMANDS, *(f"connectors {command}" for command in CONNECTORS)])
 def test_help_reads_well(command: str, golden: Golden):
-    answer = headrace(*filter(None, [command]), "--help")
+    answer = headrace(*command.split(), "--help")
     assert (answer.returncode, answer.stderr) == (0, "")
-    golden(f"help-{command or 'headrace'}.txt", "\n".join(line.rstrip() for line in answer.stdout.splitlines()) + "\n")
+    golden(
+        f"help-{command.replace(' ', '-') or 'headrace'}.txt",
+        "\n".join(line.rstrip() for line in answer.stdout.splitlines()) + "\n",
+    )
 
 
 def test_without_a_command_it_shows_its_help():
@@ -44,6 +53,8 @@ def test_the_version_is_one_line():
             ["preview", "--config", __file__, "--live", "0"],
             "'--live': Input should be greater than or equal to 1",
         ),
+        (["connectors", "create", "/nowhere/connector.json"], "file '/nowhere/connector.json' does not exist."),
+        (["connectors", "describe", ""], "the name of a connector is not empty."),
         (["standalone", __file__, "/nowhere/connector.json"], "file '/nowhere/connector.json' does not exist."),
     ],
 )

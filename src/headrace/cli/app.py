@@ -9,6 +9,8 @@ import typer
 
 from headrace import __version__
 from headrace.cli import broker, demo, dev, jars, preview, standalone, worker
+from headrace.cli.connectors.group import group as connectors
+from headrace.config.redaction import redact
 from headrace.errors import HeadraceError
 
 app = typer.Typer(
@@ -40,9 +42,10 @@ def headrace(
 
 
 # in the order of the help
-_RUN, _LOCAL = "Run", "On this machine"
+_RUN, _REST, _LOCAL = "Run", "Over REST", "On this machine"
 app.command("worker", rich_help_panel=_RUN)(worker.worker)
 app.command("standalone", rich_help_panel=_RUN)(standalone.standalone)
+app.add_typer(connectors, name="connectors", rich_help_panel=_REST)
 app.command("preview", rich_help_panel=_LOCAL)(preview.preview)
 app.command("demo", rich_help_panel=_LOCAL)(demo.demo)
 app.command("dev", rich_help_panel=_LOCAL)(dev.dev)
@@ -55,4 +58,4 @@ def run() -> None:
     try:
         app(prog_name="headrace")
     except HeadraceError as error:
-        sys.exit(f"error: {error}")
+        sys.exit(redact(f"error: {error}"))

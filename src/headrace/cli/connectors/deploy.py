@@ -1,0 +1,63 @@
+"""`headrace connectors validate`, `create` and `delete`: one connector."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from headrace.cli.connectors import options, tables
+from headrace.cli.connectors.files import Wanted, read_file
+from headrace.cli.connectors.texts import config_errors, plain
+from headrace.errors import ConfigError
+
+if TYPE_CHECKING:
+    from headrace.cli.connectors.client import Answer, Client
+
+_CLASS = "connector.class"
+
+
+def validate(file: options.ConfigFile, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
+    """Check a configuration and list every error; exit status 1 if there is one. Nothing is changed."""
+    wanted = read_file(file)
+    answer = ask_to_validate(options.connect(url), wanted, strict=True)
+    found = config_errors(answer.object)
+    if as_json:
+        typer.echo(answer.text)
+    elif found:
+        tables.show(tables.errors(found))
+        typer.echo(f"error: The configuration of {plain(wanted.name)} is invalid; errors: {len(found)}.", err=True)
+    else:
+        tables.show(f"The configuration of {plain(wanted.name)} is valid.")
+    if found:
+        raise typer.Exit(1)
+
+
+def ask_to_validate(client: Client, wanted: Wanted, strict: bool = False) -> Answer:
+    """The answer of a validation; strict: RestError if it is an error answer. Raises ConfigError without a connector class."""
+    if not wanted.config.get(_CLASS):
+        raise ConfigError(f'Missing required configuration "{_CLASS}" which has no default value.')
+    path = ("connector-plugins", wanted.config[_CLASS], "config", "validate")
+    return (client.call if strict else client.ask)("PUT", *path, body=wanted.config)
+
+
+def definitions(client: Client, plugin: str | None) -> list[dict[str, Any]]:
+    """What the worker knows of this plugin's options; nothing if it does not have the plugin."""
+    answer = client.ask("GET", "connector-plugins", plugin, "config") if plugin else None
+    return answer.json if answer and answer.ok else []
+
+
+def create(file: options.ConfigFile, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
+    """Create a connector; an error if there is one of this name.
+
+    JSON is `{"name", "config"}`, with an `initial_state` if you like, or the settings with `name` among them.
+    """
+    wanted = read_file(file)
+    answer = options.connect(url).call("POST", "connectors", body=wanted.body())
+    options.say(answer, as_json, f"{plain(wanted.name)} has been created.")
+
+
+def delete(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
+    """Delete a connector; its offsets stay."""
+    answer = options.connect(url).call("DELETE", "connectors", name)
+    options.say(answer, as_json, f"{plain(name)} has been deleted.")

@@ -1,0 +1,69 @@
+"""What an `apply` would do: running configurations compared with wanted ones. Nothing is asked and nothing changed here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from headrace.cli.connectors.secrets import Secrets
+
+Config = Mapping[str, str | None]
+
+
+class Action(StrEnum):
+    """What is to be done with a connector."""
+
+    CREATE = "create"
+    CHANGE = "change"
+    DELETE = "delete"
+    KEEP = "keep"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A key that differs; old: None if it is new; new: None if it is to go."""
+
+    key: str
+    old: str | None
+    new: str | None
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What is to be done with a connector, the keys that differ, and how many stay as they are."""
+
+    name: str
+    action: Action
+    settings: tuple[Setting, ...] = ()
+    unchanged: int = 0
+
+    def masked(self, secrets: Secrets) -> Diff:
+        """The same, fit to be shown."""
+        shown = (replace(s, old=secrets.shown(s.key, s.old), new=secrets.shown(s.key, s.new)) for s in self.settings)
+        return replace(self, settings=tuple(shown))
+
+
+def compare(name: str, running: Config | None, wanted: Config | None) -> Diff:
+    """One connector: running, wanted, or both. A key whose value is null counts as one that is not there."""
+    old = {key: value for key, value in (running or {}).items() if value is not None}
+    new = {key: value for key, value in (wanted or {}).items() if value is not None}
+    if wanted is None:
+        return Diff(name, Action.DELETE)
+    keys = sorted(old.keys() | new.keys())
+    settings = tuple(Setting(key, old.get(key), new.get(key)) for key in keys if old.get(key) != new.get(key))
+    action = Action.CREATE if running is None else Action.CHANGE if settings else Action.KEEP
+    return Diff(name, action, settings, len(keys) - len(settings))
+
+
+def plan(running: Mapping[str, Config], wanted: Mapping[str, Config], prune: bool = False) -> list[Diff]:
+    """All connectors that are wanted, by name; with `prune` then those to delete, which are running and not wanted."""
+    found = [compare(name, running.get(name), wanted[name]) for name in sorted(wanted)]
+    return found + [compare(name, running[name], None) for name in sorted(running.keys() - wanted.keys()) if prune]
+
+
+def summary(diffs: Iterable[Diff]) -> str:
+    """`1 to create, 2 to change, 1 unchanged`."""
+    actions = [diff.action for diff in diffs]
+    words = {Action.CREATE: "to create", Action.CHANGE: "to change", Action.DELETE: "to delete", Action.KEEP: "unchanged"}
+    return ", ".join(f"{actions.count(action)} {word}" for action, word in words.items() if action in actions)

@@ -1,0 +1,105 @@
+"""`headrace connectors list`, `describe` and `topics`: what there is, and how it is."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headrace.cli.connectors import options, tables
+from headrace.cli.connectors.deploy import definitions
+from headrace.cli.connectors.secrets import Secrets
+from headrace.cli.connectors.texts import plain
+
+if TYPE_CHECKING:
+    from headrace.cli.connectors.client import Answer, Client
+
+
+def list_connectors(url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
+    """List all connectors: type, state, running tasks of all, version, and what went wrong first."""
+    client = options.connect(url)
+    if as_json:
+        typer.echo(client.call("GET", "connectors", query={"expand": ["info", "status"]}).text)
+        return
+    # Asked for both at once, a worker leaves out a connector that has no status yet.
+    found, status = (client.call("GET", "connectors", query={"expand": view}).object for view in ("info", "status"))
+    found = {name: {**views, **status.get(name, {})} for name, views in found.items()}
+    if not found:
+        tables.show("There are no connectors.")
+        return
+    tables.show(tables.connector_list(found, _versions(client, found)))
+
+
+def _versions(client: Client, found: dict[str, Any]) -> dict[str, str]:
+    """The version of each connector class, by all its names; asked for only if a worker does not tell it with the status."""
+    if all((one.get("status") or {}).get("connector", {}).get("version") for one in found.values()):
+        return {}
+    plugins = client.call("GET", "connector-plugins").json
+    return {alias: plugin.get("version") or "" for plugin in plugins for alias in _aliases(plugin["class"])}
+
+
+def _aliases(plugin: str) -> tuple[str, ...]:
+    """What `connector.class` may say for a class: its name, its simple name, and that without `Connector`."""
+    simple = plugin.rpartition(".")[2]
+    return plugin, simple, simple.removesuffix("Connector")
+
+
+def describe(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
+    """Show all about a connector: configuration, states with their traces, topics, offsets.
+
+    With `--json`: an object of the answers of the REST API, `info`, `status`, `topics`, `offsets`.
+    """
+    client = options.connect(url)
+    info = client.call("GET", "connectors", name)
+    parts = {part: client.ask("GET", "connectors", name, part) for part in ("status", "topics", "offsets")}
+    if as_json:
+        answers = {"info": info.object, **{part: answer.json for part, answer in parts.items()}}
+        typer.echo(json.dumps(answers, ensure_ascii=False))
+        return
+    config = info.json["config"]
+    tables.show(
+        f"{plain(name)} ({info.json['type']})",
+        tables.settings(config, Secrets(definitions(client, config.get("connector.class")))),
+        *_status(parts["status"]),
+        _topics(parts["topics"], name),
+        *_offsets(parts["offsets"]),
+    )
+
+
+def _status(answer: Answer) -> list[Any]:
+    if not answer.ok:
+        return [f"status: {plain(answer.message)}"]
+    return [tables.states(answer.json), *tables.traces(answer.json)]
+
+
+def _topics(answer: Answer, name: str) -> str:
+    if not answer.ok:
+        return f"topics: {plain(answer.message)}"
+    return f"topics: {', '.join(map(plain, sorted(answer.json[name]['topics']))) or 'none used so far'}"
+
+
+def _offsets(answer: Answer) -> list[Any]:
+    if not answer.ok:
+        return [f"offsets: {plain(answer.message)}"]
+    return ["offsets:", tables.offsets(answer.json)] if answer.json["offsets"] else ["offsets: none committed so far"]
+
+
+def topics(
+    name: options.Name,
+    reset: Annotated[bool, typer.Option("--reset", help="Forget the topics used so far.")] = False,
+    url: options.Url = options.DEFAULT_URL,
+    as_json: options.AsJson = False,
+) -> None:
+    """List the topics that a connector has used since its creation or the last reset, one per line."""
+    client = options.connect(url)
+    if reset:
+        answer = client.call("PUT", "connectors", name, "topics", "reset")
+        options.say(answer, as_json, f"The topics of {plain(name)} have been reset.")
+        return
+    answer = client.call("GET", "connectors", name, "topics")
+    if as_json:
+        typer.echo(answer.text)
+        return
+    for topic in sorted(answer.json[name]["topics"]):
+        typer.echo(plain(topic))

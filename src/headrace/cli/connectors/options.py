@@ -1,0 +1,44 @@
+"""What the commands share: their common options and arguments, and how they print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from headrace.cli.connectors.client import Answer, Client
+
+DEFAULT_URL = "http://localhost:8083"
+
+
+def _named(name: str) -> str:
+    if not name:
+        raise typer.BadParameter("the name of a connector is not empty.")
+    return name
+
+
+Url = Annotated[str, typer.Option("--url", metavar="URL", envvar="HEADRACE_URL", help="The REST API of any worker.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the answer of the REST API as it is.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", callback=_named, help="The connector's name.")]
+ConfigFile = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True,
+                   help="The connector's configuration, .json or .properties."),
+]  # fmt: skip
+
+
+def connect(url: str) -> Client:
+    """A client of the worker at this address; nothing is asked yet. Raises ConfigError if it is no address."""
+    from headrace.cli.connectors.client import Client  # here, so that `--help` does not wait for the HTTP library
+
+    return Client(url)
+
+
+def say(answer: Answer, as_json: bool, sentence: str) -> None:
+    """Print what was done: the sentence, or with `--json` the answer as it came, if it has a body."""
+    if not as_json:
+        typer.echo(sentence)
+    elif answer.text:
+        typer.echo(answer.text)

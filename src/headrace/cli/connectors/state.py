@@ -1,0 +1,43 @@
+"""`headrace connectors pause`, `resume`, `stop` and `restart`: the state that a connector should be in."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headrace.cli.connectors import options, tables
+from headrace.cli.connectors.texts import plain
+
+
+def pause(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
+    """Let a connector rest; its tasks stay where they are."""
+    answer = options.connect(url).call("PUT", "connectors", name, "pause")
+    options.say(answer, as_json, f"{plain(name)} is being paused.")
+
+
+def resume(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
+    """Let a paused or stopped connector run."""
+    answer = options.connect(url).call("PUT", "connectors", name, "resume")
+    options.say(answer, as_json, f"{plain(name)} is being resumed.")
+
+
+def stop(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
+    """End a connector's tasks; its configuration and offsets stay."""
+    answer = options.connect(url).call("PUT", "connectors", name, "stop")
+    options.say(answer, as_json, f"{plain(name)} is being stopped.")
+
+
+def restart(
+    name: options.Name,
+    tasks: Annotated[bool, typer.Option("--tasks", help="Its tasks as well.")] = False,
+    only_failed: Annotated[bool, typer.Option("--only-failed", help="Only what has failed.")] = False,
+    url: options.Url = options.DEFAULT_URL,
+    as_json: options.AsJson = False,
+) -> None:
+    """Restart a connector; without options the connector itself, not its tasks."""
+    query = {"includeTasks": str(tasks).lower(), "onlyFailed": str(only_failed).lower()}
+    answer = options.connect(url).call("POST", "connectors", name, "restart", query=query)
+    options.say(answer, as_json, f"{plain(name)} is being restarted.")
+    if answer.text and not as_json:
+        tables.show(tables.states(answer.json))

@@ -1,0 +1,118 @@
+"""Answers of the REST API as tables for a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from headrace.cli.connectors.secrets import Secrets
+from headrace.cli.connectors.texts import first_line, plain
+
+Json = Mapping[str, Any]
+_STATES = {"RUNNING": "green", "FAILED": "bold red", "PAUSED": "yellow", "STOPPED": "yellow"}
+
+
+def connector_list(found: Json, versions: Mapping[str, str]) -> Table:
+    """All connectors, one row each.
+
+    found: as in `GET /connectors?expand=info&expand=status`, the status may be missing; versions: of each plugin class, where the
+    status does not tell it.
+    """
+    table = _table("name", "type", "state", "tasks", "version", "problem")
+    for name in sorted(found):
+        info, status = found[name].get("info") or {}, found[name].get("status") or {}
+        connector, tasks = status.get("connector") or {}, status.get("tasks") or []
+        running = sum(task["state"] == "RUNNING" for task in tasks)
+        version = connector.get("version") or versions.get((info.get("config") or {}).get("connector.class") or "", "")
+        cells = (plain(name), info.get("type", ""), _state(connector), f"{running}/{len(tasks)}", version)
+        table.add_row(*cells_of(cells), Text(_problem(connector, tasks), style=_STATES["FAILED"]))
+    return table
+
+
+def _problem(connector: Json, tasks: Sequence[Json]) -> str:
+    """What went wrong first: with the connector, else with a task."""
+    parts = [("", connector), *((f"task {task['id']}: ", task) for task in tasks)]
+    failed = (where + plain(first_line(part.get("trace") or part["state"])) for where, part in parts if _has_failed(part))
+    return next(failed, "")
+
+
+def _has_failed(part: Json) -> bool:
+    return part.get("state") == "FAILED"
+
+
+def states(status: Json) -> Table:
+    """The connector and its tasks with state and worker (`GET …/status`)."""
+    table = _table("", "state", "worker", "version")
+    parts = [("connector", status["connector"]), *((f"task {task['id']}", task) for task in status["tasks"])]
+    for what, part in parts:
+        table.add_row(*cells_of((what, _state(part), part.get("worker_id", ""), part.get("version") or "")))
+    return table
+
+
+def traces(status: Json) -> Iterable[Text]:
+    """What each failed part says about it, whole."""
+    for what, part in [("connector", status["connector"]), *((f"task {task['id']}", task) for task in status["tasks"])]:
+        if part.get("trace"):
+            yield Text(f"{what} failed:", style=_STATES["FAILED"])
+            yield Text(plain(part["trace"].strip(), lines=True))
+
+
+def settings(config: Mapping[str, str | None], secrets: Secrets) -> Table:
+    """A configuration, sorted by key; secrets are hidden."""
+    table = _table("setting", "value")
+    for key in sorted(config):
+        table.add_row(*cells_of((plain(key), plain(secrets.shown(key, config[key]) if config[key] is not None else "(null)"))))
+    return table
+
+
+def offsets(found: Json) -> Table:
+    """The committed offsets (`GET …/offsets`)."""
+    table = _table("partition", "offset")
+    for entry in found["offsets"]:
+        table.add_row(*cells_of(plain(_compact(entry[part])) for part in ("partition", "offset")))
+    return table
+
+
+def errors(found: Iterable[tuple[str, str]]) -> Table:
+    """The errors of a configuration: option and sentence."""
+    table = _table("option", "error")
+    for option, sentence in found:
+        table.add_row(*cells_of((plain(option), plain(sentence, lines=True))))
+    return table
+
+
+def show(*parts: Table | Text | str, err: bool = False) -> None:
+    """Print these, one below the other; a table without rows is left out. err: on standard error."""
+    console = Console(highlight=False, stderr=err)
+    for part in parts:
+        if isinstance(part, Table):
+            if part.row_count:
+                console.print(part)
+        else:
+            console.print(Text(part) if isinstance(part, str) else part, soft_wrap=True)
+
+
+def cells_of(texts: Iterable[str | Text]) -> list[Text]:
+    """Cells that show what is written, brackets too."""
+    return [text if isinstance(text, Text) else Text(text) for text in texts]
+
+
+def _table(*columns: str) -> Table:
+    table = Table()
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    return table
+
+
+def _state(part: Json) -> Text:
+    state = str(part.get("state", ""))
+    return Text(state, style=_STATES.get(state, ""))
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
