@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from headrace.errors import ConnectError
-from headrace.values.payload import payload, struct_fields
+from headrace.values.payload import node_type, payload, struct_fields
 from headrace.values.run import Run
 from headrace.values.schema import Schema, parse
 from headrace.values.scope import Reader
@@ -74,11 +74,10 @@ def _by_schema(run: Run, source: Sql, schema: Schema | None, replace_null: bool,
 def _struct(run: Run, reader: Reader, schema: Schema, replace_null: bool) -> Value:
     k = reader.field("k")
     null, is_object = kind_in(k, [1]), kind_in(k, [7])
-    names = f"element_at(array('NULL', 'BOOLEAN', 'NUMBER', 'NUMBER', 'STRING', 'ARRAY', 'OBJECT', 'NUMBER'), int({k}))"
     if not schema.optional:
         run.fail(null, lit("Invalid null value for required STRUCT field"))
     wrong = kind_in(k, (2, 3, 4, 5, 6, 8))
-    run.fail(wrong, call("concat", lit("Structs should be encoded as JSON objects, but found "), names))
+    run.fail(wrong, call("concat", lit("Structs should be encoded as JSON objects, but found "), node_type(k)))
     with run.only(is_object):
         fields = struct_fields(run, reader, schema, trusted=False, defaults=replace_null)
     meta = schema.same_but(fields={})

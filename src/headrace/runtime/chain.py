@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.converters.base import Reader
 from headrace.converters.given import Given, GivenHeaders
-from headrace.record import Record
+from headrace.record import HEADERS_TYPE, Record
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.tolerance import letter_headers
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
 from headrace.transforms.chain import INPUT, NO_HEADERS, Compiled, Readers, compile_chain
+from headrace.values.record import appended
 from headrace.values.scope import kept
 from headrace.values.sql import Sql, case, lit, quoted
 
@@ -50,7 +51,7 @@ class TaskChain:
         null = F.lit(None)
         timestamp = null.cast("bigint") if record.timestamp is None else F.unix_millis(record.timestamp)
         partition = null.cast("int") if record.partition is None else record.partition
-        headers = null.cast("array<struct<key:string,value:binary>>") if record.headers is None else record.headers
+        headers = null.cast(HEADERS_TYPE) if record.headers is None else record.headers
         columns = (record.topic, partition, null.cast("bigint"), timestamp, record.key, record.value, headers)
         named = [column.alias(name) for name, column in zip(INPUT, columns, strict=True)]
         return frame.select(*named, *(column.alias(ORIGIN + part) for part, column in record.origin.items()))
@@ -60,6 +61,9 @@ class TaskChain:
 
         One by one at first: a record of a known schema is recognized by comparing bytes, one of an unknown schema is parsed.
         """
+        if any(len(texts) > _SCHEMAS for texts in self._known.values()):  # never those of the batch that is being looked at
+            self._known = {part: texts[-_SCHEMAS:] for part, texts in self._known.items()}
+            self._compiled = None
         for _ in range(_FEW):
             if not self._learn([self._unknown(incoming).head()]):
                 return
@@ -77,7 +81,7 @@ class TaskChain:
         """Take schemas over; returns whether there were any."""
         texts = [(part, text) for row in found if row is not None for part, text in _items(row) if text is not None]
         for part, text in texts:
-            self._known[part] = [*self._known[part][-_SCHEMAS + 1 :], text]
+            self._known[part] = [*self._known[part], text]
             self._compiled = None
         return bool(texts)
 
@@ -135,7 +139,7 @@ def _items(row: Any) -> list[tuple[str, str | None]]:
 
 def _stamped(headers: Sql, millis: Sql) -> Sql:
     """Headers with the timestamp as the last one; none (NULL) is the time of writing."""
-    return f"concat({headers}, array(named_struct('key', {lit(TIMESTAMP_HEADER)}, 'value', cast(string({millis}) as binary))))"
+    return appended(headers, TIMESTAMP_HEADER, f"cast(string({millis}) as binary)")
 
 
 def _name(component: object) -> str:

@@ -89,6 +89,8 @@ class Delivery:
         frame: columns of `headrace.spark.kafka.producer_columns`. Raises ConnectError, or RetriableError if trying the batch
         again may help.
         """
+        if "failure" in frame.columns:
+            self._dead_letters()
         found = self._new_topics(frame, progress, routing.destination)
         for topic in sorted(found - self._known.keys()):
             self._ports.ensure_topics([topic])
@@ -114,16 +116,14 @@ class Delivery:
         over it is needed for a topic's first batch only (it keeps offsets without records, as compaction and transactions
         leave them, from creating a topic).
         """
-        if "failure" in frame.columns:
-            self._dead_letters()
-            frame = kept(frame, "failure IS NULL")
+        good = "failure IS NULL" if "failure" in frame.columns else "true"
         if destination is None or progress.topics is None:
-            return self._distinct(frame)
+            return self._distinct(kept(frame, good))
         candidates = {name for t in progress.topics if (name := destination(t)) is not None}
         unsure = sorted(t for t in candidates if t not in self._known or not self._ports.is_active(t))
         if len(unsure) <= _FEW:  # the first record of each ends its look
-            return {t for t in unsure if kept(frame, f"topic = {lit(t)}").select("topic").head(1)}
-        return self._distinct(kept(frame, f"topic IN ({', '.join(map(lit, unsure))})"))
+            return {t for t in unsure if kept(frame, f"{good} AND topic = {lit(t)}").select("topic").head(1)}
+        return self._distinct(kept(frame, f"{good} AND topic IN ({', '.join(map(lit, unsure))})"))
 
     def _dead_letters(self) -> None:
         letters = self._tolerance.dead_letters

@@ -17,7 +17,6 @@ from headrace.values.sql import Sql, call, case, concat, lit
 _DLQ = "errors.deadletterqueue."
 _PREFIX = "__connect.errors."
 _STAGES = {"key": "KEY_CONVERTER", "value": "VALUE_CONVERTER", "headers": "HEADER_CONVERTER"}
-_HEADERS = "array<struct<key:string,value:binary>>"
 
 
 @dataclass(frozen=True)
@@ -161,4 +160,4 @@ def letter_headers(headers: Sql, who: tuple[str, int], origin: Sequence[str], cl
     added = [
         f"named_struct('key', {lit(_PREFIX + name)}, 'value', cast(string({sql}) as binary))" for name, sql in context.items()
     ]
-    return f"concat(coalesce({headers}, cast(array() as {_HEADERS})), array({', '.join(added)}))"
+    return f"concat({headers}, array({', '.join(added)}))"

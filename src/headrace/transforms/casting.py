@@ -10,7 +10,7 @@ from headrace.values.payload import narrowed
 from headrace.values.run import Run
 from headrace.values.schema import DATE, DECIMAL, Schema
 from headrace.values.scope import Reader
-from headrace.values.sql import KINDS, Sql, both, call, case, kind_in, lit
+from headrace.values.sql import KINDS, Sql, base64_text, both, call, case, kind_in, lit
 from headrace.values.text import date_text
 from headrace.values.typed import NULL, Alternative, Typed, Value, constant
 
@@ -84,7 +84,7 @@ def _text(typed: Typed) -> Sql:
     if typed.kind == "date":
         return case([(f"({typed.sql} IS NOT NULL)", date_text(typed.sql))])
     if typed.kind == "bytes":
-        return call("translate", call("base64", typed.sql), lit("\r\n"), lit(""))
+        return base64_text(typed.sql)
     return typed.sql if typed.kind in ("string", "huge", "decimal") else f"string({typed.sql})"
 
 

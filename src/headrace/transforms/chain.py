@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from headrace.converters.base import Converter, HeaderConverter, HeaderReader, Reader
+from headrace.record import HEADERS_TYPE
 from headrace.transforms.stages import Stage
 from headrace.values.record import ConnectRecord
 from headrace.values.run import Run
@@ -26,7 +27,7 @@ OUTPUT = ("topic", "partition", "timestamp", "key", "value", "headers", "failure
 """The record as it is to be written, in the types of INPUT; failure: struct<step,class,message,cause> (strings), NULL if nothing
 failed; dropped: whether a filter took it out."""
 
-NO_HEADERS = "cast(array() as array<struct<key:string,value:binary>>)"
+NO_HEADERS = f"cast(array() as {HEADERS_TYPE})"
 """An empty list of headers."""
 
 

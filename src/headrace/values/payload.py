@@ -8,11 +8,15 @@ from headrace.values import kinds
 from headrace.values.run import Run
 from headrace.values.schema import DATE, DECIMAL, TIME, Schema
 from headrace.values.scope import Reader
-from headrace.values.sql import NEVER, Sql, call, case, kind_in, lit
+from headrace.values.sql import Sql, call, case, kind_in, lit
 from headrace.values.typed import Alternative, Typed, Value, always, constant
 
-_NODE_TYPES = "element_at(array('NULL', 'BOOLEAN', 'NUMBER', 'NUMBER', 'STRING', 'ARRAY', 'OBJECT', 'NUMBER'), int({k}))"
 _DAY = 86_400_000
+
+
+def node_type(k: Sql) -> Sql:
+    """Jackson's name of a JSON value's type, for messages; k: its kind."""
+    return f"element_at(array('NULL', 'BOOLEAN', 'NUMBER', 'NUMBER', 'STRING', 'ARRAY', 'OBJECT', 'NUMBER'), int({k}))"
 
 
 def struct_fields(run: Run, reader: Reader, schema: Schema, trusted: bool, defaults: bool = True) -> dict[str, Value]:
@@ -74,7 +78,7 @@ _BASE64 = (
 
 def _logical(run: Run, columns: tuple[Sql, Sql, Sql], null: Sql, schema: Schema, trusted: bool) -> Sql:
     k, n, s = columns
-    node = _NODE_TYPES.format(k=k)
+    node = node_type(k)
     if schema.logical == DECIMAL:
         if not trusted:
             why = lit("Invalid type for Decimal, underlying representation should be numeric or bytes but was ")
@@ -110,7 +114,7 @@ def _nested(run: Run, columns: tuple[Sql, Sql], null: Sql, schema: Schema, trust
             if strings
             else "Maps with non-string fields should be encoded as JSON array of tuples, but found ",
         }[schema.type]
-        run.fail(f"({k} > 1Y AND {k} <> {wanted}Y)", call("concat", lit(message), _NODE_TYPES.format(k=k)))
+        run.fail(f"({k} > 1Y AND {k} <> {wanted}Y)", call("concat", lit(message), node_type(k)))
         mode = "d" if defaults else ""
         normal = run.scope.bind(case([(_is(k, wanted), call("headrace_json_normal", s, lit(_text(schema)), lit(mode)))]))
         run.fail(f"({normal}.error IS NOT NULL)", f"{normal}.error")
@@ -137,8 +141,3 @@ def narrowed(number: Sql, kind: str) -> Sql:
     """A bigint cut to the kind's width, as a Java cast does."""
     bits = 64 - kinds.BITS[kind]
     return f"shiftright(shiftleft({number}, {bits}), {bits})" if bits else number
-
-
-def absent(value: Value) -> bool:
-    """Whether nothing is known of a member."""
-    return not value or all(a.when == NEVER for a in value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headrace.values import kinds
 from headrace.values.run import Run
-from headrace.values.sql import NEVER, Sql, lit
+from headrace.values.sql import NEVER, Sql, both, lit
 from headrace.values.table import Table
 from headrace.values.typed import Typed, Value, bound, mapped
 
@@ -74,15 +74,11 @@ def members(run: Run, value: Value, purpose: str, null_passes: bool) -> Iterator
             when = a.when
             if typed.schema is not None and typed.kind != "null":
                 null = typed.is_null()
-                run.fail(_and(when, f"NOT {null}"), lit(f"Only {wanted} for [{purpose}], found: {found}"))
-                found, when = "null", _and(when, null)
+                run.fail(both(when, f"(NOT {null})"), lit(f"Only {wanted} for [{purpose}], found: {found}"))
+                found, when = "null", both(when, null)
                 if null_passes:
                     continue
             run.fail(when, lit(f"Only {wanted} for [{purpose}], found: {found}"))
-
-
-def _and(a: Sql | None, b: Sql) -> Sql:
-    return b if a is None else f"({a} AND {b})"
 
 
 def opened(run: Run, typed: Typed) -> Table:

@@ -52,16 +52,14 @@ class Run:
         self._within = outer
 
     @contextmanager
-    def step(self, name: str, applies: Sql | None = None) -> Iterator[None]:
-        """Compile one step, of the records for which `applies` holds: what is reported by `fail` inside belongs to it."""
+    def step(self, name: str) -> Iterator[None]:
+        """Compile one step: what is reported by `fail` inside belongs to it."""
         outer, self._faults = self._faults, []
         yield
         faults, self._faults = self._faults, outer
         if not faults:
             return
-        reached = both(self.alive, applies)
-        failure = case([(both(reached, f.when), f.sql(name)) for f in faults])
-        failure = self.scope.bind(failure)
+        failure = self.scope.bind(case([(both(self.alive, f.when), f.sql(name)) for f in faults]))
         self.failures.append(failure)
         self.alive = self.scope.bind(both(self.alive, f"({failure} IS NULL)") or "true")
 

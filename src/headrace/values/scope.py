@@ -57,8 +57,8 @@ class Scope:
     """Names expressions; `apply` adds them to a DataFrame."""
 
     def __init__(self) -> None:
-        self._layers: list[dict[str, Sql | Column] | Reader | Filter | Named] = []
-        self._pending: dict[str, Sql | Column] = {}
+        self._layers: list[dict[str, Sql] | Reader | Filter | Named] = []
+        self._pending: dict[str, Sql] = {}
         self._known: dict[Sql, str] = {}
         self._count = 0
 
@@ -74,13 +74,6 @@ class Scope:
         name = self._new("h")
         self._pending[name] = expression
         self._known[expression] = name
-        return name
-
-    def bind_column(self, column: Column) -> Sql:
-        """A column of a user's own making, which may refer to everything bound until now."""
-        self._flush()
-        name = self._new("h")
-        self._pending[name] = column
         return name
 
     def bind_named(self, names: Mapping[str, Sql], columns: Mapping[str, Column]) -> dict[str, Sql]:
@@ -106,8 +99,6 @@ class Scope:
 
     def apply(self, frame: DataFrame) -> DataFrame:
         """The frame with every named column added, and without the rows that were not kept."""
-        from pyspark.sql import functions as F
-
         self._flush()
         for layer in self._layers:
             if isinstance(layer, Filter):
@@ -117,10 +108,8 @@ class Scope:
             elif isinstance(layer, Reader):
                 # Its fields become columns at once: one access each, however often they are used.
                 frame = frame.selectExpr("*", f"{layer.sql()} AS {layer.name}").selectExpr("*", *layer.columns())
-            elif all(isinstance(e, str) for e in layer.values()):
-                frame = frame.selectExpr("*", *(f"{e} AS {name}" for name, e in layer.items()))
             else:
-                frame = frame.select("*", *((F.expr(e) if isinstance(e, str) else e).alias(n) for n, e in layer.items()))
+                frame = frame.selectExpr("*", *(f"{e} AS {name}" for name, e in layer.items()))
         return frame
 
     def _new(self, prefix: str) -> str:

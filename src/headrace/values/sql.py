@@ -102,6 +102,11 @@ def negated(condition: Sql | None) -> Sql | None:
     return None if condition == NEVER else f"(NOT {condition})"
 
 
+def base64_text(sql: Sql) -> Sql:
+    """Bytes as base64 text; Spark breaks it into lines, Java's encoder does not."""
+    return call("translate", call("base64", sql), lit("\r\n"), lit(""))
+
+
 def case(branches: Sequence[tuple[Sql | None, Sql]], otherwise: Sql = "NULL") -> Sql:
     """The value of the first branch whose condition holds."""
     parts = []

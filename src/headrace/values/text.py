@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.values import kinds
 from headrace.values.record import opened
 from headrace.values.run import Run
-from headrace.values.sql import Sql, call, case, concat, lit
+from headrace.values.sql import Sql, base64_text, call, case, concat, lit
 from headrace.values.typed import Typed, Value
 from headrace.values.writing import JsonWriter
 
@@ -33,7 +33,7 @@ def header_text(run: Run, typed: Typed) -> Sql:
     if typed.kind == "null":
         return "NULL"
     if typed.kind == "bytes":
-        return call("translate", call("base64", typed.sql), lit("\r\n"), lit(""))
+        return base64_text(typed.sql)
     if typed.kind == "date":
         return date_text(typed.sql)
     if typed.table is not None:

@@ -8,7 +8,7 @@ from headrace.values import kinds
 from headrace.values.run import Run
 from headrace.values.schema import DATE, Schema
 from headrace.values.scope import Reader
-from headrace.values.sql import Sql, both, call, case, concat, lit
+from headrace.values.sql import Sql, base64_text, both, call, case, concat, lit
 from headrace.values.table import Table
 from headrace.values.typed import Typed, Value, present
 
@@ -122,9 +122,8 @@ class JsonWriter:
 
 
 def base64(sql: Sql) -> Sql:
-    """Bytes as a JSON string; Spark breaks base64 text into lines, Java's encoder does not."""
-    text = call("translate", call("base64", sql), lit("\r\n"), lit(""))
-    return call("concat", lit('"'), text, lit('"'))
+    """Bytes as a JSON string."""
+    return call("concat", lit('"'), base64_text(sql), lit('"'))
 
 
 def json_default(schema: Schema) -> str:
