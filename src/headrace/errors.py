@@ -79,6 +79,16 @@ class RestError(HeadraceError):
         self.status = status  # type: ignore[misc]
 
 
+class ElsewhereError(RestError):
+    """The request is for another worker; url: of its REST interface, None if it is not known at the moment."""
+
+    java_class = "org.apache.kafka.connect.runtime.distributed.RequestTargetException"
+
+    def __init__(self, message: str, url: str | None) -> None:
+        super().__init__(409, message)
+        self.url = url
+
+
 class ConfigError(HeadraceError):
     """One or more options are missing or have an impossible value."""
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -9,6 +10,8 @@ from headrace.config import Config
 from headrace.errors import ConfigError, RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.log import CompactedLog, LogRecord
+from headrace.kafka.member_writes import Proof
+from headrace.kafka.membership import GroupListener, GroupSettings, Membership
 
 
 @pytest.fixture
@@ -20,11 +23,30 @@ def props(source_broker, topic_name) -> dict[str, str]:
 
 
 @pytest.fixture
+def member(open_stores) -> Iterator[Callable[[dict[str, str]], Proof]]:
+    """What gives the proof of a member of the worker group, which is one until the test has ended."""
+    joined: list[Membership] = []
+
+    def join(props: dict[str, str]) -> Proof:
+        placed = threading.Event()
+        settings = GroupSettings(props["group.id"], props["offset.storage.topic"], "w:1", 6000, 1000, 60000)
+        listener = GroupListener(lambda _place: placed.set(), lambda _place: None, lambda _error: None)
+        joined.append(Membership(props, settings, listener))
+        joined[-1].join()
+        assert placed.wait(30)
+        return joined[-1].session()
+
+    yield join
+    for one in joined:
+        one.leave()
+
+
+@pytest.fixture
 def open_stores() -> Iterator[Callable[[dict[str, str]], Stores]]:
     opened: list[Stores] = []
 
     def make(props: dict[str, str]) -> Stores:
-        made = kafka_stores(Config(props))
+        made = kafka_stores(Config(props), "w:1")
         opened.append(made)
         made.start()
         return made
@@ -49,10 +71,11 @@ def test_the_three_topics_are_made_as_connect_makes_them(props, open_stores):
     }
 
 
-def test_a_worker_that_starts_again_finds_everything(props, open_stores):
+def test_a_worker_that_starts_again_finds_everything(props, open_stores, member):
     first = open_stores(props)
+    first.config.claim_write_privileges()
     first.config.put_connector("c", {"name": "c"})
-    first.offsets.put("c", [({"p": 1}, {"o": 1})])
+    first.offsets.put("c", [({"p": 1}, {"o": 1})], member(props))
     first.status.put_topic("c", "t", 0, 1)
     first.status.put_connector_status(
         "c", {"state": "RUNNING", "trace": None, "worker_id": "w", "generation": 3, "version": None}
@@ -64,9 +87,9 @@ def test_a_worker_that_starts_again_finds_everything(props, open_stores):
     assert (second.status.topics("c"), second.status.latest_generation()) == ({"t"}, 3)
 
 
-@pytest.mark.parametrize("support", ["preparing", "enabled"])
-def test_with_exactly_once_support_the_config_topic_is_written_in_transactions(props, open_stores, support):
-    stores = open_stores({**props, "exactly.once.source.support": support})
+def test_the_leader_writes_the_config_topic_in_transactions(props, open_stores):
+    stores = open_stores(props)
+    stores.config.claim_write_privileges()
     stores.config.put_connector("c", {"name": "c"})
     stores.config.put_connector("c", {"name": "c", "n": "2"})
     assert stores.config.snapshot().connectors == {"c": {"name": "c", "n": "2"}}
@@ -96,4 +119,4 @@ def test_a_replication_factor_that_cannot_be_had_ends_the_start(props, open_stor
 
 def test_a_missing_topic_name_is_said_before_anything_is_connected():
     with pytest.raises(ConfigError, match=r'Missing required configuration "offset\.storage\.topic"'):
-        kafka_stores(Config({"bootstrap.servers": "127.0.0.1:1"}))
+        kafka_stores(Config({"bootstrap.servers": "127.0.0.1:1"}), "w:1")

@@ -1,64 +1,127 @@
-"""One worker runs a group."""
+"""Workers of one group share its slots, through a real broker."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import pytest
 
-from headrace.embedded import Broker
-from headrace.errors import SetupError
-from headrace.kafka import membership
+from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
-from headrace.kafka.membership import Membership
+from headrace.kafka.membership import GroupListener, GroupSettings, Membership, Place, generation
 from tests.support import wait_until
 
-SESSION_MS = 6000  # the shortest that a broker allows
+SLOTS = frozenset(range(5))
+
+
+class Member:
+    """A membership that notes what it is told; `held`: places are taken up once it is set."""
+
+    def __init__(self, bootstrap: str, group: str, name: str) -> None:
+        self.places: list[Place] = []
+        self.lost: list[Place] = []
+        self.errors: list[ConnectError] = []
+        self.held = threading.Event()
+        self.held.set()
+        settings = GroupSettings(group, group, name, 6000, 500, 60000)
+        listener = GroupListener(self._changed, self.lost.append, self.errors.append)
+        self.membership = Membership({"bootstrap.servers": bootstrap}, settings, listener)
+
+    def _changed(self, place: Place) -> None:
+        self.held.wait(30)
+        self.places.append(place)
+
+    @property
+    def slots(self) -> frozenset[int]:
+        return self.places[-1].slots if self.places else frozenset()
 
 
 @pytest.fixture
-def member(destination_broker: Broker, topic_name: Callable[[str], str]) -> Iterator[Callable[[str], Membership]]:
+def join(destination_broker, topic_name) -> Iterator[Callable[[str], Member]]:
+    """Make a member of this test's group; they share the five partitions of a topic."""
     group, made = topic_name("group"), []
+    Admin({"bootstrap.servers": destination_broker.bootstrap}).create(group, len(SLOTS), 1)
 
-    def create(worker_id: str) -> Membership:
-        made.append(Membership({"bootstrap.servers": destination_broker.bootstrap}, group, worker_id, SESSION_MS))
+    def create(name: str) -> Member:
+        made.append(Member(destination_broker.bootstrap, group, name))
+        made[-1].membership.join()
         return made[-1]
 
     yield create
     for one in made:
-        one.leave()
+        one.membership.leave()
 
 
-@pytest.fixture
-def topic(destination_broker: Broker, topic_name: Callable[[str], str]) -> str:
-    name = topic_name("offsets")
-    Admin({"bootstrap.servers": destination_broker.bootstrap}).create(name, 1, 1)
-    return name
+def shared(*members: Member) -> None:
+    """Wait until the members have all slots, each one of them, none twice."""
+
+    def done() -> bool:
+        parts = [one.slots for one in members]
+        return all(parts) and sum(map(len, parts)) == len(SLOTS) and frozenset().union(*parts) == SLOTS
+
+    wait_until(done, 40, f"slots are shared: {[sorted(one.slots) for one in members]}")
 
 
-def joined(one: Membership, topic: str, seen_by: Membership) -> None:
-    one.join(topic)
-    wait_until(lambda: seen_by._others(), 30, "the other sees the member")
+def test_a_second_member_gets_its_part_and_the_first_keeps_the_last_slot(join):
+    first = join("a")
+    shared(first)
+    second = join("b")
+    shared(first, second)
+    assert len(SLOTS) - 1 in first.slots
+    assert all(before.slots >= after.slots for before, after in pairwise(first.places))
 
 
-def test_a_second_worker_refuses_to_start(
-    member: Callable[[str], Membership], topic: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(membership, "_GRACE_S", -SESSION_MS / 1000)  # the first is alive: waiting would change nothing
-    first, second = member("a:1"), member("b:2")
-    joined(first, topic, seen_by=second)
-    with pytest.raises(SetupError, match=r"Another worker of group '.*' is running \(headrace-a:1 on "):
-        second.join(topic)
+def test_what_is_given_up_goes_on_only_when_the_giver_is_done(join):
+    first = join("a")
+    shared(first)
+    first.held.clear()
+    second = join("b")
+    wait_until(lambda: second.places, 30, "the second is a member")
+    assert second.slots == frozenset()
+    first.held.set()
+    shared(first, second)
 
 
-def test_a_worker_is_not_held_up_by_its_former_self(member: Callable[[str], Membership], topic: str) -> None:
-    first, again, other = member("a:1"), member("a:1"), member("b:2")
-    joined(first, topic, seen_by=other)
-    assert not again._others()
+def test_a_member_that_comes_back_finds_its_place(join):
+    first, second = join("a"), join("b")
+    shared(first, second)
+    second.membership.leave()
+    before = second.slots
+    again = join("b")
+    wait_until(lambda: again.slots, 5, "sooner than the session's end")
+    assert again.slots == before
+    shared(first, again)
 
 
-def test_a_worker_that_left_is_replaced_at_once(member: Callable[[str], Membership], topic: str) -> None:
-    first, second = member("a:1"), member("b:2")
-    joined(first, topic, seen_by=second)
-    first.leave()
-    wait_until(lambda: not second._others(), 5, "the first is gone")
+def test_the_part_of_a_member_that_is_gone_is_dealt_out_after_the_session(join):
+    first, second = join("a"), join("b")
+    shared(first, second)
+    second.membership.leave()
+    shared(first)
+
+
+def test_a_second_member_of_one_name_ends_the_first(join):
+    first = join("a")
+    shared(first)
+    join("a")
+    wait_until(lambda: first.errors, 30, "the first is told")
+    assert "Another worker of group" in str(first.errors[0])
+    assert "has the same name, a" in str(first.errors[0])
+    assert first.membership.proof() is None
+
+
+def test_a_text_left_by_one_member_is_read_by_all(join):
+    first, second = join("a"), join("b")
+    shared(first, second)
+    assert second.membership.announced(10) is None
+    first.membership.announce("http://here:1/", 10)
+    assert second.membership.announced(10) == "http://here:1/"
+
+
+def test_a_proof_is_of_the_generation_that_the_place_has(join):
+    first = join("a")
+    shared(first)
+    assert generation(first.membership.proof()) == first.places[-1].generation >= 1
+    assert generation(None) == generation(b"something else") == -1

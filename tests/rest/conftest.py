@@ -79,7 +79,7 @@ def serve(herder: MemoryHerder) -> Iterator[Callable[..., Client]]:
     servers = []
 
     def start(settings: Mapping[str, str] | None = None, limit_s: float = 90.0) -> Client:
-        server = RestServer(herder, worker_config(settings), limit_s)
+        server = RestServer(herder, worker_config(settings), limit_s=limit_s)
         servers.append(server)
         server.start()
         return Client(server.urls[0])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.errors import AlreadyExistsError, BadRequestError, NotFoundError
+from headrace.errors import AlreadyExistsError, BadRequestError, NotFoundError, RestError
 from headrace.rest.herder import Config, Json, OffsetChange
 
 
@@ -100,6 +100,12 @@ class MemoryHerder:
 
     def stop(self, name: str) -> None:
         self._set(name, "STOPPED")
+
+    def verify(self, body: bytes, headers: Mapping[str, str]) -> None:
+        raise RestError(403, "Internal request contained invalid signature.")
+
+    def put_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
+        raise NotFoundError(f"Connector {name} not found")
 
     def restart(self, name: str, include_tasks: bool, only_failed: bool) -> Json | None:
         if name not in self.configs:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.cluster.alone import Alone
 from headrace.cluster.herder import Herder
 from headrace.cluster.memory import memory_stores
 from headrace.rest import RestServer
@@ -28,9 +29,9 @@ def call(tmp_path: Path) -> Iterator[Client]:
     props = {"key.converter": CONVERTER, "value.converter": CONVERTER, "listeners": "http://localhost:0"}
     config = StandaloneConfig({**props, "offset.storage.file.filename": str(tmp_path / "offsets")})
     stores = memory_stores(config)
-    worker = Worker(config, stores.offsets, stores.status, no_spark)  # type: ignore[arg-type]
+    worker = Worker(config, stores.offsets, stores.status, no_spark, Alone().session)  # type: ignore[arg-type]
     stores.start()
-    herder = Herder(worker, stores, "localhost:8083", "cluster")
+    herder = Herder(worker, stores, "localhost:8083", "cluster", Alone())
     server = RestServer(herder, config)
     server.start()
     herder.start()

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
 
 from headrace import __version__
 from headrace.cli.signals import stop_on_signals
+from headrace.cluster.alone import Alone
+from headrace.cluster.group import Group
 from headrace.cluster.herder import Herder
 from headrace.cluster.memory import memory_stores
 from headrace.cluster.standalone import connector_config
 from headrace.cluster.stores import Stores, kafka_stores
 from headrace.config import Type, parse_type
+from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
-from headrace.kafka.membership import Membership
+from headrace.rest.forwarding import WorkerClient
 from headrace.rest.server import RestServer
 from headrace.runtime.worker import Worker
 from headrace.runtime.worker_config import DistributedConfig, StandaloneConfig, WorkerConfig
@@ -26,16 +31,34 @@ log = structlog.get_logger(__name__)
 
 Ready = Callable[[str], None]
 
+_LOOK_S = 0.02
+
 
 def run_distributed(props: Mapping[str, str], ready: Ready | None = None, stop: threading.Event | None = None) -> None:
     """Run a distributed worker until SIGTERM, Ctrl-C, or `stop` is set.
 
     props: the worker's properties; ready: called with the REST address once the worker takes requests. Raises a HeadraceError
-    if it cannot start.
+    if it cannot start, or is thrown out of its group.
     """
-    config = DistributedConfig(props)
-    member = Membership(config.internal_client_props(), config.group_id, config.worker_id(), config.session_timeout_ms)
-    _run(config, kafka_stores(config), [], ready, stop, member)
+    config = _with_port(DistributedConfig(props))
+    if config.exactly_once_enabled:
+        log.warning("worker.at-least-once", setting="exactly.once.source.support",
+                    meaning="not supported yet: records of source connectors are delivered at least once")  # fmt: skip
+    stop = stop or threading.Event()
+    thrown_out: list[ConnectError] = []
+
+    def fatal(error: ConnectError) -> None:
+        thrown_out.append(error)
+        stop.set()
+
+    # The same after a restart on this machine, and another on each: two workers may be `localhost:8083` to themselves.
+    member = f"{config.worker_id()}@{socket.gethostname()}"
+    others = WorkerClient()
+    stores = kafka_stores(config, member)
+    group = Group(config, stores.config, others, member, fatal)
+    _run(config, stores, group, Start([], ready, stop), others)
+    if thrown_out:
+        raise thrown_out[0]
 
 
 def run_standalone(
@@ -44,48 +67,58 @@ def run_standalone(
     """Run a standalone worker with the connectors of these files (`.json` or `.properties`); like `run_distributed` otherwise."""
     config = StandaloneConfig(props)
     connectors = [connector_config(file) for file in files]
-    _run(config, memory_stores(config), connectors, ready, stop)
+    _run(config, memory_stores(config), Alone(), Start(connectors, ready, stop or threading.Event()), WorkerClient())
 
 
-def _run(
-    config: WorkerConfig,
-    stores: Stores,
-    connectors: Sequence[tuple[str, dict[str, str], str | None]],
-    ready: Ready | None,
-    stop: threading.Event | None,
-    member: Membership | None = None,
-) -> None:
+@dataclass(frozen=True)
+class Start:
+    """connectors: to be made once the worker runs; ready: told then; stop: ends the worker."""
+
+    connectors: Sequence[tuple[str, dict[str, str], str | None]]
+    ready: Ready | None
+    stop: threading.Event
+
+
+def _with_port(config: DistributedConfig) -> DistributedConfig:
+    """With a free port instead of port 0: a worker's name in its group contains it."""
+    first = config.listening()[0]
+    if first.port:
+        return config
+    with socket.create_server((first.host or "localhost", 0)) as free:
+        port = free.getsockname()[1]
+    listeners = ",".join([f"{first.scheme}://{first.host}:{port}", *config.listeners[1:]])
+    return DistributedConfig({**config.originals, "listeners": listeners})
+
+
+def _run(config: WorkerConfig, stores: Stores, group: Group | Alone, start: Start, others: WorkerClient) -> None:
     from headrace.spark.session import session
 
-    if config.exactly_once_enabled:
-        log.warning("worker.at-least-once", setting="exactly.once.source.support",
-                    meaning="not supported yet: records of source connectors are delivered at least once")  # fmt: skip
-    stop = stop or threading.Event()
-    stop_on_signals(stop)
+    stop_on_signals(start.stop)
     with ExitStack() as running:
+        running.callback(others.close)
         admin = config.client_props("admin")
         patience = parse_type("default.api.timeout.ms", admin.get("default.api.timeout.ms", "30000"), Type.INT)
         cluster_id = Admin(admin).cluster_id(patience / 1000)
-        worker = Worker(config, stores.offsets, stores.status, lambda: session(config.spark_conf()))
-        herder = Herder(worker, stores, config.worker_id(), cluster_id)
-        server = RestServer(herder, config)
+        worker = Worker(config, stores.offsets, stores.status, lambda: session(config.spark_conf()), group.session)
+        herder = Herder(worker, stores, config.worker_id(), cluster_id, group)
+        server = RestServer(herder, config, others)
         running.callback(server.stop)
         server.start()
         running.callback(stores.stop)
         stores.start()
-        if member is not None:
-            running.callback(member.leave)
-            member.join(config.originals["offset.storage.topic"])
         # Spark starts beside the rest, so that the first task does not wait for it; a failure shows in that task.
         threading.Thread(target=_warm, args=(config,), name="spark-start", daemon=True).start()
+        running.callback(group.stop)
         running.callback(herder.shut_down)
         herder.start()
-        for name, properties, initial_state in connectors:
+        while not herder.ready() and not start.stop.wait(_LOOK_S):
+            pass
+        for name, properties, initial_state in start.connectors:
             herder.create(name, properties, initial_state)
         log.info("worker.ready", rest=", ".join(server.urls), version=__version__, worker_id=config.worker_id())
-        if ready:
-            ready(server.urls[0])
-        stop.wait()
+        if start.ready:
+            start.ready(server.urls[0])
+        start.stop.wait()
         log.info("worker.stopping")
     log.info("worker.stopped")
 

@@ -7,16 +7,17 @@ there. So what a request has changed survives any crash, and a worker that start
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import structlog
 
+from headrace.cluster.alone import Alone
+from headrace.cluster.assignment import Share
+from headrace.cluster.group import Group
 from headrace.cluster.offsets import SourceOffsets
 from headrace.cluster.reports import RESTARTING, Reports
 from headrace.cluster.stores import Stores
-from headrace.cluster.supervisor import Restart, Supervisor, Wanted
 from headrace.cluster.views import (
     ConnectorInfo,
     connector_type,
@@ -25,9 +26,11 @@ from headrace.cluster.views import (
     status_body,
     task_status_body,
 )
+from headrace.cluster.wanted import Restart
+from headrace.cluster.workload import Workload
 from headrace.config.redaction import concealed
 from headrace.connectors import validation
-from headrace.errors import AlreadyExistsError, NotFoundError, RestError
+from headrace.errors import AlreadyExistsError, BadRequestError, ElsewhereError, NotFoundError, RestError
 from headrace.runtime.worker import Worker
 
 log = structlog.get_logger(__name__)
@@ -39,39 +42,46 @@ _RESTART_WAIT_S = 90.0
 class Herder:
     """The connectors of a cluster as REST sees them. Every method may be called from any thread."""
 
-    def __init__(self, worker: Worker, stores: Stores, worker_id: str, cluster_id: str) -> None:
+    def __init__(self, worker: Worker, stores: Stores, worker_id: str, cluster_id: str, group: Group | Alone) -> None:
+        """group: the other workers."""
         self.worker_id, self.cluster_id = worker_id, cluster_id
         self.worker, self.config = worker, worker.config
-        self._stores = stores
-        self._reports: Reports | None = None
-        self._offsets = SourceOffsets(stores.offsets)
+        self._stores, self._group = stores, group
+        self._reports = Reports(stores.status, worker_id, self.config.topic_tracking_enable)
+        self._workload = Workload(worker, stores.config, self._reports, self._hand_over)
+        self._offsets = SourceOffsets(stores.offsets, self._group.proof)
         # One change of configurations at a time: check, write and read back belong together. Readers never take it.
         self._changing = threading.RLock()
-        self._waking = threading.Lock()
-        self._supervisors: dict[str, Supervisor] = {}
-        self._written: Counter[tuple[str, str]] = Counter()  # (what, connector) -> how often it was written
         self._log_level_listeners: list[Callable[[str, str], None]] = []
-        self._ready = self._stopped = False
 
     # ------------------------------------------------------------------------------------------------- life
     def start(self) -> None:
-        """Run every connector that the config topic holds, and follow the topic from here on."""
-        # Read from the status topic, which is known from here on (docs/decisions/0002).
-        generation = self._stores.status.latest_generation() + 1
-        self._reports = Reports(self._stores.status, self.worker_id, generation, self.config.topic_tracking_enable)
+        """Follow the config topic, and join the other workers: each share of the work that comes is taken up."""
         self._stores.config.listen(self._on_change)
-        for name in self.connectors():
-            self._wake(name)
-        self._ready = True
+        self._group.start(self._take, self._tidy)
 
     def shut_down(self) -> None:
         """End all connectors and tasks of this worker, side by side, within the graceful time-out and a little."""
-        self._stopped = True
-        supervisors = list(self._supervisors.values())
-        for supervisor in supervisors:
-            supervisor.shut_down()
-        for supervisor in supervisors:
-            supervisor.ended.wait(self.config.task_shutdown_timeout_ms / 1000 + 10)
+        self._workload.shut_down()
+
+    def _take(self, share: Share) -> None:
+        """Another share of the work: everything that it needs has been read. Returns when what is not in it has ended."""
+        # Newer than any status in the topic, be they from a cluster whose group has been forgotten (docs/decisions/0002).
+        newest = self._stores.status.latest_generation() + 1
+        self._workload.rebalance(Share(share.slots, share.count, max(share.generation, newest)))
+
+    def _tidy(self) -> None:
+        """As the leader: remove the statuses of what is no more, which its worker did not live to remove."""
+        state, status = self._stores.config.snapshot(), self._stores.status
+        for name in status.connectors() - state.connectors.keys():
+            self._reports.no_topics(name)
+            for task in status.tasks(name):
+                self._reports.no_task(name, task)
+            self._reports.no_connector(name)
+        for name in state.connectors:
+            for task in status.tasks(name):
+                if task >= state.task_counts.get(name, 0):
+                    self._reports.no_task(name, task)
 
     def _on_change(self, what: str, name: str) -> None:
         """Told by the config store, on its thread, after a record was applied: what (`connector`, `tasks`, …) of which name."""
@@ -79,42 +89,28 @@ class Herder:
             level = self._stores.config.snapshot().loggers[name]
             for listener in self._log_level_listeners:
                 listener(name, level)
-            return
-        self._written[what, name] += 1
-        self._wake(name, gone=name not in self._stores.config.snapshot().connectors)
+        elif what == "restart":
+            self._restart_parts(name)
+        elif what != "session-key":
+            self._workload.changed(what, name)
 
-    def _wake(self, name: str, gone: bool = False) -> None:
-        """Have a connector looked at; also told by a supervisor that has ended, since it may have missed the next connector."""
-        with self._waking:
-            supervisor = self._supervisors.get(name)
-            if supervisor is not None and not supervisor.ended.is_set():
-                (supervisor.retire if gone else supervisor.wake)()
-                return
-            self._supervisors.pop(name, None)
-            if self._stopped or self._reports is None or self._wanted(name) is None:
-                return
-            put = self._stores.config.put_task_configs
-            supervisor = Supervisor(name, lambda: self._wanted(name), self.worker, self._reports, put, self._wake)
-            self._supervisors[name] = supervisor
-            supervisor.start()
+    def _lead(self) -> None:
+        """Go on only as the leader. Raises ElsewhereError."""
+        if not self._group.leads():
+            message = "Only the leader of the group can do this"
+            raise ElsewhereError(message, self._group.leader_url())
 
-    def _wanted(self, name: str) -> Wanted | None:
-        state = self._stores.config.snapshot()
-        config = state.connectors.get(name)
-        if config is None:
-            return None
-        return Wanted(
-            config=config,
-            version=self._written["connector", name],
-            target=state.target_state(name),
-            tasks=state.task_configs(name),
-            tasks_version=self._written["tasks", name],
-        )
+    def _hand_over(self, name: str, configs: list[dict[str, str]]) -> None:
+        """Give the task configurations that a connector made to the leader, who may be this worker."""
+        if self._group.leads():
+            self.put_task_configs(name, configs)
+        else:
+            self._group.hand_over(name, configs, self._stores.config.snapshot().session_key)
 
     # ------------------------------------------------------------------------------------------------- health
     def ready(self) -> bool:
         """Whether start-up is over."""
-        return self._ready
+        return self._group.ready()
 
     def ping(self) -> None:
         """Return once the internal topics answer: the worker is alive. Raises RetriableError if they do not."""
@@ -182,6 +178,7 @@ class Herder:
     # ------------------------------------------------------------------------------------------------- changing
     def create(self, name: str, config: Mapping[str, Any], initial_state: str | None = None) -> ConnectorInfo:
         """Create a connector. Raises BadRequestError for a bad configuration, AlreadyExistsError if the name is taken."""
+        self._lead()
         validation.check(config, self.config)
         with self._changing:
             if name in self._stores.config.snapshot().connectors:
@@ -191,6 +188,7 @@ class Herder:
 
     def put_config(self, name: str, config: Mapping[str, Any]) -> tuple[bool, ConnectorInfo]:
         """Create or replace a connector; the answer's first part tells whether it is new. Raises BadRequestError."""
+        self._lead()
         validation.check(config, self.config)
         with self._changing:
             created = name not in self._stores.config.snapshot().connectors
@@ -200,6 +198,7 @@ class Herder:
 
     def patch_config(self, name: str, patch: Mapping[str, Any]) -> ConnectorInfo:
         """Change single keys (KIP-477); None removes one. Raises NotFoundError, BadRequestError."""
+        self._lead()
         with self._changing:
             merged = {**self._config(name), **patch}
             return self.put_config(name, {k: v for k, v in merged.items() if v is not None})[1]
@@ -211,6 +210,7 @@ class Herder:
 
     def delete(self, name: str) -> None:
         """Delete a connector; its tasks end soon after. Raises NotFoundError."""
+        self._lead()
         with self._changing:
             self._config(name)
             self._stores.config.remove_connector(name)
@@ -225,6 +225,7 @@ class Herder:
 
     def stop(self, name: str) -> None:
         """Stop: no tasks are left; configuration and offsets stay (KIP-875). Raises NotFoundError."""
+        self._lead()
         with self._changing:
             self._known(name)
             self._stores.config.put_task_configs(name, [])
@@ -239,45 +240,70 @@ class Herder:
         if name not in self._stores.config.snapshot().connectors:
             raise NotFoundError(f"Unknown connector {name}")
 
+    def verify(self, body: bytes, headers: Mapping[str, str]) -> None:
+        """Raise BadRequestError or RestError unless a request comes from another worker of the group (KIP-507)."""
+        self._group.verify(body, headers, self._stores.config.snapshot().session_key)
+
+    def put_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
+        """Write the task configurations that a connector made, as the leader. Raises NotFoundError, BadRequestError."""
+        self._lead()
+        with self._changing:
+            state = self._stores.config.snapshot()
+            if name not in state.connectors:
+                raise NotFoundError(f"Connector {name} not found")
+            if configs and state.target_state(name) == "STOPPED":
+                raise BadRequestError(f"Cannot submit non-empty set of task configs for stopped connector {name}")
+            self._stores.config.put_task_configs(name, configs)
+
     # ------------------------------------------------------------------------------------------------- restarting
     def restart(self, name: str, include_tasks: bool, only_failed: bool) -> dict[str, Any] | None:
         """Restart the connector instance (both False: returns None when it is done), or parts of it by KIP-745.
 
-        Returns the status body with the affected parts RESTARTING. Raises NotFoundError.
+        Returns the status body with the affected parts RESTARTING. Raises NotFoundError, ElsewhereError.
         """
         if name not in self._stores.config.snapshot().connectors:
             raise NotFoundError(f"Unknown connector: {name}")
         if not include_tasks and not only_failed:
+            if not self._workload.share.has_connector(name):
+                self._owner_of(self._stores.status.connector(name), f"connector {name}")
             self._restart(name, Restart(connector=True))
             return None
-        self._stores.config.put_restart_request(name, include_tasks, only_failed)
+        self._lead()
         body = self.status(name)
-        states = {t["id"]: t for t in body["tasks"]}
-        plan = restart_plan(body["connector"], states, include_tasks, only_failed)
-        request = Restart(connector=plan.connector, tasks=plan.tasks, announce=RESTARTING)
-        if plan.connector or plan.tasks:
-            self._supervisor(name).restart(request)
+        plan = restart_plan(body["connector"], {t["id"]: t for t in body["tasks"]}, include_tasks, only_failed)
+        self._stores.config.put_restart_request(name, include_tasks, only_failed)
         return restarting_body(body, plan)
 
+    def _restart_parts(self, name: str) -> None:
+        """A restart request was read (KIP-745): every worker does its part."""
+        request, connector = self._stores.config.snapshot().restart_requests.get(name), self._stores.status.connector(name)
+        if request is None or connector is None:
+            return
+        plan = restart_plan(connector, self._stores.status.tasks(name), request.include_tasks, request.only_failed)
+        if plan.connector or plan.tasks:
+            self._workload.restart(name, Restart(plan.connector, plan.tasks, announce=RESTARTING))
+
     def restart_task(self, name: str, task: int) -> None:
-        """Restart one task; returns when the new one has begun. Raises NotFoundError."""
+        """Restart one task; returns when the new one has begun. Raises NotFoundError, ElsewhereError."""
         state = self._stores.config.snapshot()
         if name not in state.connectors:
             raise NotFoundError(f"Unknown connector: {name}")
         if not 0 <= task < len(state.task_configs(name)):
             raise NotFoundError(f"Unknown task: {name}-{task}")
+        if task not in self._workload.share.tasks(name, task + 1):
+            self._owner_of(self._stores.status.tasks(name).get(task), f"task {name}-{task}")
         self._restart(name, Restart(tasks=frozenset([task])))
 
+    def _owner_of(self, status: Mapping[str, Any] | None, what: str) -> NoReturn:
+        """Send the request to the worker that runs something, as its status says."""
+        running = status is not None and status["worker_id"] != self.worker_id and status["state"] != "UNASSIGNED"
+        url = self._group.worker_url(status["worker_id"]) if status is not None and running else None
+        raise ElsewhereError(f"Cannot restart {what} since it is not assigned to this member", url)
+
     def _restart(self, name: str, request: Restart) -> None:
-        self._supervisor(name).restart(request)
+        self._workload.restart(name, request)
         if not request.done.wait(_RESTART_WAIT_S):
             raise RestError(500, f"Request timed out. The worker is currently restarting parts of connector {name}.")
-
-    def _supervisor(self, name: str) -> Supervisor:
-        supervisor = self._supervisors.get(name)
-        if supervisor is None:  # deleted since the request was checked
-            raise NotFoundError(f"Unknown connector: {name}")
-        return supervisor
 
     # ------------------------------------------------------------------------------------------------- topics (KIP-558)
     def active_topics(self, name: str) -> set[str]:
@@ -305,11 +331,13 @@ class Herder:
 
         Raises NotFoundError, BadRequestError, ConnectError for what the connector refuses.
         """
+        self._lead()
         with self._changing, concealed():
             return self._offsets.alter(name, self._stopped_config(name), changes)
 
     def reset_offsets(self, name: str) -> str:
         """Remove all offsets of a stopped connector; returns the message. Raises NotFoundError, BadRequestError."""
+        self._lead()
         with self._changing, concealed():
             return self._offsets.reset(name, self._stopped_config(name))
 

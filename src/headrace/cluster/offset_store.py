@@ -12,6 +12,7 @@ from headrace.cluster.offset_records import identity
 from headrace.connectors.base import SourceOffset, SourcePartition
 from headrace.kafka.failures import KafkaFailure, make
 from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord
+from headrace.kafka.member_writes import MemberWrites, Proof, Write
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +36,9 @@ class OffsetStore:
     Every method may be called from any thread.
     """
 
-    def __init__(self, make_log: LogFactory) -> None:
+    def __init__(self, make_log: LogFactory, fenced: MemberWrites | None = None, topic: str = "") -> None:
+        """fenced: writes to the topic what only a member of the worker group may write; without it anybody may."""
+        self._fenced, self._topic = fenced, topic
         self._lock = threading.Lock()
         # connector -> identity of the partition -> key -> offset; changed in place: there may be very many partitions
         self._stored: dict[str, dict[bytes, dict[bytes, _Stored]]] = {}
@@ -66,17 +69,21 @@ class OffsetStore:
             newest = [max(keys.values(), key=_age) for keys in self._stored.get(connector, {}).values()]
         return [(stored.partition, stored.offset) for stored in newest]  # type: ignore[misc]  # a partition may be null
 
-    def put(self, connector: str, offsets: Offsets, timeout_s: float = TIMEOUT_S) -> None:
+    def put(self, connector: str, offsets: Offsets, proof: Proof = lambda: None, timeout_s: float = TIMEOUT_S) -> None:
         """Store offsets, None removes one. They are durable when this returns.
 
-        Raises DataError for what cannot be stored, KafkaFailure if not all acks came within `timeout_s`: some may be stored.
+        proof: that this worker is (still) a member of its group, where there is one. Raises DataError for what cannot be stored,
+        KafkaFailure if it is not, or if not all acks came within `timeout_s`: they may be stored all the same.
         """
         for partition, offset in offsets:
             offset_records.check(partition)
             offset_records.check(offset)
         entries = [entry for partition, offset in offsets for entry in self._entries(connector, partition, offset)]
         try:
-            self._log.append(entries, timeout_s)
+            if self._fenced is None:
+                self._log.append(entries, timeout_s)
+            else:
+                self._fenced.write(Write([(self._topic, key, value) for key, value in entries]), proof, timeout_s)
         except KafkaFailure as error:
             sentence = f"Failed to store the source offsets of connector {connector}: {error}"
             raise make(error.code, error.reason, sentence) from error

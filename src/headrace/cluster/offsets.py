@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from headrace.connectors.base import SourceOffset, SourcePartition
 from headrace.connectors.validation import connector_class
 from headrace.errors import BadRequestError, ConnectError
+from headrace.kafka.member_writes import Proof
 
 Changes = Sequence[tuple[SourcePartition, SourceOffset | None]]
 
@@ -21,14 +22,15 @@ class OffsetStore(Protocol):
     """The part of the offset store that is used here."""
 
     def all(self, connector: str) -> list[tuple[SourcePartition, SourceOffset]]: ...  # noqa: D102
-    def put(self, connector: str, offsets: Changes) -> None: ...  # noqa: D102
+    def put(self, connector: str, offsets: Changes, proof: Proof) -> None: ...  # noqa: D102
 
 
 class SourceOffsets:
     """The offsets requests of REST, for source connectors."""
 
-    def __init__(self, store: OffsetStore) -> None:
-        self._store = store
+    def __init__(self, store: OffsetStore, proof: Proof) -> None:
+        """proof: of this worker's membership, where there is a group."""
+        self._store, self._proof = store, proof
 
     def read(self, name: str) -> list[dict[str, Any]]:
         """The `offsets` of `GET /connectors/{name}/offsets`."""
@@ -52,7 +54,7 @@ class SourceOffsets:
     def _write(self, name: str, config: Mapping[str, Any], changes: Changes, done: str) -> str:
         cls = connector_class(config)
         managed = cls.alter_offsets(config, changes)
-        self._store.put(name, changes)
+        self._store.put(name, changes, self._proof)
         if managed:
             return f"The offsets for this connector have been {done} successfully"
         return _MANAGED_ELSEWHERE.format(done, done)

@@ -13,49 +13,61 @@ log = structlog.get_logger(__name__)
 
 RUNNING, PAUSED, STOPPED, FAILED = "RUNNING", "PAUSED", "STOPPED", "FAILED"
 UNASSIGNED, RESTARTING = "UNASSIGNED", "RESTARTING"
+_ENDS = (FAILED, UNASSIGNED)
 
 
 class StatusWriter(Protocol):
     """The part of the status store that is written to here."""
 
     def put_connector_status(self, name: str, status: dict) -> None: ...  # noqa: D102
+    def put_connector_status_safe(self, name: str, status: dict) -> None: ...  # noqa: D102
     def put_task_status(self, name: str, task: int, status: dict) -> None: ...  # noqa: D102
+    def put_task_status_safe(self, name: str, task: int, status: dict) -> None: ...  # noqa: D102
     def delete_connector_status(self, name: str) -> None: ...  # noqa: D102
     def delete_task_status(self, name: str, task: int) -> None: ...  # noqa: D102
     def delete_topics(self, connector: str) -> None: ...  # noqa: D102
 
 
 class Reports:
-    """Writes statuses with this worker's id and generation; one log line for every change of state."""
+    """Writes statuses with this worker's id and generation; one log line for every change of state.
 
-    def __init__(self, store: StatusWriter, worker_id: str, generation: int, tracking: bool) -> None:
-        self._store, self._worker, self._generation, self._tracking = store, worker_id, generation, tracking
+    generation: of the worker's share; what ends something (FAILED, UNASSIGNED) is not written over the status of a later one.
+    """
+
+    def __init__(self, store: StatusWriter, worker_id: str, tracking: bool) -> None:
+        self._store, self._worker, self._tracking = store, worker_id, tracking
+        self.generation = 0
 
     def _status(self, state: str, version: str | None, error: BaseException | None) -> dict:
         return {
             "state": state, "trace": _trace(error) if error else None, "worker_id": self._worker,
-            "generation": self._generation, "version": version,
+            "generation": self.generation, "version": version,
         }  # fmt: skip
 
     def connector(self, name: str, state: str, version: str | None, error: BaseException | None = None) -> None:
         """The connector instance is in this state now."""
         _say("connector." + state.lower(), error, connector=name)
-        self._store.put_connector_status(name, self._status(state, version, error))
+        put = self._store.put_connector_status_safe if state in _ENDS else self._store.put_connector_status
+        put(name, self._status(state, version, error))
 
     def task(self, name: str, task: int, state: str, version: str | None, error: BaseException | None = None) -> None:
         """The task is in this state now."""
         _say("task." + state.lower(), error, connector=name, task=task)
-        self._store.put_task_status(name, task, self._status(state, version, error))
+        put = self._store.put_task_status_safe if state in _ENDS else self._store.put_task_status
+        put(name, task, self._status(state, version, error))
 
     def no_task(self, name: str, task: int) -> None:
         """The task is no longer part of the connector."""
         self._store.delete_task_status(name, task)
 
-    def no_connector(self, name: str) -> None:
-        """The connector was deleted: neither its state nor its active topics are left (KIP-558 §7)."""
-        _say("connector.deleted", None, connector=name)
+    def no_topics(self, name: str) -> None:
+        """The connector was deleted: its active topics are forgotten (KIP-558 §7)."""
         if self._tracking:
             self._store.delete_topics(name)
+
+    def no_connector(self, name: str) -> None:
+        """The connector was deleted: its state is forgotten."""
+        _say("connector.deleted", None, connector=name)
         self._store.delete_connector_status(name)
 
 

@@ -14,6 +14,7 @@ from headrace.kafka.admin import Admin
 from headrace.kafka.fenced import FencedWriter
 from headrace.kafka.internal_topics import InternalTopic, config_topic, ensure, offset_topic, status_topic
 from headrace.kafka.log import CompactedLog, Log, LogFactory, OnRecord
+from headrace.kafka.member_writes import MemberWrites
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,7 @@ class Stores:
     config: ConfigStore
     status: StatusStore
     offsets: OffsetStore
+    writes: MemberWrites | None = None
     prepare: Mapping[str, Callable[[], object]] | None = None
 
     def start(self) -> None:
@@ -38,28 +40,30 @@ class Stores:
             if self.prepare:
                 self.prepare[name]()
             store.start()
-        self.config.claim_write_privileges()
+            if name == "offsets" and self.writes:
+                self.writes.start(WRITE_TIMEOUT_S)
 
     def stop(self) -> None:
         """Close them: states under way are waited for a few seconds."""
         for store in (self.status, self.offsets, self.config):
             store.stop()
+        if self.writes:
+            self.writes.stop()
 
 
-def kafka_stores(config: Config) -> Stores:
+def kafka_stores(config: Config, member: str) -> Stores:
     """The stores of a distributed worker, on its internal topics.
 
-    Takes the worker's configuration; nothing is connected before start(). Raises ConfigError.
+    Takes the worker's configuration, and its name in the group; nothing is connected before start(). Raises ConfigError.
     """
     props = {name: str(value) for name, value in config.originals.items() if value is not None}
     topics = {"offsets": offset_topic(props), "status": status_topic(props), "config": config_topic(props)}
-    exactly_once = props.get("exactly.once.source.support", "disabled").strip().lower()
     admin = Admin(props)
     timeout_s = float(props.get("default.api.timeout.ms", "60000")) / 1000
     backoff_s = float(props.get("retry.backoff.ms", "100")) / 1000
 
     def make_log(name: str, *, committed: bool) -> LogFactory:
-        level = "read_committed" if committed and exactly_once == "enabled" else "read_uncommitted"
+        level = "read_committed" if committed else "read_uncommitted"
         writing = {**props, "delivery.timeout.ms": _delivery_timeout(name), "client.id": _client_id(props, topics[name])}
         reading = {**props, "isolation.level": level, "client.id": writing["client.id"]}
 
@@ -68,13 +72,14 @@ def kafka_stores(config: Config) -> Stores:
 
         return make
 
-    fenced = None
-    if exactly_once in ("preparing", "enabled"):
-        fenced = FencedWriter(topics["config"].name, props, f"connect-cluster-{props.get('group.id', '')}")
+    group = props.get("group.id", "")
+    fenced = FencedWriter(topics["config"].name, props, f"connect-cluster-{group}")
+    writes = MemberWrites(props, f"headrace-{group}-{member}", topics["config"].name)
     return Stores(
         config=ConfigStore(make_log("config", committed=True), fenced, topics["config"].name),
         status=StatusStore(make_log("status", committed=False)),
-        offsets=OffsetStore(make_log("offsets", committed=True)),
+        offsets=OffsetStore(make_log("offsets", committed=True), writes, topics["offsets"].name),
+        writes=writes,
         prepare={name: lambda topic=topic: ensure(admin, topic, timeout_s, backoff_s) for name, topic in topics.items()},
     )
 

@@ -37,7 +37,8 @@ class FencedWriter:
         """Become the one writer: an earlier one with the same transactional id fails from now on. Raises KafkaFailure."""
         with self._lock:
             self._relinquish()
-            producer = clients.producer(self._props)
+            # librdkafka repeats a call after this pause while the broker completes the transaction before: 100 ms by default.
+            producer = clients.producer(self._props, linger_ms="0", retry_backoff_ms="5", retry_backoff_max_ms="200")
             try:
                 producer.init_transactions(timeout_s)
             except KafkaException as error:

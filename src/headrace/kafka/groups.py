@@ -52,6 +52,17 @@ class GroupOffsets:
 
         return self._patiently(ask, timeout_s) if asked else {}
 
+    def note(self, partition: Partition, timeout_s: float) -> str | None:
+        """The text that was committed with the offset of a partition, None if there is none. Raises KafkaFailure."""
+
+        def ask(consumer: Consumer, left: float) -> str | None:
+            found = consumer.committed([TopicPartition(*partition)], timeout=left)[0]
+            if found.error:
+                raise failure(found.error)
+            return found.metadata or None
+
+        return self._patiently(ask, timeout_s)
+
     def write(self, offsets: Mapping[Partition, int], timeout_s: float) -> None:
         """Set committed offsets; the group may have no active member (KIP-396). Raises KafkaFailure."""
         wanted = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]

@@ -83,12 +83,12 @@ class CompactedLog:
     ) -> None:
         """Takes settings of Kafka's Java clients; `admin` may be shared, else one is made of `consumer_props`.
 
-        `isolation.level=read_committed` among the consumer's settings hides records of open and aborted transactions.
+        `isolation.level=read_committed` among the consumer's settings hides records of aborted transactions; open ones are waited
+        for, also those of a process that died, which the broker ends after their time-out.
         Raises ConfigError. No connection is made before start().
         """
         self.topic = topic
         self._admin = admin or Admin(consumer_props)
-        self._read_committed = consumer_props.get("isolation.level", "").strip().lower() == "read_committed"
         self._tail = Tail(topic, consumer_props, on_record)
         self._writer = Writer(topic, producer_props)
         self._partitions: list[int] = []
@@ -163,7 +163,7 @@ class CompactedLog:
 
     def _ends(self, timeout_s: float) -> dict[int, int]:
         asked = [(self.topic, p) for p in self._partitions]
-        found = self._admin.partition_offsets(asked, "latest", timeout_s, read_committed=self._read_committed)
+        found = self._admin.partition_offsets(asked, "latest", timeout_s)
         return {partition: offset for (_, partition), offset in found.items()}
 
     def _find(self, timeout_s: float) -> TopicInfo:

@@ -1,76 +1,230 @@
-"""A worker's place in the Kafka group of its cluster, so that nobody runs the same connectors a second time.
+"""A worker's place in the Kafka group of its cluster: which *slots* are its own, and since which generation.
 
-One worker runs a group at this stage. It is a member of the group for as long as it lives; one that finds another member there
-waits for a session time-out (the other may be dead already) and then refuses to start.
+The slots are the partitions of one internal topic (nothing of it is read): Kafka's own group protocol, in its cooperative form,
+deals them out, notices within the session time-out that a worker is gone, and moves only what has to move. The group's *proof*
+(member and generation) goes with every write that only a member may do (`headrace.kafka.member_writes`).
 """
 
 from __future__ import annotations
 
 import logging
+import struct
 import threading
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import dataclass
+from typing import Any
 
-from headrace.errors import SetupError
+from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, TopicPartition
+
+from headrace.errors import ConnectError
 from headrace.kafka import clients
-from headrace.kafka.admin import Admin
-from headrace.kafka.failures import KafkaFailure
+from headrace.kafka.failures import failure, timed_out
+from headrace.kafka.groups import GroupOffsets
 
 log = logging.getLogger(__name__)
 
-_CALL_S, _LOOK_AGAIN_S, _GRACE_S = 10.0, 0.5, 5.0
+_POLL_S, _LEAVE_S, _PAUSE_S = 0.25, 15.0, 1.0
+_PROOF = b"CGMDv2:"
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a member has: its slots, and the group's generation (-1: it is no member now)."""
+
+    slots: frozenset[int]
+    generation: int
+
+
+@dataclass(frozen=True)
+class GroupListener:
+    """Who is told, on the membership's thread.
+
+    changed: the place is another one; slots that are not in it any more may go to another member once this returns, so what ran
+    for them must have ended. lost: the group has gone on without this worker: it has no slots, and others may have them already.
+    fatal: the group will not have this worker again.
+    """
+
+    changed: Callable[[Place], None]
+    lost: Callable[[Place], None]
+    fatal: Callable[[ConnectError], None]
+
+
+@dataclass(frozen=True)
+class GroupSettings:
+    """Of the membership: the group, the topic whose partitions are the slots, this worker's name in the group, time-outs in ms.
+
+    member: a worker that comes back under the same name within the session time-out finds its place as it was (KIP-345).
+    """
+
+    group: str
+    topic: str
+    member: str
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    rebalance_timeout_ms: int
 
 
 class Membership:
-    """A worker in a group. `worker_id` tells its own former self, left over from a crash, from other workers."""
+    """A member of the group from `join` to `leave`."""
 
-    def __init__(self, props: Mapping[str, str], group: str, worker_id: str, session_timeout_ms: int) -> None:
-        """props: Java settings of the worker's own clients."""
-        self._group, self._client_id = group, f"headrace-{worker_id}"
-        self._session_s = session_timeout_ms / 1000
-        self._props = {k: v for k, v in props.items() if k not in ("group.instance.id", "group.protocol")} | {
-            "group.id": group, "client.id": self._client_id, "session.timeout.ms": str(session_timeout_ms),
-            "enable.auto.commit": "false",
-        }  # fmt: skip
-        self._admin = Admin(props)
+    def __init__(self, props: Mapping[str, str], settings: GroupSettings, listener: GroupListener) -> None:
+        """props: Java settings of the worker's own clients. Raises ConfigError for what no consumer takes."""
+        self.settings, self._listener = settings, listener
+        self._props = _own(props, settings)
+        clients.librdkafka(self._props, "consumer")
+        # Of a consumer of its own: a call waits until no other thread is in the consumer, and one always polls.
+        self._board = GroupOffsets(props, settings.group)
+        self._slots: frozenset[int] = frozenset()
+        self._member = False
+        self._proof: bytes | None = None
+        self._session = 0  # grows with each loss: who was a member before is none because the worker is one again
+        self._announcement: tuple[str, Future[None]] | None = None
+        self._announced: Future[None] | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._main, name="worker-membership", daemon=True)
-        self._topic = ""
 
-    def join(self, topic: str) -> None:
-        """Become a member, subscribed to `topic` (of which nothing is read). Raises SetupError if another worker is there."""
-        end, told = time.monotonic() + self._session_s + _GRACE_S, False
-        while others := self._others():
-            if time.monotonic() > end:
-                raise SetupError(
-                    f"Another worker of group '{self._group}' is running ({', '.join(sorted(others))}), and one worker runs a "
-                    "group at this stage. Stop it, or give this worker a group.id and internal topics of its own."
-                )
-            if not told:
-                log.info("Waiting for the session of %s in group '%s' to end", ", ".join(sorted(others)), self._group)
-                told = True
-            self._stopping.wait(_LOOK_AGAIN_S)
-        self._topic = topic
+    def join(self) -> None:
+        """Become a member; returns at once, `changed` tells of the first place."""
         self._thread.start()
 
     def leave(self) -> None:
-        """Leave at once, so that another worker need not wait."""
+        """End the membership. Its slots are dealt out again after the session time-out, so that a bounce moves nothing."""
         self._stopping.set()
         if self._thread.is_alive():
-            self._thread.join(_CALL_S)
+            self._thread.join(_LEAVE_S)
 
-    def _others(self) -> set[str]:
+    def session(self) -> Callable[[], bytes | None]:
+        """What gives the proof of membership for as long as it is not lost, and None ever after, also when the worker is back."""
+        session = self._session
+        return lambda: self.proof() if self._session == session else None
+
+    def proof(self) -> bytes | None:
+        """What Kafka takes as the proof of membership in the present generation; None while there is none.
+
+        It may be a quarter of a second old: the brokers refuse one of an earlier generation.
+        """
+        return self._proof if self._member else None
+
+    def announce(self, text: str, timeout_s: float) -> None:
+        """Leave a short text with the group, for all members to read; only a member can. Raises KafkaFailure."""
+        # By the thread that polls, which keeps all others out of the consumer.
+        done: Future[None] = Future()
+        self._announcement = (text, done)
         try:
-            found = self._admin.group_members(self._group, _CALL_S)
-        except KafkaFailure as error:
-            log.info("Whether another worker of group '%s' is running cannot be told: %s", self._group, error.reason)
-            return set()
-        return {f"{client_id} on {host}" for client_id, host in found if client_id != self._client_id}
+            done.result(timeout_s)
+        except FutureTimeoutError:
+            raise timed_out("The group did not take this worker's address in time.") from None
 
+    def announced(self, timeout_s: float) -> str | None:
+        """The text that was left last; None without one. Raises KafkaFailure."""
+        return self._board.note((self.settings.topic, 0), timeout_s)
+
+    # ------------------------------------------------------------------------------------------------ the own thread
     def _main(self) -> None:
-        consumer = clients.consumer(self._props)
-        # Whatever is assigned is not read: the membership is all that counts.
-        consumer.subscribe([self._topic], on_assign=lambda member, _partitions: member.assign([]))
+        consumer = clients.consumer(self._props, error_cb=lambda error: None, on_commit=self._committed)
+        consumer.subscribe([self.settings.topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
         while not self._stopping.is_set():
-            consumer.poll(0.5)
+            try:
+                message = consumer.poll(_POLL_S)
+            except (KafkaException, RuntimeError):
+                log.exception("The membership of group '%s' is tried again after an error", self.settings.group)
+                self._stopping.wait(_PAUSE_S)
+                continue
+            self._proof = consumer.consumer_group_metadata()
+            self._commit_announcement(consumer)
+            error = message.error() if message is not None else None
+            if error is not None and self._is_fatal(error):
+                break
+        self._member = False
         consumer.close()
+
+    def _commit_announcement(self, consumer: Consumer) -> None:
+        if self._announcement is None or not self._member:
+            return
+        (text, self._announced), self._announcement = self._announcement, None
+        consumer.commit(offsets=[TopicPartition(self.settings.topic, 0, 0, text)], asynchronous=True)
+
+    def _committed(self, error: KafkaError | None, _partitions: list[TopicPartition]) -> None:
+        waiting, self._announced = self._announced, None
+        if waiting is not None and error is None:
+            waiting.set_result(None)
+        elif waiting is not None and error is not None:
+            waiting.set_exception(failure(error))
+
+    def _is_fatal(self, error: KafkaError) -> bool:
+        group = self.settings.group
+        if error.name() == "INCONSISTENT_GROUP_PROTOCOL":
+            why = (
+                f"The members of group '{group}' are no workers of headrace (Kafka Connect, or consumers of that group.id): "
+                "stop them, or give this worker a group.id of its own."
+            )
+        elif error.fatal() or error.name() in ("FENCED_INSTANCE_ID", "_FATAL"):
+            why = (
+                f"Another worker of group '{group}' has the same name, {self.settings.member}: give each its own "
+                f"rest.advertised.host.name or listener. ({error.str()})"
+            )
+        elif error.name() == "GROUP_AUTHORIZATION_FAILED":
+            why = f"This worker may not be a member of group '{group}': it needs the right to Read the group. ({error.str()})"
+        else:
+            log.warning("The membership of group '%s' goes on after: %s", group, error.str())
+            return False
+        self._gone(self._listener.lost)
+        self._listener.fatal(ConnectError(why))
+        return True
+
+    def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        added = [TopicPartition(p.topic, p.partition, OFFSET_END) for p in partitions]
+        consumer.incremental_assign(added)
+        consumer.pause(added)  # nothing of it is read: the assignment is all that counts
+        self._member, self._proof = True, consumer.consumer_group_metadata()
+        self._slots |= {p.partition for p in partitions}
+        self._tell(self._listener.changed)
+
+    def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._slots -= {p.partition for p in partitions}
+        if not self._stopping.is_set():  # a worker that ends has ended its work before it leaves
+            self._tell(self._listener.changed)
+        consumer.incremental_unassign(partitions)
+
+    def _lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._gone(self._listener.lost)
+        consumer.incremental_unassign(partitions)
+
+    def _gone(self, tell: Callable[[Place], None]) -> None:
+        self._member, self._slots, self._session = False, frozenset(), self._session + 1
+        log.warning("Group '%s' has gone on without this worker, which did not answer in time", self.settings.group)
+        self._tell(tell)
+
+    def _tell(self, tell: Callable[[Place], None]) -> None:
+        try:
+            tell(Place(self._slots, generation(self.proof())))
+        except Exception:  # the membership has to go on, or the whole work of this worker would move
+            log.exception("A change of the membership of group '%s' could not be carried out", self.settings.group)
+
+
+def generation(proof: bytes | None) -> int:
+    """The generation that a proof is of; -1 without one.
+
+    The proof is librdkafka's form of a group's metadata: a magic, the generation as a little-endian int, names.
+    """
+    if proof is None or not proof.startswith(_PROOF):
+        return -1
+    return int(struct.unpack_from("<i", proof, len(_PROOF))[0])
+
+
+def _own(props: Mapping[str, str], settings: GroupSettings) -> dict[str, Any]:
+    kept = {k: v for k, v in props.items() if k not in ("group.protocol", "auto.offset.reset")}
+    return {
+        "group.instance.id": settings.member,
+        **kept,
+        "group.id": settings.group,
+        "client.id": f"headrace-{settings.member}",
+        "partition.assignment.strategy": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
+        "session.timeout.ms": str(settings.session_timeout_ms),
+        "heartbeat.interval.ms": str(settings.heartbeat_interval_ms),
+        # How long a member may take to end what was revoked; never less than a session.
+        "max.poll.interval.ms": str(max(settings.rebalance_timeout_ms, settings.session_timeout_ms)),
+        "enable.auto.commit": "false",
+    }

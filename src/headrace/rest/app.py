@@ -14,6 +14,7 @@ from starlette.responses import Response
 from headrace import __version__
 from headrace.errors import HeadraceError
 from headrace.rest import answers, logs
+from headrace.rest.forwarding import WorkerClient
 from headrace.rest.headers import ConfiguredHeaders, CrossOrigin, parse_rules
 from headrace.rest.herder import Herder
 from headrace.rest.matching import Matching
@@ -22,23 +23,28 @@ from headrace.rest.routes import ADMIN, MAIN, loggers, preview
 from headrace.runtime.worker_config import WorkerConfig
 
 
-def create_app(herder: Herder, worker_config: WorkerConfig, limit_s: float = REQUEST_TIMEOUT_S) -> FastAPI:
+def create_app(
+    herder: Herder, worker_config: WorkerConfig, others: WorkerClient | None = None, limit_s: float = REQUEST_TIMEOUT_S
+) -> FastAPI:
     """Return the app of the main listeners; it has the admin resources too unless `admin.listeners` is set.
 
-    limit_s: seconds that the herder may take for one request. Raises ConfigError for bad `response.http.headers.config`.
+    others: the other workers, for requests that are for them; limit_s: seconds that the herder may take for one request. Raises
+    ConfigError for bad `response.http.headers.config`.
     """
     admin = ADMIN if worker_config.admin_listeners is None else []
-    app = _app(herder, worker_config, [*MAIN, preview.resource(worker_config), *admin], limit_s)
+    app = _app(herder, worker_config, [*MAIN, preview.resource(worker_config), *admin], others or WorkerClient(), limit_s)
     herder.on_log_level(loggers.apply)
     return app
 
 
-def create_admin_app(herder: Herder, worker_config: WorkerConfig, limit_s: float = REQUEST_TIMEOUT_S) -> FastAPI:
+def create_admin_app(
+    herder: Herder, worker_config: WorkerConfig, others: WorkerClient | None = None, limit_s: float = REQUEST_TIMEOUT_S
+) -> FastAPI:
     """Return the app of `admin.listeners`: the admin resources alone. Raises ConfigError."""
-    return _app(herder, worker_config, ADMIN, limit_s)
+    return _app(herder, worker_config, ADMIN, others or WorkerClient(), limit_s)
 
 
-def _app(herder: Herder, config: WorkerConfig, resources: Sequence[Resource], limit_s: float) -> FastAPI:
+def _app(herder: Herder, config: WorkerConfig, resources: Sequence[Resource], others: WorkerClient, limit_s: float) -> FastAPI:
     rules = parse_rules(config.response_headers)
     cross_origin = CrossOrigin.of(config.cors_origins, config.cors_methods)
     app = FastAPI(
@@ -57,7 +63,7 @@ def _app(herder: Herder, config: WorkerConfig, resources: Sequence[Resource], li
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(ClientDisconnect, _gone)
     for resource in resources:
-        resource.mount(app, herder, limit_s)
+        resource.mount(app, herder, others, limit_s)
     logs.APP.debug("REST resources: %s", ", ".join(resource.tag for resource in resources))
     return app
 

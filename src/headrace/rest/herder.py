@@ -96,6 +96,14 @@ class Herder(Protocol):
         """End its tasks; NotFoundError."""
         ...
 
+    def verify(self, body: bytes, headers: Mapping[str, str]) -> None:
+        """Raise a RestError unless this request comes from another worker of the group."""
+        ...
+
+    def put_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
+        """Take over the task configurations that a connector made on another worker; NotFoundError, BadRequestError."""
+        ...
+
     def restart(self, name: str, include_tasks: bool, only_failed: bool) -> Json | None:
         """Restart a connector; the body of a 202, or None if only the connector itself was restarted. NotFoundError."""
         ...

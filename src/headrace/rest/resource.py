@@ -24,8 +24,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headrace.errors import RestError
+from headrace.errors import ElsewhereError, RestError
 from headrace.rest import answers, body, uri
+from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import Herder
 
 REQUEST_TIMEOUT_S = 90.0
@@ -79,12 +80,14 @@ class Resource:
         """Decorator: answer DELETE."""
         return self._route("DELETE", path, None)
 
-    def mount(self, app: FastAPI, herder: Herder, limit_s: float = REQUEST_TIMEOUT_S) -> None:
-        """Add the routes to an app, working on this herder; limit_s: seconds that a call may take."""
+    def mount(self, app: FastAPI, herder: Herder, others: WorkerClient, limit_s: float = REQUEST_TIMEOUT_S) -> None:
+        """Add the routes to an app, working on this herder; others: the workers that requests may be for; limit_s: seconds that
+        a call may take.
+        """
         for route in self._routes:
             app.add_api_route(
                 route.path,
-                _endpoint(route, herder, route.limit_s or limit_s, self.early),
+                _endpoint(route, herder, others, route.limit_s or limit_s, self.early),
                 methods=[route.method],
                 name=getattr(route.handler, "__name__", None),
                 description=inspect.getdoc(route.handler),
@@ -103,7 +106,9 @@ class Resource:
         return register
 
 
-def _endpoint(route: _Route, herder: Herder, limit_s: float, early: bool) -> Callable[..., Awaitable[Response]]:
+def _endpoint(
+    route: _Route, herder: Herder, others: WorkerClient, limit_s: float, early: bool
+) -> Callable[..., Awaitable[Response]]:
     wanted = list(inspect.signature(route.handler, eval_str=True).parameters.values())[1:]
     names = {parameter.name for parameter in wanted}
 
@@ -119,15 +124,24 @@ def _endpoint(route: _Route, herder: Herder, limit_s: float, early: bool) -> Cal
             try:
                 # A thread that comes too late goes on until the call in it returns; its result is dropped.
                 return await run_sync(partial(route.handler, herder, **parameters), abandon_on_cancel=True)
+            except ElsewhereError as problem:
+                return await _forward(others, request, problem)
             except Exception as problem:
                 return answers.failure(request, problem)
         return route.late(herder)
 
     # FastAPI reads parameters from the signature: the request, and the handler's without the herder.
     first = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
-    others = [p.replace(kind=p.KEYWORD_ONLY) for p in wanted if p.name != "request"]
-    endpoint.__signature__ = inspect.Signature([first, *others], return_annotation=Response)  # type: ignore[attr-defined]
+    rest = [p.replace(kind=p.KEYWORD_ONLY) for p in wanted if p.name != "request"]
+    endpoint.__signature__ = inspect.Signature([first, *rest], return_annotation=Response)  # type: ignore[attr-defined]
     return endpoint
+
+
+async def _forward(others: WorkerClient, request: Request, elsewhere: ElsewhereError) -> Response:
+    try:
+        return await run_sync(partial(others.forward, request, await request.body(), elsewhere), abandon_on_cancel=True)
+    except Exception as problem:
+        return answers.failure(request, problem)
 
 
 def _request_body(takes: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from headrace.errors import ConfigError, SetupError
 from headrace.rest import logs
 from headrace.rest.app import create_admin_app, create_app
+from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import Herder
 from headrace.rest.resource import REQUEST_TIMEOUT_S
 from headrace.runtime.listeners import Listener
@@ -26,11 +27,16 @@ STOP_S = 5  # how long running requests may take when the server stops
 class RestServer:
     """Serves a herder. `start()` and `stop()` once each; the server ends with the process in any case."""
 
-    def __init__(self, herder: Herder, worker_config: WorkerConfig, limit_s: float = REQUEST_TIMEOUT_S) -> None:
-        """Read the settings; limit_s: seconds that the herder may take for one request. Raises ConfigError."""
-        self._main = _Service(create_app(herder, worker_config, limit_s), _plain(worker_config.listening()))
+    def __init__(
+        self, herder: Herder, worker_config: WorkerConfig, others: WorkerClient | None = None, limit_s: float = REQUEST_TIMEOUT_S
+    ) -> None:
+        """Read the settings; others: the other workers; limit_s: seconds that the herder may take for one request.
+
+        Raises ConfigError.
+        """
+        self._main = _Service(create_app(herder, worker_config, others, limit_s), _plain(worker_config.listening()))
         admin = _plain(worker_config.admin_listening() or [])
-        self._admin = _Service(create_admin_app(herder, worker_config, limit_s), admin) if admin else None
+        self._admin = _Service(create_admin_app(herder, worker_config, others, limit_s), admin) if admin else None
         self._services = [self._main] + ([self._admin] if self._admin else [])
 
     def start(self) -> None:

@@ -283,6 +283,10 @@ class WorkerConfig(Config):
         """`host:port`, the name of this worker in statuses."""
         return "{1}:{2}".format(*self._advertised(bound_port))
 
+    def rest_url(self) -> str:
+        """Where other workers reach the REST interface of this one: `scheme://host:port/`."""
+        return "{}://{}:{}/".format(*self._advertised(None))
+
     def _advertised(self, bound_port: int | None) -> tuple[str, str, int]:
         wanted = (self.advertised_listener, self.advertised_host, self.advertised_port)
         return listeners.advertised(self.listening(), *wanted, bound_port)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from headrace.config import Type, parse_type
-from headrace.connectors.base import Progress, SourceOffset, SourcePartition
+from headrace.connectors.base import Offsets, Progress, SourceOffset, SourcePartition
 from headrace.errors import ConnectError, RetriableError
 from headrace.runtime import large_records
 from headrace.runtime.gate import Gate
@@ -76,12 +76,14 @@ class Delivery:
         self._batch_bytes: int = parse_type("batch.size", producer.get("batch.size", str(KAFKA_BATCH_BYTES)), Type.INT)
         self._compresses = producer.get("compression.type", "none").strip().lower() != "none"
         self._known: dict[str, Target] = {}
-        self._abandoned = threading.Event()
+        self._abandoned = False
+        self._storing = threading.Lock()
         self.batches = 0
 
     def abandon(self) -> None:
-        """Store no more offsets: the task was stopped, and another one may be running in its place."""
-        self._abandoned.set()
+        """Store no more offsets once this returns: the task was stopped, and another one may be running in its place."""
+        with self._storing:
+            self._abandoned = True
 
     def __call__(self, frame: DataFrame, progress: Progress, routing: Routing) -> None:
         """Deliver one batch.
@@ -97,17 +99,21 @@ class Delivery:
             self._known[topic] = self._ports.look_up(topic)
         gate = Gate(frame, self._tolerance) if "failure" in frame.columns else None
         self._write(self._place(gate.frame if gate else frame, routing), progress)
-        if self._abandoned.is_set():
-            raise RetriableError(f"The task was stopped before the offsets of {progress.summary} were stored.")
         failed = gate.failed() if gate else []
         if failed and not self._tolerance.all:
-            self._ports.store_offsets(progress.before([record.origin for record in failed]))
+            self._store(progress.before([record.origin for record in failed]), progress)
             raise failed[0].error()
-        self._ports.store_offsets(progress.offsets)
+        self._store(progress.offsets, progress)
         self.batches += 1
         for topic in sorted(found):
             if not self._ports.is_active(topic):
                 self._ports.record_active(topic)
+
+    def _store(self, offsets: Offsets, progress: Progress) -> None:
+        with self._storing:
+            if self._abandoned:
+                raise RetriableError(f"The task was stopped before the offsets of {progress.summary} were stored.")
+            self._ports.store_offsets(offsets)
 
     def _new_topics(self, frame: DataFrame, progress: Progress, destination: Callable[[str], str | None] | None) -> set[str]:
         """The topics that have records in the batch, without those known to exist and to be active.

@@ -28,6 +28,7 @@ from headrace.connectors.base import (
 from headrace.connectors.validation import connector_class
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
+from headrace.kafka.member_writes import Proof
 from headrace.runtime import target
 from headrace.runtime.delivery import Ports
 from headrace.runtime.plan import TaskPlan, plan_source_task
@@ -50,7 +51,7 @@ class OffsetStore(Protocol):
 
     def get(self, connector: str, partitions: Sequence[SourcePartition]) -> Stored: ...  # noqa: D102
 
-    def put(self, connector: str, offsets: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> None: ...  # noqa: D102
+    def put(self, connector: str, offsets: Stored, proof: Proof) -> None: ...  # noqa: D102
 
 
 class TopicStore(Protocol):
@@ -74,9 +75,17 @@ class RunningConnector:
 class Worker:
     """Makes connectors and tasks of this process."""
 
-    def __init__(self, config: WorkerConfig, offsets: OffsetStore, topics: TopicStore, spark: Callable[[], SparkSession]) -> None:
+    def __init__(
+        self,
+        config: WorkerConfig,
+        offsets: OffsetStore,
+        topics: TopicStore,
+        spark: Callable[[], SparkSession],
+        session: Callable[[], Proof],
+    ) -> None:
+        """session: gives a task what proves, to the brokers, that it still runs on a member of the group."""
         self.config = config
-        self._offsets, self._topics, self._spark = offsets, topics, spark
+        self._offsets, self._topics, self._spark, self._session = offsets, topics, spark, session
 
     def start_connector(self, props: Props, context: ConnectorContext) -> RunningConnector:
         """Make and start the connector of this configuration, whose placeholders are resolved here.
@@ -116,14 +125,14 @@ class Worker:
     def _ports(self, plan: TaskPlan, stopping: threading.Event) -> Ports:
         admin = Admin(plan.admin)
         creator = TopicCreator(admin, plan.creation, stopping, plan.producer)
-        tracking = self.config.topic_tracking_enable
+        tracking, proof = self.config.topic_tracking_enable, self._session()
 
         return Ports(
             ensure_topics=creator.ensure,
             ensure_dead_letters=creator.ensure_dead_letters,
             is_active=lambda topic: not tracking or topic in self._topics.topics(plan.connector),
             record_active=lambda topic: self._topics.put_topic(plan.connector, topic, plan.task, int(time.time() * 1000)),
-            store_offsets=lambda offsets: self._offsets.put(plan.connector, offsets),
+            store_offsets=lambda offsets: self._offsets.put(plan.connector, list(offsets), proof),
             look_up=lambda topic: target.look_up(admin, topic, stopping),
         )
 

@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from headrace.cli.app import app
+from headrace.cluster.alone import Alone
 from headrace.cluster.herder import Herder
 from headrace.cluster.memory import memory_stores
 from headrace.errors import HeadraceError
@@ -59,9 +60,9 @@ def url(tmp_path: Path) -> Iterator[str]:
     props = {"key.converter": CONVERTER, "value.converter": CONVERTER, "listeners": "http://localhost:0"}
     config = StandaloneConfig({**props, "offset.storage.file.filename": str(tmp_path / "worker-offsets")})
     stores = memory_stores(config)
-    worker = Worker(config, stores.offsets, stores.status, no_spark)  # type: ignore[arg-type]
+    worker = Worker(config, stores.offsets, stores.status, no_spark, Alone().session)  # type: ignore[arg-type]
     stores.start()
-    herder = Herder(worker, stores, "localhost:8083", "cluster")
+    herder = Herder(worker, stores, "localhost:8083", "cluster", Alone())
     server = RestServer(herder, config)
     with capture_logs():  # else the worker's log would be among what a command prints
         server.start()

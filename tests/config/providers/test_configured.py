@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from headrace.cluster.alone import Alone
 from headrace.cluster.reports import Reports
 from headrace.config.providers import ConfigProvider, configured_resolver
 from headrace.connectors import validation
@@ -160,7 +161,7 @@ def test_a_file_that_is_gone_is_the_answer_of_a_validation(worker: WorkerConfig)
 
 def test_task_configurations_hold_placeholders(worker: WorkerConfig, secrets: Callable[[str], str]) -> None:
     config = {"name": "c", "connector.class": "FileStreamSource", "topic": secrets("password"), "tasks.max": "1"}
-    made = Worker(worker, None, None, None)  # type: ignore[arg-type]
+    made = Worker(worker, None, None, None, Alone().session)  # type: ignore[arg-type]
     running: RunningConnector = made.start_connector(config, ConnectorContext("c", lambda: None, lambda _: None))
     assert running.instance.task_configs(1)[0]["topic"] == "tOp-s3cr3t"
     assert task_configs(running) == [{**config, "task.class": "org.apache.kafka.connect.file.FileStreamSourceTask"}]
@@ -181,9 +182,9 @@ def test_a_preview_is_planned_with_values_and_its_errors_show_placeholders(
 def test_a_status_does_not_show_a_value(worker: WorkerConfig, secrets: Callable[[str], str]) -> None:
     worker.resolver.resolve({"a": secrets("password")})
     written: list[dict] = []
-    store: Any = SimpleNamespace(put_task_status=lambda _name, _task, status: written.append(status))
+    store: Any = SimpleNamespace(put_task_status_safe=lambda _name, _task, status: written.append(status))
     error = ConnectError("cannot log in with tOp-s3cr3t")
     error.__cause__ = ValueError("bad tOp-s3cr3t")
-    Reports(store, "w:1", 1, True).task("c", 0, "FAILED", None, error)
+    Reports(store, "w:1", True).task("c", 0, "FAILED", None, error)
     assert "s3cr3t" not in written[0]["trace"]
     assert written[0]["trace"].count(secrets("password")) == 2

@@ -1,35 +1,47 @@
-"""What Kafka Connect's workers ask of each other; headrace's speak through Kafka, so these only refuse.
-
-They are there so that a client sees the same answers as from Kafka Connect.
-"""
+"""What workers ask of each other; every request is signed with the group's session key (KIP-507)."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.errors import BadRequestError, RestError
+from headrace.rest import answers, body
 from headrace.rest.herder import Herder
 from headrace.rest.resource import Resource
 
 _SIGNATURE = "x-connect-authorization"
 
+
+async def _raw(request: Request) -> bytes:
+    return await request.body()
+
+
+RawBody = Annotated[bytes, Depends(_raw)]
+
 resource = Resource("internal")
 
 
 @resource.post("/connectors/{connector}/tasks")
-def put_task_configs(_herder: Herder, request: Request) -> Response:
-    """Task configurations from another worker: refused."""
-    return _refuse(request)
+def put_task_configs(herder: Herder, request: Request, connector: str, raw: RawBody) -> Response:
+    """Task configurations that the connector made on another worker."""
+    _signed(request)
+    herder.verify(raw, request.headers)
+    configs = [body.texts(config, "a task configuration") or {} for config in body.items(body.parse(raw), "the request") or []]
+    herder.put_task_configs(connector, [{k: v for k, v in config.items() if v is not None} for config in configs])
+    return answers.done(204)
 
 
 @resource.put("/connectors/{connector}/fence")
 def fence_zombies(_herder: Herder, request: Request) -> Response:
-    """Fencing of a connector's earlier producers, from another worker: refused."""
-    return _refuse(request)
+    """Fencing of a connector's earlier producers, from another worker: refused, the brokers fence them by the group."""
+    _signed(request)
+    raise RestError(403, "Internal request contained invalid signature.")
 
 
-def _refuse(request: Request) -> Response:
+def _signed(request: Request) -> None:
     if _SIGNATURE not in request.headers:
         raise BadRequestError("Internal request missing required signature")
-    raise RestError(403, "Internal request contained invalid signature.")

@@ -1,0 +1,142 @@
+"""The other workers: which share of the work is this one's, who leads, and how they are asked for something."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import structlog
+
+from headrace.cluster import signatures
+from headrace.cluster.assignment import NOTHING, Share
+from headrace.cluster.config_store import ConfigStore
+from headrace.cluster.leadership import Leadership
+from headrace.cluster.records import SessionKey
+from headrace.errors import ConnectError, HeadraceError, RetriableError
+from headrace.kafka.admin import Admin
+from headrace.kafka.member_writes import Proof
+from headrace.kafka.membership import GroupListener, GroupSettings, Membership, Place
+from headrace.runtime.distributed_config import DistributedConfig
+
+log = structlog.get_logger(__name__)
+
+_FIND_S, _RETRY_S = 30.0, 0.5
+
+
+class Asks(Protocol):
+    """How a worker sends a request to another: `post` returns once it was answered well, and raises a HeadraceError if not."""
+
+    def post(self, url: str, path: Sequence[str], body: bytes, headers: dict[str, str]) -> None: ...  # noqa: D102
+
+
+class Group:
+    """The group of workers, as one of them sees it. Every method may be called from any thread."""
+
+    def __init__(
+        self, config: DistributedConfig, store: ConfigStore, asks: Asks, member: str, fatal: Callable[[ConnectError], None]
+    ) -> None:
+        """member: this worker's name in the group, unique in it and the same after a restart; fatal: told if it is thrown out."""
+        self._config, self._store, self._asks, self._fatal = config, store, asks, fatal
+        props = config.internal_client_props()
+        settings = GroupSettings(
+            group=config.group_id,
+            topic=config.offset_topic,
+            member=member,
+            session_timeout_ms=config.session_timeout_ms,
+            heartbeat_interval_ms=config.heartbeat_interval_ms,
+            rebalance_timeout_ms=config.rebalance_timeout_ms,
+        )
+        self._admin = Admin(props)
+        self.membership = Membership(props, settings, GroupListener(self._changed, self._lost, self._thrown_out))
+        self._leadership: Leadership | None = None
+        self._take: Callable[[Share], None] = lambda share: None
+        self._share, self._count = NOTHING, 1
+        self._placed, self._leaving = threading.Event(), threading.Event()
+        self.url = config.rest_url()
+
+    def start(self, take: Callable[[Share], None], tidy: Callable[[], None]) -> None:
+        """Join; `take` gets each share that comes, `tidy` is done at the beginning of a leadership. Raises ConnectError."""
+        info = self._admin.describe(self._config.offset_topic, _FIND_S)
+        self._count = len(info.partitions) if info else 1
+        self._take = take
+        self._leadership = Leadership(self._config, self._store, self.membership, tidy, self.url)
+        self.membership.join()
+
+    def stop(self) -> None:
+        """Leave."""
+        self._leaving.set()
+        if self._leadership:
+            self._leadership.lead(False)
+        self.membership.leave()
+
+    def ready(self) -> bool:
+        """Whether this worker knows its share, and has become the leader if it has to."""
+        return self._placed.is_set() and (not self._share.leads or self.leads())
+
+    def proof(self) -> bytes | None:
+        """The proof of this worker's membership, None without one."""
+        return self.membership.proof()
+
+    def session(self) -> Proof:
+        """What gives the proof until the membership is lost, and None ever after: for tasks that must not outlive it."""
+        return self.membership.session()
+
+    def leads(self) -> bool:
+        """Whether this worker is the leader, and may write as such."""
+        return self._leadership is not None and self._leadership.established.is_set()
+
+    def leader_url(self) -> str | None:
+        """Where the leader is reached, None if that is not known at the moment, or would be this worker."""
+        url = self._leadership.leader_url() if self._leadership else None
+        return url if url != self.url else None
+
+    def worker_url(self, worker_id: str) -> str:
+        """Where the worker of this id (host:port) is reached: workers of one group speak one scheme."""
+        return f"{self.url.partition('://')[0]}://{worker_id}/"
+
+    def hand_over(self, name: str, configs: Sequence[dict[str, str]], key: SessionKey | None) -> None:
+        """Give the task configurations of a connector to the leader. Raises RetriableError if there is none, or it refuses."""
+        url, body = self.leader_url(), json.dumps(list(configs)).encode()
+        if url is None or key is None:
+            raise RetriableError("The leader of the group is not known at the moment.")
+        headers = signatures.sign(body, key, self._config.signature_algorithm)
+        self._asks.post(url, ["connectors", name, "tasks"], body, headers)
+
+    def verify(self, body: bytes, headers: Mapping[str, str], key: SessionKey | None) -> None:
+        """Raise BadRequestError or RestError unless a request was signed by a worker of the group."""
+        signatures.verify(body, headers, key, self._config)
+
+    # ------------------------------------------------------------------------------------- on the membership's thread
+    def _changed(self, place: Place) -> None:
+        share = Share(place.slots, self._count, place.generation)
+        log.info("group.share", generation=share.generation, slots=len(share.slots), of=share.count, leader=share.leads)
+        if share.slots - self._share.slots:
+            self._catch_up()
+        self._adopt(share)
+        self._placed.set()
+
+    def _catch_up(self) -> None:
+        """Read what is to be run: what another worker has written, and what was given up, counts from here on."""
+        while not self._leaving.is_set():
+            try:
+                self._store.refresh(self._config.worker_sync_timeout_ms / 1000)
+                return
+            except HeadraceError as error:
+                log.warning("group.config-topic.retry", cause=str(error))
+                self._leaving.wait(_RETRY_S)
+
+    def _lost(self, place: Place) -> None:
+        log.warning("group.lost", meaning="everything that runs here is ended; another worker may have taken it over")
+        self._adopt(NOTHING)
+
+    def _thrown_out(self, error: ConnectError) -> None:
+        self._adopt(NOTHING)
+        self._fatal(error)
+
+    def _adopt(self, share: Share) -> None:
+        self._share = share
+        if self._leadership:
+            self._leadership.lead(share.leads)
+        self._take(share)

@@ -1,0 +1,94 @@
+"""The duties of the leader: it alone writes configurations, hands out session keys, and says where it is reached.
+
+The worker with the group's last slot leads. Before it does anything it fences off the leader before it (a transactional
+producer of one name, KIP-618), reads what that one wrote, and announces its URL in the group, where every member finds it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+import structlog
+
+from headrace.cluster import signatures
+from headrace.cluster.config_store import ConfigStore
+from headrace.errors import HeadraceError
+from headrace.runtime.distributed_config import DistributedConfig
+
+log = structlog.get_logger(__name__)
+
+_PAUSE_S, _ASK_S, _LOOK_S = 1.0, 5.0, 60.0
+
+
+class Announcements(Protocol):
+    """The part of the membership that is used here."""
+
+    def announce(self, text: str, timeout_s: float) -> None: ...  # noqa: D102
+    def announced(self, timeout_s: float) -> str | None: ...  # noqa: D102
+
+
+class Leadership:
+    """Leads while it is told to. `established` is set while this worker is the leader and may write."""
+
+    def __init__(
+        self, config: DistributedConfig, store: ConfigStore, group: Announcements, tidy: Callable[[], None], url: str
+    ) -> None:
+        """tidy: done at the beginning of each leadership, once configurations are known to the last; url: of this worker."""
+        self._config, self._store, self._group, self._tidy = config, store, group, tidy
+        self._lock = threading.Lock()
+        self._term: threading.Event | None = None  # set when the term ends
+        self.url = url
+        self.established = threading.Event()
+
+    def lead(self, wanted: bool) -> None:
+        """Begin to lead, or stop; returns at once."""
+        with self._lock:
+            if wanted and self._term is None:
+                self._term = threading.Event()
+                threading.Thread(target=self._main, args=(self._term,), name="leader", daemon=True).start()
+            elif not wanted and self._term is not None:
+                self._term.set()
+                self._term = None
+                self.established.clear()
+
+    def leader_url(self) -> str | None:
+        """Where the leader is reached, None if nobody knows at the moment."""
+        try:
+            return self._group.announced(_ASK_S)
+        except HeadraceError as error:
+            log.debug("leader.unknown", cause=str(error))
+            return None
+
+    def _main(self, term: threading.Event) -> None:
+        while not term.is_set():
+            try:
+                self._begin(term)
+                self._renew_keys(term)
+                return
+            except HeadraceError as error:
+                log.warning("leader.retry", cause=str(error))
+                term.wait(_PAUSE_S)
+
+    def _begin(self, term: threading.Event) -> None:
+        self._store.claim_write_privileges()
+        self._store.refresh()
+        self._renew_key()
+        self._group.announce(self.url, _ASK_S)
+        with self._lock:
+            if not term.is_set():
+                self.established.set()
+        log.info("leader.established", url=self.url)
+        self._tidy()
+
+    def _renew_keys(self, term: threading.Event) -> None:
+        while not term.is_set():
+            self._renew_key()
+            due_s = (signatures.expires_ms(self._store.snapshot().session_key, self._config) - time.time() * 1000) / 1000
+            term.wait(min(max(due_s, _PAUSE_S), _LOOK_S))
+
+    def _renew_key(self) -> None:
+        if signatures.expires_ms(self._store.snapshot().session_key, self._config) <= time.time() * 1000:
+            self._store.put_session_key(signatures.new_key(self._config))

@@ -1,0 +1,68 @@
+"""Signatures of what workers ask of each other (KIP-507): the session key of the config topic over the body of the request."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Mapping
+
+from headrace.cluster.records import SessionKey
+from headrace.errors import BadRequestError, RestError
+from headrace.runtime.distributed_config import ALGORITHMS, DistributedConfig
+
+SIGNATURE, ALGORITHM = "X-Connect-Authorization", "X-Connect-Request-Signature-Algorithm"
+
+
+def new_key(config: DistributedConfig) -> SessionKey:
+    """A new random key of the configured algorithm and size (by default the algorithm's own), made now."""
+    digest = getattr(hashlib, ALGORITHMS[config.key_generation_algorithm])
+    size = config.key_size // 8 if config.key_size else digest().digest_size
+    secret = base64.b64encode(secrets.token_bytes(size)).decode()
+    return SessionKey(secret, config.key_generation_algorithm, int(time.time() * 1000))
+
+
+def expires_ms(key: SessionKey | None, config: DistributedConfig) -> int:
+    """When the key has to be replaced, in epoch ms: now if there is none, or it was made by another algorithm."""
+    if key is None or key.algorithm != config.key_generation_algorithm:
+        return 0
+    return key.creation_timestamp_ms + config.key_ttl_ms
+
+
+def sign(body: bytes, key: SessionKey, algorithm: str) -> dict[str, str]:
+    """The headers that prove that a request comes from a worker of the group. Algorithm: Java's name (`HmacSHA256`)."""
+    return {SIGNATURE: base64.b64encode(_mac(body, key, algorithm)).decode(), ALGORITHM: algorithm}
+
+
+def verify(body: bytes, headers: Mapping[str, str], key: SessionKey | None, config: DistributedConfig) -> None:
+    """Raise BadRequestError or RestError (403, 503), in Kafka's words, unless the request is signed by a worker of the group.
+
+    headers: of any case, as starlette gives them.
+    """
+    found = {name.lower(): value for name, value in headers.items()}
+    given, algorithm = found.get(SIGNATURE.lower()), found.get(ALGORITHM.lower())
+    if given is None or algorithm is None:
+        raise BadRequestError("Internal request missing required signature")
+    if algorithm not in config.verification_algorithms:
+        raise BadRequestError(
+            f"This worker does not support the '{algorithm}' key signing algorithm used by other workers. "
+            f"This worker is currently configured to use: {config.verification_algorithms}. "
+            "Check that all workers' configuration files permit the same set of signature algorithms, and correct any "
+            "misconfigured worker and restart it."
+        )
+    if key is None:
+        raise RestError(
+            503, "This worker is still starting up and has not been able to read a session key from the config topic yet"
+        )
+    try:
+        signature = base64.b64decode(given, validate=True)
+    except ValueError:
+        signature = b""
+    if not hmac.compare_digest(signature, _mac(body, key, algorithm)):
+        raise RestError(403, "Internal request contained invalid signature.")
+
+
+def _mac(body: bytes, key: SessionKey, algorithm: str) -> bytes:
+    return hmac.new(base64.b64decode(key.secret), body, ALGORITHMS[algorithm]).digest()

@@ -1,0 +1,224 @@
+"""Writes that only a present member of a group can do: a worker that the group has given up on (a zombie) writes nothing.
+
+Each write is a Kafka transaction that also touches the group's offsets with the member's proof; the broker refuses that from
+a member of an earlier generation, and with it everything else in the transaction (KIP-447). Writes that come while one is
+on its way share the next transaction, so that many tasks cost few transactions.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from headrace.errors import RetriableError
+from headrace.kafka import clients
+from headrace.kafka.failures import KafkaFailure, failure, kafka_error, timed_out
+
+log = logging.getLogger(__name__)
+
+Proof = Callable[[], bytes | None]
+GroupOffsets = Mapping[tuple[str, int], int]
+
+_TRANSACTION_MS, _CALL_S, _RETRY_S = 10_000, 10.0, 0.05
+# A rebalance is under way, and the proof is of the generation before (the next one will do); or the transaction timed out, or
+# the one before it was aborted with records on their way.
+_AGAIN = {
+    "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "REBALANCE_IN_PROGRESS", "INVALID_PRODUCER_EPOCH",
+    "OUT_OF_ORDER_SEQUENCE_NUMBER",
+}  # fmt: skip
+
+
+@dataclass
+class Write:
+    """What belongs together: records (topic, key, value), and offsets of other groups."""
+
+    records: Sequence[tuple[str, bytes, bytes | None]] = ()
+    offsets: Mapping[str, GroupOffsets] = field(default_factory=dict)
+
+
+@dataclass
+class _Waiting:
+    write: Write
+    proof: Proof
+    done: threading.Event = field(default_factory=threading.Event)
+    error: KafkaFailure | None = None
+
+    def end(self, error: KafkaFailure | None = None) -> None:
+        self.error = error
+        self.done.set()
+
+
+class MemberWrites:
+    """The writes of one member. Thread-safe."""
+
+    def __init__(self, props: Mapping[str, str], transactional_id: str, group_topic: str) -> None:
+        """props: Java settings of the worker's own clients; group_topic: any that the group may have offsets of.
+
+        Raises ConfigError.
+        """
+        self._props = {
+            **props,
+            "acks": "all",
+            "enable.idempotence": "true",
+            "transactional.id": transactional_id,
+            "transaction.timeout.ms": str(_TRANSACTION_MS),
+            "linger.ms": "0",
+        }
+        clients.librdkafka(self._props, "producer")
+        self._group_topic, self._transactional_id = group_topic, transactional_id
+        self._producer: Producer | None = None
+        self._groups: dict[str, bytes] = {}
+        self._turn = threading.Lock()  # held by the one whose transaction is on its way
+        self._queue: list[_Waiting] = []
+        self._queued = threading.Lock()
+
+    def start(self, timeout_s: float) -> None:
+        """Get ready, and end what a former process of this name has left open. Raises KafkaFailure."""
+        with self._turn:
+            self._ready(time.monotonic() + timeout_s)
+
+    def write(self, write: Write, proof: Proof, timeout_s: float) -> None:
+        """Return once all of it is in Kafka.
+
+        proof: gives the member's proof, None once it is a member no more, and then nothing is written. Raises KafkaFailure
+        (RetriableKafkaFailure if it is no member, or after `timeout_s`; then it may have been written all the same).
+        """
+        deadline, mine = time.monotonic() + timeout_s, _Waiting(write, proof)
+        with self._queued:
+            self._queue.append(mine)
+        while not mine.done.is_set():
+            if not self._turn.acquire(timeout=max(deadline - time.monotonic(), _RETRY_S)):
+                raise timed_out("The transaction of another task of this worker takes too long.")
+            try:
+                if not mine.done.is_set():
+                    self._all(deadline)
+            finally:
+                self._turn.release()
+        if mine.error is not None:
+            raise mine.error
+
+    def stop(self) -> None:
+        """Close; what is on its way is given up."""
+        with self._turn:
+            self._drop()
+
+    def _all(self, deadline: float) -> None:
+        """Write everything that waits, each with its own right to write."""
+        with self._queued:
+            batch, self._queue = self._queue, []
+        try:
+            self._patiently(batch, deadline)
+        finally:
+            _end([one for one in batch if not one.done.is_set()], timed_out("The write was interrupted."))
+
+    def _patiently(self, batch: Sequence[_Waiting], deadline: float) -> None:
+        while batch := _allowed(batch):
+            try:
+                self._transaction(batch, deadline)
+                return _end(batch)
+            except KafkaFailure as error:
+                return _end(batch, error)
+            except KafkaException as problem:
+                cause, error = kafka_error(problem), failure(problem)
+                self._recover(cause)
+            if cause.name() not in _AGAIN and not isinstance(error, RetriableError):
+                if len(batch) == 1:
+                    return _end(batch, error)
+                for one in batch:  # the fault of one is not that of the others
+                    self._patiently([one], deadline)
+                return None
+            if time.monotonic() > deadline:
+                return _end(batch, timed_out(f"Kafka did not take the transaction in time: {cause.str()}"))
+            time.sleep(_RETRY_S)
+        return None
+
+    def _transaction(self, batch: Sequence[_Waiting], deadline: float) -> None:
+        producer, failed = self._ready(deadline), []
+
+        def delivered(error: KafkaError | None, _message: Message) -> None:
+            if error is not None:
+                failed.append(error)
+
+        proof = batch[0].proof()
+        if proof is None:
+            raise timed_out(_NO_MEMBER)
+        producer.begin_transaction()
+        for one in batch:
+            for topic, key, value in one.write.records:
+                producer.produce(topic, value, key, on_delivery=delivered)
+        producer.send_offsets_to_transaction([TopicPartition(self._group_topic, 0, 0)], proof, _CALL_S)
+        for group, offsets in _merged(batch).items():
+            wanted = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+            producer.send_offsets_to_transaction(wanted, self._metadata(group), _CALL_S)
+        try:
+            producer.commit_transaction(_CALL_S)
+        except KafkaException as error:
+            told = [one for one in failed if not one.name().startswith("_PURGE")]
+            raise KafkaException(told[0]) if told else error from None
+
+    def _ready(self, deadline: float) -> Producer:
+        """The producer, made and initialized if there is none. Raises KafkaFailure."""
+        if self._producer is None:
+            # librdkafka repeats a call after this pause while the broker completes the transaction before: 100 ms by default.
+            producer = clients.producer(self._props, retry_backoff_ms="5", retry_backoff_max_ms="200")
+            try:
+                producer.init_transactions(max(deadline - time.monotonic(), 1.0))
+            except KafkaException as error:
+                raise failure(error) from None
+            self._producer = producer
+        return self._producer
+
+    def _recover(self, error: KafkaError) -> None:
+        """Be ready for the next transaction."""
+        producer = self._producer
+        if producer is None:
+            return
+        if not error.fatal():
+            try:
+                producer.abort_transaction(_CALL_S)
+                return
+            except KafkaException as problem:
+                log.warning("The transaction of %s could not be aborted: %s", self._transactional_id, kafka_error(problem).str())
+        self._drop()
+
+    def _drop(self) -> None:
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            producer.purge()
+            producer.flush(0)
+
+    def _metadata(self, group: str) -> bytes:
+        """What stands for a group without members (KIP-447: no generation)."""
+        if group not in self._groups:
+            outsider: Consumer = clients.consumer({**self._props, "group.id": group})
+            self._groups[group] = outsider.consumer_group_metadata()
+            outsider.close()
+        return self._groups[group]
+
+
+_NO_MEMBER = "This worker is no member of its group at the moment; another one may have taken over its work."
+
+
+def _allowed(batch: Sequence[_Waiting]) -> list[_Waiting]:
+    """Those that may still write; the others are told."""
+    allowed = [one for one in batch if one.proof() is not None]
+    _end([one for one in batch if one not in allowed], timed_out(_NO_MEMBER))
+    return allowed
+
+
+def _end(batch: Sequence[_Waiting], error: KafkaFailure | None = None) -> None:
+    for one in batch:
+        one.end(error)
+
+
+def _merged(batch: Sequence[_Waiting]) -> dict[str, dict[tuple[str, int], int]]:
+    merged: dict[str, dict[tuple[str, int], int]] = {}
+    for one in batch:
+        for group, offsets in one.write.offsets.items():
+            merged.setdefault(group, {}).update(offsets)
+    return merged
