@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from headrace.cluster.reports import FAILED, PAUSED, RUNNING, UNASSIGNED, Reports
+from headrace.cluster.restarts import Failure, plan_restart
 from headrace.cluster.wanted import Wanted
+from headrace.config.redaction import redact
 from headrace.errors import ConnectError, HeadraceError
 from headrace.runtime.task import TaskEvents, TaskRunner
 from headrace.runtime.worker import Worker
+from headrace.spark import failure
 
 
 @dataclass
 class Slot:
-    """A task of this worker: its runner while it runs, and the state that was last reported."""
+    """A task of this worker: its runner while it runs, the state that was last reported, and its failures so far."""
 
     state: str = UNASSIGNED
     runner: TaskRunner | None = None
+    failures: list[Failure] = field(default_factory=list)
 
 
 class Crew:
     """The tasks of one connector. Every method is for the connector's supervisor alone, on its thread."""
 
-    def __init__(self, name: str, worker: Worker, reports: Reports, later: Callable[[Callable[[], None]], None]) -> None:
-        """later: has a step done on the supervisor's thread."""
-        self._name, self._worker, self._reports, self._later = name, worker, reports, later
+    def __init__(
+        self, name: str, worker: Worker, reports: Reports, later: Callable[[Callable[[], None]], None], wake: Callable[[], None]
+    ) -> None:
+        """later: has a step done on the supervisor's thread; wake: has the supervisor converge."""
+        self._name, self._worker, self._reports, self._later, self._wake = name, worker, reports, later, wake
         self._grace_s = worker.config.task_shutdown_timeout_ms / 1000
         self._slots: dict[int, Slot] = {}
         self._version: int | None = None
@@ -71,19 +78,34 @@ class Crew:
     def _start(self, number: int, slot: Slot, want: Wanted) -> None:
         events = TaskEvents(
             running=lambda: self._reports.task(self._name, number, RUNNING, self.class_version),
-            failed=lambda error: self._later(partial(self._failed, number, slot, error)),
+            failed=lambda error: self._later(partial(self._failed, number, slot, error, want)),
         )
         slot.state = RUNNING
         try:
             slot.runner = self._worker.start_task(self._name, number, want.config, want.tasks[number], events)
         except Exception as e:
-            self._failed(number, slot, e)
+            self._failed(number, slot, e, want)
 
-    def _failed(self, number: int, slot: Slot, error: BaseException) -> None:
+    def _failed(self, number: int, slot: Slot, error: BaseException, want: Wanted) -> None:
         if self._slots.get(number) is not slot or slot.state != RUNNING:
             return  # of an earlier generation
         slot.state, slot.runner = FAILED, None
-        self._reports.task(self._name, number, FAILED, self.class_version, shown(error))
+        told = shown(error)
+        slot.failures.append(Failure(int(time.time() * 1000), redact(str(told))))
+        plan = plan_restart(want.config, slot.failures, failure.is_retriable(error))
+        self._reports.task(self._name, number, FAILED, self.class_version, told, plan and plan.status())
+        if plan is not None:
+            slot.failures = list(plan.failures)
+        if plan is not None and plan.next_ms is not None:
+            again = threading.Timer(plan.next_ms / 1000 - time.time(), self._later, [partial(self._again, number, slot)])
+            again.daemon = True
+            again.start()
+
+    def _again(self, number: int, slot: Slot) -> None:
+        """Start a failed task again, unless it was started, stopped or given away meanwhile."""
+        if self._slots.get(number) is slot and slot.state == FAILED:
+            slot.state = UNASSIGNED
+            self._wake()
 
     def stop(self) -> list[int]:
         """End every task of this worker, and forget them; returns their numbers."""

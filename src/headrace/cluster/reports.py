@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 
@@ -50,11 +50,19 @@ class Reports:
         put = self._store.put_connector_status_safe if state in _ENDS else self._store.put_connector_status
         put(name, self._status(state, version, error))
 
-    def task(self, name: str, task: int, state: str, version: str | None, error: BaseException | None = None) -> None:
-        """The task is in this state now."""
+    def task(
+        self,
+        name: str,
+        task: int,
+        state: str,
+        version: str | None,
+        error: BaseException | None = None,
+        restart: dict[str, Any] | None = None,
+    ) -> None:
+        """The task is in this state now; restart: what is to be told of its restarts (`headrace.cluster.restarts`)."""
         _say("task." + state.lower(), error, connector=name, task=task)
         put = self._store.put_task_status_safe if state in _ENDS else self._store.put_task_status
-        put(name, task, self._status(state, version, error))
+        put(name, task, self._status(state, version, error) | ({"restart": restart} if restart else {}))
 
     def no_task(self, name: str, task: int) -> None:
         """The task is no longer part of the connector."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict, cast
+from typing import Any, NotRequired, TypedDict, cast
 
 from headrace.cluster import json_text
 from headrace.cluster.json_text import java_class
@@ -25,6 +26,7 @@ class Status(TypedDict):
     worker_id: str
     generation: int
     version: str | None
+    restart: NotRequired[dict[str, Any]]  # headrace's own: of a task that starts again by itself
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def encode(record: StatusRecord) -> tuple[bytes, bytes | None]:
         value: Any = active.encode_value(found.topic, found.connector, found.task, found.discover_timestamp_ms)
     else:
         given = cast(dict[str, Any], record.status)
-        value = {name: given.get(name) for name in Status.__annotations__}
+        value = _known(given)
     return record.key.encode(), json_text.encode(value)
 
 
@@ -95,6 +97,11 @@ def decode(key: bytes | None, value: bytes | None) -> StatusRecord | None:
         return _topic(name, value)
     log.warning("Discarding record with invalid key %s", name)
     return None
+
+
+def _known(status: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a status in their order; those that need not be there only if they are."""
+    return {name: status.get(name) for name in Status.__annotations__ if name != "restart" or isinstance(status.get(name), dict)}
 
 
 def _connector(key: str, value: bytes | None) -> ConnectorState | None:
@@ -145,7 +152,7 @@ def _status(what: str, value: bytes) -> Status | None:
     if not isinstance(content, dict):
         log.error("Invalid %s status type %s", what, java_class(content))
         return None
-    status = {name: content.get(name) for name in Status.__annotations__}
+    status = _known(content)
     if status["state"] not in STATES or type(status["generation"]) is not int:
         log.error("Failed to deserialize %s status: state %s, generation %s", what, status["state"], status["generation"])
         return None

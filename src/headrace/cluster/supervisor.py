@@ -46,7 +46,7 @@ class Supervisor:
         self.name, self._on_end = name, on_end
         self._wanted, self._worker, self._reports, self._put_tasks = wanted, worker, reports, put_tasks
         self._inbox: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._crew = Crew(name, worker, reports, self._inbox.put)
+        self._crew = Crew(name, worker, reports, self._inbox.put, self.wake)
         self._context: ConnectorContext | None = None
         self._running: RunningConnector | None = None
         self._state: str | None = None

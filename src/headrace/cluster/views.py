@@ -43,7 +43,7 @@ def task_status_body(task: int, status: Status) -> dict[str, Any]:
 
 def _state(status: Status) -> dict[str, Any]:
     body = {"state": status["state"], "worker_id": status["worker_id"], "version": status.get("version")}
-    return body | ({"trace": status["trace"]} if status.get("trace") else {})
+    return body | {key: status[key] for key in ("trace", "restart") if status.get(key)}
 
 
 @dataclass(frozen=True)

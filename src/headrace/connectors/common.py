@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.config import Config, Importance, Type, Width, option, validators
+from headrace.config import Importance, Type, Width, option, validators
 from headrace.config.types import invalid
 from headrace.config.validators import Lambda
+from headrace.connectors.restart_options import TaskRestartConfig
 from headrace.connectors.versions import ValidVersion
 
 COMMON = "Common"
@@ -63,7 +64,7 @@ def _error(name: str, kind: Type, default: Any, order: int, display: str, **fiel
     return option(name, kind, default, group=ERRORS, order=order, display_name=display, **fields)
 
 
-class ConnectorConfig(Config):
+class ConnectorConfig(TaskRestartConfig):
     """What every connector has; typed attributes are for the runtime."""
 
     name: str = _common(

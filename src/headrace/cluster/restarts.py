@@ -1,0 +1,62 @@
+"""Whether, and when, a failed task starts again by itself: pure, from its configuration and its failures so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from headrace.connectors.restart_options import TaskRestartConfig
+from headrace.errors import ConfigError
+
+_TOLD = 5  # failures that a status tells of
+_LONGEST_CAUSE = 300
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A failure of a task: when, in epoch ms, and its cause in one line."""
+
+    at_ms: int
+    cause: str
+
+
+@dataclass(frozen=True)
+class RestartPlan:
+    """What follows from a failure: attempt n of `budget` at this time (epoch ms), None if the task stays failed."""
+
+    failures: Sequence[Failure]
+    budget: int
+    next_ms: int | None
+
+    def status(self) -> dict[str, Any]:
+        """The `restart` of a task's status: attempts made and allowed, the time of the next one, the last failures."""
+        history = [{"at": _time(one.at_ms), "cause": one.cause[:_LONGEST_CAUSE]} for one in self.failures[-_TOLD:]]
+        made = len(self.failures) - 1
+        following = {"next": _time(self.next_ms)} if self.next_ms is not None else {}
+        return {"attempts": made, "budget": self.budget, **following, "history": history}
+
+
+def plan_restart(config: Mapping[str, Any], failures: Sequence[Failure], retriable: bool) -> RestartPlan | None:
+    """What follows from the last of these failures, by `task.restart.*`; None if the task was never to start again.
+
+    config: the connector's; failures: of one task since it was configured, started by hand or moved; retriable: whether the cause
+    of the last one may pass.
+    """
+    try:
+        options = TaskRestartConfig({name: value for name, value in config.items() if name.startswith("task.restart.")})
+    except ConfigError:  # refused when it was given; written to the topic by something else
+        options = TaskRestartConfig({})
+    recent = [one for one in failures if one.at_ms > failures[-1].at_ms - options.restart_window_ms]
+    allowed = options.restart_policy == "all" or (options.restart_policy == "retriable" and retriable)
+    if not allowed and len(recent) == 1:
+        return None
+    if not allowed or len(recent) > options.restart_attempts:
+        return RestartPlan(recent, options.restart_attempts, None)
+    pause = min(options.restart_backoff_ms * 2 ** (len(recent) - 1), options.restart_backoff_max_ms)
+    return RestartPlan(recent, options.restart_attempts, recent[-1].at_ms + pause)
+
+
+def _time(epoch_ms: int) -> str:
+    return datetime.fromtimestamp(epoch_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
