@@ -23,10 +23,10 @@ def sink(worker: EmbeddedWorker, topic_name: Callable[[str], str]) -> Iterator[C
     """Creates sinks, by `sink(class, setting="value", …)` (`_` stands for a dot), and deletes them after the test."""
     made: list[Sink] = []
 
-    def create(connector: str, /, **settings: str) -> Sink:
+    def create(connector: str, /, *, initial_state: str | None = None, **settings: str) -> Sink:
         config = {"connector.class": connector, **{name.replace("_", "."): value for name, value in settings.items()}}
         made.append(Sink(worker, topic_name("sink"), config))
-        made[-1].create()
+        made[-1].create(initial_state)
         return made[-1]
 
     yield create

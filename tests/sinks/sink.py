@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError
@@ -19,8 +20,9 @@ class Sink:
         self.worker, self.name, self.config = worker, name, dict(config)
         self.path = f"/connectors/{name}"
 
-    def create(self) -> None:
-        self.worker.call("POST", "/connectors", {"name": self.name, "config": self.config})
+    def create(self, initial_state: str | None = None) -> None:
+        body = {"name": self.name, "config": self.config, "initial_state": initial_state}
+        self.worker.call("POST", "/connectors", body)
 
     def put(self, what: str) -> None:
         """PUT without a body: `pause`, `resume`, `stop`."""
@@ -75,3 +77,14 @@ class Sink:
     def topics(self) -> set[str]:
         """The active topics."""
         return set(self.worker.call("GET", self.path + "/topics")[self.name]["topics"])
+
+
+def lines(file: Path) -> list[str]:
+    """The lines of a file, none if it is not there."""
+    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+
+
+def await_lines(file: Path, wanted: list[str]) -> None:
+    """Wait until a file has these lines, in any order."""
+    wait_until(lambda: len(lines(file)) >= len(wanted), SINK_S, f"{wanted} in {file}")
+    assert sorted(lines(file)) == sorted(wanted)

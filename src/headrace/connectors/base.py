@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.config import ConfigDef
+from headrace.plugins import Kind
 from headrace.record import Record
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ class Connector(ABC):
 class SourceConnector(Connector):
     """Reads from elsewhere into Kafka."""
 
+    plugin_kind: ClassVar[Kind] = Kind.SOURCE
     task_class: ClassVar[type[SourceTask] | type[PollingSourceTask]]
 
     @classmethod

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from headrace.connectors.base import Connector, Props, Task
 from headrace.converters.base import Writers
+from headrace.kafka.positions import summary
+from headrace.plugins import Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,14 +45,22 @@ class SinkBatch:
     the same partitions. After a crash the range may be a longer one that begins at the same offsets: a sink that must not write
     twice stores the ends of `offsets` together with the data, and writes `beyond(ends)`.
 
-    partition_counts: by original topic, how many partitions it has now.
+    topics: every name that `topic` can have in this batch, some perhaps without a row; None: only the records tell, as their
+    content decides. partition_counts: by topic as in the frame, how many partitions the original topic has now; a topic that is
+    made of several with different counts has none.
     """
 
     frame: DataFrame
     id: int
     offsets: Mapping[TopicPartition, tuple[int, int]]
     spark: SparkSession
+    topics: frozenset[str] | None
     partition_counts: Mapping[str, int]
+
+    @property
+    def summary(self) -> str:
+        """The covered range in words, for logs and errors."""
+        return summary(self.offsets)
 
     def beyond(self, ends: Mapping[TopicPartition, int]) -> DataFrame:
         """The frame without the records that have been written already.
@@ -78,6 +88,10 @@ class SinkTask(Task):
     batch_max_records: ClassVar[int] = 500_000
     """The most records of one batch, if neither worker nor connector says otherwise by `max.poll.records`."""
 
+    def start(self, props: Props) -> None:
+        """Keep the task's configuration as `props`; make clients. Raises a HeadraceError to become FAILED."""
+        self.props = dict(props)
+
     def writers(self, own: Writers) -> Writers:
         """The form in which this sink wants its records: what makes the columns key, value and headers of their Connect data.
 
@@ -103,6 +117,7 @@ class SinkConnector(Connector):
     partition.
     """
 
+    plugin_kind: ClassVar[Kind] = Kind.SINK
     task_class: ClassVar[type[SinkTask]]
 
     def start(self, props: Props) -> None:

@@ -122,7 +122,7 @@ class TaskChain:
             "key": "cast(in_key as binary)",
             "value": "cast(in_value as binary)",
             "headers": _stamped(headers, "in_timestamp"),
-            "partition": "NULL",
+            "partition": "int(NULL)",
         }
 
     def _new(self, part: str) -> Sql | None:

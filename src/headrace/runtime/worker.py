@@ -29,7 +29,6 @@ from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
 from headrace.kafka.member_writes import Proof
 from headrace.plugins import Kind
-from headrace.runtime import target
 from headrace.runtime.delivery import Ports
 from headrace.runtime.plan import TaskPlan, plan_source_task
 from headrace.runtime.sink.delivery import SinkPorts
@@ -39,6 +38,7 @@ from headrace.runtime.sink.work import SinkWork
 from headrace.runtime.source_work import SourceDependencies, SourceWork
 from headrace.runtime.task import TaskEvents, TaskRunner
 from headrace.runtime.worker_config import WorkerConfig
+from headrace.spark import target
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import TopicCreator
 

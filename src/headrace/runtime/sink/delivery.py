@@ -54,8 +54,13 @@ class Covered:
 
     offsets: Mapping[Partition, tuple[int, int]]
     id: int
-    counts: Mapping[str, int]
+    topics: frozenset[str] | None
+    partition_counts: Mapping[str, int]
     commit: Mapping[Partition, int]
+
+    def batch(self, frame: DataFrame) -> SinkBatch:
+        """The batch of these records."""
+        return SinkBatch(frame, self.id, self.offsets, frame.sparkSession, self.topics, self.partition_counts)
 
 
 class SinkDelivery:
@@ -78,11 +83,12 @@ class SinkDelivery:
         transformed = chain.transformed(incoming)
         if chain.fails and self._plan.tolerance.all:
             self._put_aside(chain.letters(transformed))
-        batch = SinkBatch(chain.records(transformed), covered.id, covered.offsets, incoming.sparkSession, covered.counts)
+        batch = covered.batch(chain.records(transformed))
         try:
             self._again(lambda: self._task.put(batch), covered)
         except Exception as e:
-            raise self._ended(e, chain.letters(transformed) if chain.fails else None) from e.__cause__
+            ended = self._ended(e, chain.letters(transformed) if chain.fails else None)
+            raise ended from ended.__cause__
         self._record_active(incoming, covered)
         self._commit(covered)
         self.batches += 1

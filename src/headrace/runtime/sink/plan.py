@@ -11,9 +11,10 @@ from headrace.config.types import trim
 from headrace.connectors.base import Props, TaskContext
 from headrace.connectors.rules import GROUP_OVERRIDE, TOPICS, TOPICS_REGEX
 from headrace.errors import ConfigError
-from headrace.runtime.plan import PRODUCER, client_settings, converter, header_converter
+from headrace.runtime.plan import client_settings, converter, header_converter
 from headrace.runtime.tolerance import Tolerance, tolerance
 from headrace.runtime.worker_config import WorkerConfig
+from headrace.spark.topic_writer import PRODUCER
 from headrace.transforms.chain import Converters
 from headrace.transforms.stages import Stage, stages
 

@@ -12,6 +12,7 @@ from headrace.connectors.sink import SinkTask
 from headrace.converters.base import Writers
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import Start, advanced
+from headrace.runtime.routing import counts_after, router
 from headrace.runtime.sink.chain import SinkChain
 from headrace.runtime.sink.delivery import Covered, SinkDelivery, SinkPorts
 from headrace.runtime.sink.partitions import Share, SinkPartitions
@@ -93,13 +94,18 @@ class SinkWork:
     def _deliver(
         self, chain: SinkChain, share: Share, positions: Mapping[Partition, int]
     ) -> Callable[[DataFrame, str | None, str], None]:
+        after_chain = router(self._plan.stages)
+        counts = counts_after(share.counts, after_chain) if after_chain else {}
+
         def deliver(frame: DataFrame, before: str | None, after: str) -> None:
             ends = parse_offsets(after)
             moved = advanced(parse_offsets(before) if before else by_topic(positions), ends)
             every = {(topic, p): end for topic, parts in ends.items() for p, end in parts.items()}
             # As Kafka Connect does, what has no records (yet) is committed, too, once something is.
             commit = {p: end for p, (_, end) in moved.items()} if before else every
-            self._delivery(frame, chain, Covered(moved, sum(every.values()), share.counts, commit))
+            names = {after_chain(topic) for topic, _ in moved} if after_chain else None
+            topics = None if names is None else frozenset(name for name in names if name is not None)
+            self._delivery(frame, chain, Covered(moved, sum(every.values()), topics, counts, commit))
 
         return deliver
 
