@@ -1,19 +1,27 @@
-"""Two real Kafka clusters and what goes with them, one of each for the whole session."""
+"""Two real Kafka clusters, a worker and what goes with them, one of each for the whole session."""
 
 from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import structlog
+from structlog.testing import capture_logs
 
 from headrace.embedded import Broker
+from headrace.embedded.ports import free_port
+from tests.clusters import Cluster
+from tests.process import worker_properties
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from headrace.testing.worker import EmbeddedWorker
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -64,3 +72,35 @@ def spark() -> SparkSession:
     from headrace.spark.session import session
 
     return session()
+
+
+@pytest.fixture(scope="session")
+def worker(destination_broker: Broker) -> Iterator[EmbeddedWorker]:
+    """A worker on the destination cluster, in this process."""
+    from headrace.testing.worker import EmbeddedWorker
+
+    props = worker_properties("tests", f"http://127.0.0.1:{free_port()}")
+    with EmbeddedWorker(destination_broker.bootstrap, props) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def source(source_broker: Broker) -> Cluster:
+    return Cluster(source_broker.bootstrap)
+
+
+@pytest.fixture(scope="session")
+def destination(destination_broker: Broker) -> Cluster:
+    return Cluster(destination_broker.bootstrap)
+
+
+@pytest.fixture
+def events() -> Iterator[list[MutableMapping[str, Any]]]:
+    """What is logged during the test, as it happens: `{"event": …, "log_level": …, "connector": …, …}`."""
+    with capture_logs(processors=[structlog.contextvars.merge_contextvars, _echo]) as entries:
+        yield entries
+
+
+def _echo(_logger: object, level: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    print(datetime.now().isoformat(timespec="milliseconds"), level, dict(entry))  # where pytest shows it if the test fails
+    return entry

@@ -2,8 +2,8 @@
 
 A component registers where it is defined, with `@plugin("org.apache.kafka.…")`; nothing lists them a second time. The registry
 feeds REST (`/connector-plugins`), the docs and the command line. Packages from elsewhere take part by an entry point of the
-group `headrace.plugins` that names a module to import, or a class; transformations, predicates and config providers also go by
-their dotted Python name.
+group `headrace.plugins` that names a module to import, or a class; connectors, transformations, predicates and config providers
+also go by their dotted Python name.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Kind(StrEnum):
     CONFIG_PROVIDER = "config_provider"
 
 
-_OWN = (Kind.TRANSFORMATION, Kind.PREDICATE, Kind.CONFIG_PROVIDER)
+_OWN = (Kind.SOURCE, Kind.SINK, Kind.TRANSFORMATION, Kind.PREDICATE, Kind.CONFIG_PROVIDER)
 """What users may write in Python and name by its dotted name."""
 _REGISTRY: dict[tuple[str, Kind], type[Any]] = {}
 _ABSTRACT: dict[str, tuple[str, ...]] = {}
@@ -145,7 +145,7 @@ def find(name: str, *kinds: Kind | str) -> type[Any]:
 def dotted(name: str) -> type[Any] | None:
     """A user's class by its Python name (`my_module.MyTransform`), None if there is none; imports the module.
 
-    `plugin_name`, `plugin_aliases` and, if absent, `version` are set on a transformation, predicate or config provider.
+    `plugin_name`, `plugin_aliases` and, if absent, `version` are set on a plugin of the kinds that users may write.
     """
     module, _, attribute = name.rpartition(".")
     if not module or not all(part.isidentifier() for part in name.split(".")):

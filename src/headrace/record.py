@@ -24,7 +24,7 @@ class Record:
     key, value: binary, NULL is Kafka's null (a tombstone, a record without key);
     headers: array<struct<key:string,value:binary>> in order, names may repeat, values may be NULL; None: no headers at all;
     timestamp: timestamp with ms precision, None: the time of writing;
-    partition: int, None or NULL: the producer's partitioner decides;
+    partition: int, None or NULL: the producer's partitioner decides; offset: bigint, of a sink's record;
     key_kind, value_kind: what key and value are before conversion: "bytes", "string" (then the Column is a string), or "null"
     (no schema and no value: never converted);
     origin: where the record came from, a Column per part (topic, partition, offset …), for the report of a record that fails.
@@ -36,6 +36,7 @@ class Record:
     headers: Column | None = None
     timestamp: Column | None = None
     partition: Column | None = None
+    offset: Column | None = None
     key_kind: str = "bytes"
     value_kind: str = "bytes"
     origin: Mapping[str, Column] = field(default_factory=dict)

@@ -12,8 +12,8 @@ import pytest
 
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
-from tests.mirror.clusters import Cluster, record
-from tests.mirror.process import WorkerProcess, worker_properties
+from tests.clusters import Cluster, record
+from tests.process import WorkerProcess, worker_properties
 from tests.support import wait_until
 
 RUNNING_S = 90

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from headrace.errors import HeadraceError
 from headrace.testing.worker import EmbeddedWorker
-from tests.mirror.clusters import Cluster, Sent
+from tests.clusters import Cluster, Sent
 from tests.support import wait_until
 
 MIRROR_S = 90  # how long anything may take on a machine that is busy with other things

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 from headrace.testing.worker import EmbeddedWorker
-from tests.mirror.clusters import Cluster, Sent, record
+from tests.clusters import Cluster, Sent, record
 from tests.mirror.mirror import MIRROR_S, Mirror
 from tests.support import wait_until
 

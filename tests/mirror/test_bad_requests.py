@@ -8,7 +8,7 @@ import pytest
 
 from headrace.errors import RestError
 from headrace.testing.worker import EmbeddedWorker
-from tests.mirror.clusters import Cluster
+from tests.clusters import Cluster
 from tests.mirror.mirror import Mirror
 
 Make = Callable[..., Mirror]

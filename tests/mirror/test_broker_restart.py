@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from headrace.embedded import Broker
-from tests.mirror.clusters import Cluster, record
+from tests.clusters import Cluster, record
 from tests.mirror.mirror import MIRROR_S, Mirror
 from tests.support import wait_until
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
-from tests.mirror.clusters import Cluster, record
+from tests.clusters import Cluster, record
 from tests.mirror.mirror import MIRROR_S
-from tests.mirror.process import WorkerProcess, is_alive, worker_properties
+from tests.process import WorkerProcess, is_alive, worker_properties
 from tests.support import wait_until
 
 COUNT, PARTITIONS, BATCH = 150_000, 3, 15_000

@@ -10,9 +10,9 @@ from confluent_kafka import Producer
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.testing.worker import EmbeddedWorker
-from tests.mirror.clusters import Cluster, Sent, record
+from tests.clusters import Cluster, Sent, record
 from tests.mirror.mirror import MIRROR_S, Mirror
-from tests.mirror.process import worker_properties
+from tests.process import worker_properties
 from tests.support import wait_until
 
 Make = Callable[..., Mirror]

@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewPartitions
 
-from tests.mirror.clusters import Cluster, Sent, record
+from tests.clusters import Cluster, Sent, record
 from tests.mirror.mirror import Mirror
 from tests.support import wait_until
 

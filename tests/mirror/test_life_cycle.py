@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.testing.worker import EmbeddedWorker
-from tests.mirror.clusters import Cluster, record
+from tests.clusters import Cluster, record
 from tests.mirror.mirror import MIRROR_S, Mirror
 from tests.support import wait_until
 

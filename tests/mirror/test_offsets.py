@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka import TopicPartition
 
 from headrace.embedded.ports import free_port
-from tests.mirror.clusters import Cluster, Sent, record
+from tests.clusters import Cluster, Sent, record
 from tests.mirror.mirror import MIRROR_S, Mirror
 from tests.support import wait_until
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from headrace.embedded.ports import free_port
-from tests.mirror.clusters import Cluster, record
+from tests.clusters import Cluster, record
 from tests.mirror.mirror import MIRROR_S, merged
-from tests.mirror.process import WorkerProcess, is_alive, worker_properties
+from tests.process import WorkerProcess, is_alive, worker_properties
 from tests.support import wait_until
 
 

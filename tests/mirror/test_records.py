@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.mirror.clusters import Cluster, Sent, record
+from tests.clusters import Cluster, Sent, record
 from tests.mirror.mirror import Mirror
 
 Make = Callable[..., Mirror]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from tests.mirror.clusters import Cluster, record
+from tests.clusters import Cluster, record
 from tests.mirror.mirror import MIRROR_S, Mirror
 from tests.support import wait_until
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
-from tests.mirror.clusters import Cluster, record
+from tests.clusters import Cluster, record
 from tests.mirror.mirror import MIRROR_S, Mirror
 from tests.support import wait_until
 

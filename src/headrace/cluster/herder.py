@@ -17,6 +17,7 @@ from headrace.cluster.assignment import Share
 from headrace.cluster.group import Group
 from headrace.cluster.offsets import SourceOffsets
 from headrace.cluster.reports import RESTARTING, Reports
+from headrace.cluster.sink_offsets import SinkOffsets
 from headrace.cluster.stores import Stores
 from headrace.cluster.views import (
     ConnectorInfo,
@@ -49,7 +50,7 @@ class Herder:
         self._stores, self._group = stores, group
         self._reports = Reports(stores.status, worker_id, self.config.topic_tracking_enable)
         self._workload = Workload(worker, stores.config, self._reports, self._hand_over)
-        self._offsets = SourceOffsets(stores.offsets, self._group.proof)
+        self._offsets, self._sink_offsets = SourceOffsets(stores.offsets, self._group.proof), SinkOffsets(worker.config)
         # One change of configurations at a time: check, write and read back belong together. Readers never take it.
         self._changing = threading.RLock()
         self._log_level_listeners: list[Callable[[str, str], None]] = []
@@ -322,8 +323,10 @@ class Herder:
 
     # ------------------------------------------------------------------------------------------------- offsets (KIP-875)
     def offsets(self, name: str) -> list[dict[str, Any]]:
-        """The stored source offsets of a connector. Raises NotFoundError."""
-        self._config(name)
+        """The stored source offsets of a connector, or the committed ones of a sink's group. Raises NotFoundError."""
+        config = self._config(name)
+        if connector_type(config) == "sink":
+            return self._sink_offsets.read(name, self.config.resolver.resolve(config).props)
         return self._offsets.read(name)
 
     def alter_offsets(self, name: str, changes: list[tuple[Any, Any]]) -> str:
@@ -333,13 +336,18 @@ class Herder:
         """
         self._lead()
         with self._changing, concealed():
-            return self._offsets.alter(name, self._stopped_config(name), changes)
+            config = self._stopped_config(name)
+            return self._offsets_of(config).alter(name, config, changes)
 
     def reset_offsets(self, name: str) -> str:
         """Remove all offsets of a stopped connector; returns the message. Raises NotFoundError, BadRequestError."""
         self._lead()
         with self._changing, concealed():
-            return self._offsets.reset(name, self._stopped_config(name))
+            config = self._stopped_config(name)
+            return self._offsets_of(config).reset(name, config)
+
+    def _offsets_of(self, config: Mapping[str, Any]) -> SourceOffsets | SinkOffsets:
+        return self._sink_offsets if connector_type(config) == "sink" else self._offsets
 
     def _stopped_config(self, name: str) -> Mapping[str, Any]:
         config, state = self._config(name), self._stores.config.snapshot()

@@ -55,9 +55,7 @@ class SourceOffsets:
         cls = connector_class(config)
         managed = cls.alter_offsets(config, changes)
         self._store.put(name, changes, self._proof)
-        if managed:
-            return f"The offsets for this connector have been {done} successfully"
-        return _MANAGED_ELSEWHERE.format(done, done)
+        return done_message(done, managed)
 
     def require_stopped(self, name: str, target: str, tasks: int) -> None:
         """Raise BadRequestError unless the connector is STOPPED and has no tasks left."""
@@ -66,6 +64,11 @@ class SourceOffsets:
                 "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the "
                 f"specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint"
             )
+
+
+def done_message(done: str, managed: bool) -> str:
+    """The answer to a change of offsets; done: `altered` or `reset`; managed: whether Connect has all the connector's offsets."""
+    return f"The offsets for this connector have been {done} successfully" if managed else _MANAGED_ELSEWHERE.format(done, done)
 
 
 def _only_primitives(offset: SourceOffset | None) -> None:

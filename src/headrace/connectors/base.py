@@ -1,9 +1,9 @@
 """What a connector is.
 
 A *connector* looks at the outside system and cuts the work into task configurations; it runs on one worker, in the driver, and
-touches no record. A *task* describes one Spark query: which source partitions it reads, as what DataFrame, and what its progress
-means in Connect offsets. Reading and writing are Spark's; creation of topics, delivery and commits are the runtime's
-(`headrace.runtime`), the same for every connector.
+touches no record. A source's *task* describes one Spark query: which source partitions it reads, as what DataFrame, and what its
+progress means in Connect offsets. Reading and writing are Spark's; creation of topics, delivery and commits are the runtime's
+(`headrace.runtime`), the same for every connector. What a sink's task is stands in `headrace.connectors.sink`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.config import ConfigDef
+from headrace.plugins import Kind
 from headrace.record import Record
 
 if TYPE_CHECKING:
@@ -44,11 +45,16 @@ class ConnectorContext:
 
 @dataclass(frozen=True)
 class TaskContext:
-    """What a running task may know: the connector's name, its own number, and an Event that is set when it is being stopped."""
+    """What a running task may know.
+
+    connector: the connector's name; task: its own number, from 0; stopping: set when it is being stopped; tasks: how many tasks
+    the connector has.
+    """
 
     connector: str
     task: int
     stopping: threading.Event = field(default_factory=threading.Event)
+    tasks: int = 1
 
     @property
     def id(self) -> str:
@@ -91,6 +97,7 @@ class Connector(ABC):
 class SourceConnector(Connector):
     """Reads from elsewhere into Kafka."""
 
+    plugin_kind: ClassVar[Kind] = Kind.SOURCE
     task_class: ClassVar[type[SourceTask] | type[PollingSourceTask]]
 
     @classmethod
@@ -126,7 +133,7 @@ class Progress:
 
 
 class Task(ABC):
-    """What streaming and polling tasks have in common: one instance lives from `start` to `stop`."""
+    """What all tasks have in common: one instance lives from `start` to `stop`."""
 
     shutdown_wait_s: float = math.inf
     """Longest wait for the batch in flight when the task is stopped; the worker's own limit counts as well."""
@@ -138,18 +145,22 @@ class Task(ABC):
     def start(self, props: Props) -> None:
         """Take the task configuration; make clients. Raises a HeadraceError to become FAILED."""
 
+    def stop(self) -> None:  # noqa: B027 - most tasks have nothing to end
+        """End clients. Called once, also after a `start` that failed."""
+
+
+class OffsetTask(Task):
+    """What streaming and polling source tasks have in common: Connect's store has their offsets."""
+
     @abstractmethod
     def partitions(self) -> list[SourcePartition]:
         """The source partitions whose stored offsets are wanted for reading."""
 
-    def committed(self, progress: Progress) -> None:  # noqa: B027 - most tasks need not know
+    def committed(self, progress: Progress) -> None:
         """Told after the offsets of a batch are stored. Must neither block for long nor raise."""
 
-    def stop(self) -> None:  # noqa: B027 - most tasks have nothing to end
-        """End clients. Called once."""
 
-
-class SourceTask(Task):
+class SourceTask(OffsetTask):
     """One query of a source connector: a streaming DataFrame from explicit offsets.
 
     Life: `start` → `partitions` → `open` → (`progress` → `committed`)* → `stop`; after a failure that may pass, `open` is called
@@ -207,7 +218,7 @@ class Poll:
     destination: Callable[[str], str] | None = None
 
 
-class PollingSourceTask(Task):
+class PollingSourceTask(OffsetTask):
     """A task that is asked for the next records, for systems that have no streaming source in Spark.
 
     Life: `start` → (`partitions` → `poll` → `committed`)* → `stop`. Delivery is that of a SourceTask.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from headrace.config import ConfigDef, Importance, Option, Type
@@ -29,10 +30,25 @@ class Reader(Protocol):
     def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None: ...  # noqa: D102
 
 
+class Writer(Protocol):
+    """What makes the column of keys, or of values (see `Converter`); a sink's may make one of any type."""
+
+    def write(self, run: Run, value: Value) -> Sql: ...  # noqa: D102
+
+
 class HeaderReader(Protocol):
     """What reads the headers of records (see `HeaderConverter`)."""
 
     def read(self, run: Run, headers: Sql) -> Sql: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Writers:
+    """What writes keys, values and headers: converters, or what a sink has in their place."""
+
+    key: Writer
+    value: Writer
+    header: HeaderWriter
 
 
 class Converter(ABC):

@@ -1,17 +1,19 @@
-"""A task's chain between what its source gives and what Spark's Kafka writer takes."""
+"""A task's chain: from the records that are read to those that are written."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.converters.base import Reader
+from headrace.converters.base import Reader, Writers
 from headrace.converters.given import Given, GivenHeaders
 from headrace.record import HEADERS_TYPE, Record
 from headrace.runtime.plan import TaskPlan
-from headrace.runtime.tolerance import letter_headers
+from headrace.runtime.tolerance import Tolerance, letter_headers
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
 from headrace.transforms.chain import INPUT, NO_HEADERS, Compiled, Readers, compile_chain
+from headrace.transforms.stages import Stage
 from headrace.values.record import appended
 from headrace.values.scope import kept
 from headrace.values.sql import Sql, case, lit, quoted
@@ -23,17 +25,31 @@ _SCHEMAS = 64  # of keys, and of values, that a task remembers
 _FEW = 4  # schemas of a batch that are looked for one by one
 
 
+@dataclass(frozen=True)
+class Steps:
+    """What happens to a record between reading and writing.
+
+    connector, task: who, for dead letters; sink: records have offsets, and are written to elsewhere.
+    """
+
+    connector: str
+    task: int
+    reading: Readers
+    stages: tuple[Stage, ...]
+    writing: Writers
+    tolerance: Tolerance
+    sink: bool = False
+
+
 class TaskChain:
     """The chain of one task for records of one shape.
 
     What the converters read decides the plan: schemas that come with the records have to be known first (`learn`).
     """
 
-    def __init__(self, plan: TaskPlan, record: Record) -> None:
-        self._plan, self._record = plan, record
-        key = plan.source_key_converter or Given(record.key_kind)
-        value = plan.source_value_converter or Given(record.value_kind)
-        self._reading = Readers(key, value, GivenHeaders())
+    def __init__(self, steps: Steps, record: Record) -> None:
+        self._steps, self._record = steps, record
+        self._reading = steps.reading
         self._origin = [quoted(ORIGIN + part) for part in record.origin]
         self._known: dict[str, list[str]] = {"key": [], "value": []}
         self._compiled: Compiled | None = None
@@ -52,7 +68,8 @@ class TaskChain:
         timestamp = null.cast("bigint") if record.timestamp is None else F.unix_millis(record.timestamp)
         partition = null.cast("int") if record.partition is None else record.partition
         headers = null.cast(HEADERS_TYPE) if record.headers is None else record.headers
-        columns = (record.topic, partition, null.cast("bigint"), timestamp, record.key, record.value, headers)
+        offset = null.cast("bigint") if record.offset is None else record.offset
+        columns = (record.topic, partition, offset, timestamp, record.key, record.value, headers)
         named = [column.alias(name) for name, column in zip(INPUT, columns, strict=True)]
         return frame.select(*named, *(column.alias(ORIGIN + part) for part, column in record.origin.items()))
 
@@ -85,52 +102,72 @@ class TaskChain:
             self._compiled = None
         return bool(texts)
 
-    def outgoing(self, incoming: DataFrame) -> DataFrame:
-        """The columns of Spark's Kafka writer, the origin's, and `failure` if a record can fail.
+    def compiled(self) -> Compiled:
+        """The chain for the schemas that are known."""
+        if self._compiled is None:
+            steps = self._steps
+            self._compiled = compile_chain(steps.stages, steps.reading, steps.writing, self._known, steps.sink)
+        return self._compiled
 
-        A record that failed has its original key, value and headers, and the dead letter topic if there is one.
+    def letter(self) -> dict[str, Sql]:
+        """What a failed record becomes, as columns for Spark's Kafka writer: itself, as it was read, in the dead letter topic.
+
+        If there is none, in the topic that it was to be written to.
         """
-        compiled = self._compiled or compile_chain(self._plan.stages, self._reading, self._plan.converters, self._known)
-        self._compiled = compiled
-        originals = [name for name in ("in_key", "in_value", "in_headers", "in_timestamp") if compiled.fails]
-        frame = compiled.apply(incoming, [*self._origin, *originals])
-        columns: dict[str, Sql] = {"topic": "topic", "key": "key", "value": "value", "headers": self._headers(compiled)}
-        columns["partition"] = "partition"
-        if compiled.fails:
-            letter = self._letter()
-            columns = {name: case([("(failure IS NOT NULL)", letter[name])], sql) for name, sql in columns.items()} | {
-                "failure": "failure"
-            }
-        return frame.selectExpr(*(f"{sql} AS {name}" for name, sql in columns.items()), *self._origin)
-
-    def _letter(self) -> dict[str, Sql]:
-        """What a failed record becomes: itself, as it was read, in the dead letter topic if there is one."""
-        letters, headers = self._plan.tolerance.dead_letters, f"coalesce(in_headers, {NO_HEADERS})"
+        letters, headers = self._steps.tolerance.dead_letters, f"coalesce(in_headers, {NO_HEADERS})"
         if letters and letters.context:
-            headers = letter_headers(headers, (self._plan.connector, self._plan.task), self._origin, self._classes())
+            headers = letter_headers(headers, (self._steps.connector, self._steps.task), self._origin, self._classes())
         return {
             "topic": lit(letters.topic) if letters else "topic",
             "key": "cast(in_key as binary)",
             "value": "cast(in_value as binary)",
             "headers": _stamped(headers, "in_timestamp"),
-            "partition": "NULL",
+            "partition": "int(NULL)",
         }
-
-    def _headers(self, compiled: Compiled) -> Sql:
-        """With the timestamp as the last one, as the producer's interceptor wants it (docs/decisions/0003)."""
-        if self._record.timestamp is None and compiled.columns["timestamp"] == "in_timestamp":
-            return "headers"
-        return _stamped("headers", "timestamp")
 
     def _new(self, part: str) -> Sql | None:
         reader: Reader = getattr(self._reading, part)
         return reader.schema_in(f"in_{part}", self._known[part])
 
     def _classes(self) -> Mapping[str, str]:
-        found = {f"transform:{s.alias}": _name(s.transformation) for s in self._plan.stages}
-        for part, writer in (("key", self._plan.key_converter), ("value", self._plan.value_converter)):
-            found |= {f"input.{part}": _name(getattr(self._reading, part)), f"output.{part}": _name(writer)}
-        return found | {"output.headers": _name(self._plan.header_converter)}
+        found = {f"transform:{s.alias}": _name(s.transformation) for s in self._steps.stages}
+        for part in ("key", "value"):
+            found |= {f"input.{part}": _name(getattr(self._reading, part))}
+            found |= {f"output.{part}": _name(getattr(self._steps.writing, part))}
+        return found | {"output.headers": _name(self._steps.writing.header)}
+
+
+class SourceChain(TaskChain):
+    """Between what a source gives and what Spark's Kafka writer takes."""
+
+    def __init__(self, plan: TaskPlan, record: Record) -> None:
+        key = plan.source_key_converter or Given(record.key_kind)
+        value = plan.source_value_converter or Given(record.value_kind)
+        reading = Readers(key, value, GivenHeaders())
+        super().__init__(Steps(plan.connector, plan.task, reading, plan.stages, plan.converters, plan.tolerance), record)
+
+    def outgoing(self, incoming: DataFrame) -> DataFrame:
+        """The columns of Spark's Kafka writer, the origin's, and `failure` if a record can fail.
+
+        A record that failed has its original key, value and headers, and the dead letter topic if there is one.
+        """
+        compiled = self.compiled()
+        originals = [name for name in ("in_key", "in_value", "in_headers", "in_timestamp") if compiled.fails]
+        frame = compiled.apply(incoming, [*self._origin, *originals])
+        columns: dict[str, Sql] = {"topic": "topic", "key": "key", "value": "value", "headers": self._headers(compiled)}
+        columns["partition"] = "partition"
+        if compiled.fails:
+            letter = self.letter()
+            columns = {name: case([("(failure IS NOT NULL)", letter[name])], sql) for name, sql in columns.items()} | {
+                "failure": "failure"
+            }
+        return frame.selectExpr(*(f"{sql} AS {name}" for name, sql in columns.items()), *self._origin)
+
+    def _headers(self, compiled: Compiled) -> Sql:
+        """With the timestamp as the last one, as the producer's interceptor wants it (docs/decisions/0003)."""
+        if self._record.timestamp is None and compiled.columns["timestamp"] == "in_timestamp":
+            return "headers"
+        return _stamped("headers", "timestamp")
 
 
 def _items(row: Any) -> list[tuple[str, str | None]]:

@@ -9,28 +9,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import structlog
-
-from headrace.config import Type, parse_type
 from headrace.connectors.base import Offsets, Progress, SourceOffset, SourcePartition
-from headrace.errors import ConnectError, RetriableError
-from headrace.runtime import large_records
+from headrace.errors import RetriableError
 from headrace.runtime.gate import Gate
-from headrace.runtime.target import KAFKA_BATCH_BYTES, Target
 from headrace.runtime.tolerance import NO_TOLERANCE, Tolerance
-from headrace.spark import failure
-from headrace.spark.kafka import write
+from headrace.spark.target import Target
+from headrace.spark.topic_writer import TopicWriter, topics_in
 from headrace.values.scope import kept
-from headrace.values.sql import lit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-log = structlog.get_logger(__name__)
-
-_FEW = 4  # topics that are looked for one by one
 
 
 @dataclass(frozen=True)
@@ -72,10 +62,7 @@ class Delivery:
         none.
         """
         self._ports, self._tolerance = ports, tolerance
-        self._producer = dict(producer)
-        self._batch_bytes: int = parse_type("batch.size", producer.get("batch.size", str(KAFKA_BATCH_BYTES)), Type.INT)
-        self._compresses = producer.get("compression.type", "none").strip().lower() != "none"
-        self._known: dict[str, Target] = {}
+        self._writer = TopicWriter(producer, ports.look_up)
         self._abandoned = False
         self._storing = threading.Lock()
         self.batches = 0
@@ -94,11 +81,11 @@ class Delivery:
         if "failure" in frame.columns:
             self._dead_letters()
         found = self._new_topics(frame, progress, routing.destination)
-        for topic in sorted(found - self._known.keys()):
+        for topic in sorted(found - self._writer.known.keys()):
             self._ports.ensure_topics([topic])
-            self._known[topic] = self._ports.look_up(topic)
+            self._writer.learn(topic)
         gate = Gate(frame, self._tolerance) if "failure" in frame.columns else None
-        self._write(self._place(gate.frame if gate else frame, routing), progress)
+        self._writer.write(self._writer.place(gate.frame if gate else frame, routing.partition_counts), progress.summary)
         failed = gate.failed() if gate else []
         if failed and not self._tolerance.all:
             self._store(progress.before([record.origin for record in failed]), progress)
@@ -122,68 +109,14 @@ class Delivery:
         over it is needed for a topic's first batch only (it keeps offsets without records, as compaction and transactions
         leave them, from creating a topic).
         """
-        good = "failure IS NULL" if "failure" in frame.columns else "true"
+        good = kept(frame, "failure IS NULL") if "failure" in frame.columns else frame
         if destination is None or progress.topics is None:
-            return self._distinct(kept(frame, good))
+            return topics_in(good)
         candidates = {name for t in progress.topics if (name := destination(t)) is not None}
-        unsure = sorted(t for t in candidates if t not in self._known or not self._ports.is_active(t))
-        if len(unsure) <= _FEW:  # the first record of each ends its look
-            return {t for t in unsure if kept(frame, f"{good} AND topic = {lit(t)}").select("topic").head(1)}
-        return self._distinct(kept(frame, f"{good} AND topic IN ({', '.join(map(lit, unsure))})"))
+        return topics_in(good, [t for t in candidates if t not in self._writer.known or not self._ports.is_active(t)])
 
     def _dead_letters(self) -> None:
         letters = self._tolerance.dead_letters
-        if letters is not None and letters.topic not in self._known:
+        if letters is not None and letters.topic not in self._writer.known:
             self._ports.ensure_dead_letters(letters.topic, letters.replication_factor)
-            self._known[letters.topic] = self._ports.look_up(letters.topic)
-
-    def _place(self, frame: DataFrame, routing: Routing) -> DataFrame:
-        """Keep the source's partition number only where source and destination have the same number of partitions."""
-        counts = routing.partition_counts
-        if counts is None:
-            return frame
-        moved = sorted(t for t, known in self._known.items() if counts.get(t) != known.partitions)
-        if not moved:
-            return frame
-        from pyspark.sql import functions as F
-
-        return frame.withColumn("partition", F.when(~frame["topic"].isin(moved), frame["partition"]))
-
-    def _distinct(self, frame: DataFrame) -> set[str]:
-        from pyspark.sql import functions as F
-
-        # One row from each partition to one task; `distinct` would make 200 of them (a stream's session plans no adaptive ones).
-        row: Any = frame.agg(F.collect_set("topic").alias("topics")).first()
-        return set(row["topics"])
-
-    def _write(self, frame: DataFrame, progress: Progress) -> None:
-        try:
-            write(large_records.guarded(frame, self._limits()), self._producer | self._batch_size())
-        except Exception as e:
-            error = self._too_large(frame, e) or failure.as_error(e, f"Records of {progress.summary} could not be written")
-            raise error from error.__cause__
-
-    def _limits(self) -> dict[str, int]:
-        """`max.message.bytes` by topic; empty where it says nothing, as one of them is not known, or records get smaller."""
-        limits = {topic: known.max_message_bytes for topic, known in self._known.items() if known.max_message_bytes is not None}
-        return limits if len(limits) == len(self._known) and not self._compresses else {}
-
-    def _batch_size(self) -> dict[str, str]:
-        """No more than every topic takes: the producer splits batches that are too large into batches of this size, without an
-        end if those are too large as well (KAFKA-8350).
-        """
-        limits = [known.max_message_bytes or KAFKA_BATCH_BYTES for known in self._known.values()]
-        return {"batch.size": str(min([self._batch_bytes, *limits]))}
-
-    def _too_large(self, frame: DataFrame, error: Exception) -> ConnectError | None:
-        """What to raise if a record was too large, None if none was."""
-        record = large_records.found(error)
-        if record is None:
-            cause = failure.root(error)
-            refused = cause.java_class.endswith("RecordTooLargeException")
-            return large_records.too_large(large_records.largest(frame), cause.message) if refused else None
-        before, now = self._known[record.topic].max_message_bytes or 0, self._ports.look_up(record.topic)
-        self._known[record.topic] = now
-        if (now.max_message_bytes or 0) > before:
-            return RetriableError(f"max.message.bytes of topic '{record.topic}' was raised to {now.max_message_bytes}.")
-        return large_records.too_large(record)
+            self._writer.learn(letters.topic)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -24,14 +25,17 @@ class Gate:
     and nothing else of its partition, is written (`Gate.java`).
     """
 
-    def __init__(self, frame: DataFrame, tolerance: Tolerance) -> None:
-        """frame: with `failure` (`TaskChain.outgoing`)."""
+    def __init__(self, frame: DataFrame, tolerance: Tolerance, only_failed: bool = False) -> None:
+        """frame: with `failure` (`SourceChain.outgoing`); only_failed: nothing but those that failed pass."""
         self._tolerance = tolerance
         context: Any = frame.sparkSession.sparkContext
         self._reports = context._jsc.sc().collectionAccumulator("headrace.failures")
         origin = [quoted(column) for column in frame.columns if column.startswith(ORIGIN)]
-        passes = f"headrace_gate({report(origin, tolerance.messages)}, {str(not tolerance.all).lower()}, {self._reports.id()}L)"
-        if tolerance.all and tolerance.dead_letters is not None:
+        stops = str(not tolerance.all and not only_failed).lower()
+        passes = f"headrace_gate({report(origin, tolerance.messages)}, {stops}, {self._reports.id()}L)"
+        if only_failed:
+            passes = f"failure IS NOT NULL AND NOT {passes}"
+        elif tolerance.all and tolerance.dead_letters is not None:
             passes += " OR failure IS NOT NULL"  # it passes as a dead letter
         self.frame = kept(frame, passes).drop("failure")
 
@@ -41,11 +45,16 @@ class Gate:
         """
         found = [FailedRecord.parse(text) for text in self._reports.value()]
         found.sort(key=lambda record: [_number(value) for value in record.origin.values()])
-        if self._tolerance.log or (found and self._tolerance.all and self._tolerance.dead_letters is None):
-            for record in found:
-                error = f"{record.java_class}: {record.message}"
-                log.error("record.failed", place=record.place, error=error, cause=record.cause, **record.record)
+        say(found, self._tolerance)
         return found
+
+
+def say(failed: Iterable[FailedRecord], tolerance: Tolerance) -> None:
+    """Log failed records if that is asked for, or if nothing else would tell of them."""
+    if tolerance.log or (tolerance.all and tolerance.dead_letters is None):
+        for record in failed:
+            error = f"{record.java_class}: {record.message}"
+            log.error("record.failed", place=record.place, error=error, cause=record.cause, **record.record)
 
 
 def _number(value: str | None) -> tuple[int, str]:

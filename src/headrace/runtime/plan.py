@@ -14,21 +14,10 @@ from headrace.converters.base import Converter, HeaderConverter, load, load_head
 from headrace.errors import ConfigError
 from headrace.runtime.tolerance import Tolerance, tolerance
 from headrace.runtime.worker_config import WorkerConfig
+from headrace.spark.topic_writer import PRODUCER
 from headrace.topics.creation import TopicCreation, topic_creation
 from headrace.transforms.chain import Converters
 from headrace.transforms.stages import Stage, stages
-
-# Kafka Connect's producer settings for source tasks (Worker.baseProducerProps), but for three: idempotence keeps the order with
-# several requests in flight; big batches and a short linger are worth 40 % of throughput; and a record is only too large when the
-# broker says so (docs/decisions/0004).
-_PRODUCER = {
-    "acks": "all",
-    "delivery.timeout.ms": "2147483647",
-    "enable.idempotence": "true",
-    "batch.size": "262144",
-    "linger.ms": "5",
-    "max.request.size": "33554432",
-}
 
 
 @dataclass(frozen=True)
@@ -71,7 +60,7 @@ def plan_source_task(name: str, task: int, config: Props, props: Props, worker: 
         connector=name,
         task=task,
         props=props,
-        producer=_PRODUCER | clients,
+        producer=PRODUCER | clients,
         admin=client_settings(f"connector-adminclient-{name}-{task}", "admin", config, worker),
         creation=topic_creation(config, worker.topic_creation_enable),
         key_converter=converter("key.converter", config, worker),

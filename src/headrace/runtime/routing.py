@@ -18,10 +18,7 @@ from headrace.values.sql import lit
 def routing(stages: Sequence[Stage], source: Stream | Poll) -> Routing:
     """The routing of a source through a chain: by the source topic alone if every stage that changes topics allows it."""
     counts = source.partition_counts if isinstance(source, Stream) else None
-    routers = [stage for stage in stages if stage.transformation.routes != "no" or _drops_topics(stage)]
-    if not routers:
-        return Routing(source.destination, counts)
-    routed = _router(routers)
+    routed = router(stages)
     if routed is None:
         return Routing(None, counts and {})
     destination = source.destination
@@ -30,15 +27,21 @@ def routing(stages: Sequence[Stage], source: Stream | Poll) -> Routing:
         before = destination(topic) if destination else None
         return before and routed(before)
 
-    return Routing(destination and after, counts and _counts(counts, routed))
+    return Routing(destination and after, counts and counts_after(counts, routed))
+
+
+def router(stages: Sequence[Stage]) -> Callable[[str], str | None] | None:
+    """The chain as a function of the topic (to None if its records are dropped); None if it depends on the records."""
+    routers = [stage for stage in stages if stage.transformation.routes != "no" or _drops_topics(stage)]
+    return _router(routers) if routers else lambda topic: topic
 
 
 def _drops_topics(stage: Stage) -> bool:
     return stage.transformation.drops and (stage.predicate is None or stage.predicate.by_topic)
 
 
-def _counts(counts: Mapping[str, int], routed: Callable[[str], str | None]) -> dict[str, int]:
-    """Partition counts by the new names; topics of different counts that become one have none."""
+def counts_after(counts: Mapping[str, int], routed: Callable[[str], str | None]) -> dict[str, int]:
+    """Partition counts by the new names of topics; topics of different counts that become one have none."""
     found: dict[str, set[int]] = {}
     for topic, count in counts.items():
         if (name := routed(topic)) is not None:

@@ -1,4 +1,4 @@
-"""A running task: a thread that keeps one query going, and says what became of it.
+"""A running task: a thread that keeps its work going, and says what became of it.
 
 What may pass (a broker away, a leader moving, a topic deleted before the monitor noticed) is tried again from the stored offsets
 with a growing pause, while the task stays RUNNING, as Kafka's clients inside a JVM task would; everything else ends it as FAILED.
@@ -7,29 +7,21 @@ with a growing pause, while the task stays RUNNING, as Kafka's clients inside a 
 from __future__ import annotations
 
 import threading
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import structlog
 
-from headrace.connectors.base import PollingSourceTask, SourceTask, StoredOffsets
+from headrace.connectors.base import Props, Task
 from headrace.errors import HeadraceError
-from headrace.runtime.chain import TaskChain
-from headrace.runtime.delivery import Delivery, Ports
-from headrace.runtime.plan import TaskPlan
-from headrace.runtime.routing import routing
-from headrace.runtime.stream import StreamRun
 from headrace.spark import failure
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 log = structlog.get_logger(__name__)
 
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
-_NOTHING_TO_READ_S, _CANCEL_S = 5.0, 2.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
+"""Between two attempts at the same thing: the first pause, which doubles, and the longest."""
+_CANCEL_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -40,24 +32,38 @@ class TaskEvents:
     failed: Callable[[BaseException], None]
 
 
-@dataclass(frozen=True)
-class TaskDependencies:
-    """What a task gets from the worker: Spark (made at the first use), delivery's ports, and the stored offsets."""
+class Work(Protocol):
+    """What a task of one kind does, on the thread of its runner; `end` and `cut_off` come from other threads."""
 
-    spark: Callable[[], SparkSession]
-    ports: Ports
-    read_offsets: Callable[[list], StoredOffsets]
+    @property
+    def props(self) -> Props:
+        """The task's configuration."""
+        ...
+
+    @property
+    def batches(self) -> int:
+        """How many batches are written and committed."""
+        ...
+
+    def once(self) -> float:
+        """Read and write until there is nothing to read for now, or the work is ended; returns the seconds to wait then."""
+        ...
+
+    def end(self, timeout_s: float) -> None:
+        """Have `once` return; a batch in flight gets `timeout_s` to be committed."""
+        ...
+
+    def cut_off(self) -> None:
+        """The same after the grace is over: nothing may be written beside the task's successor."""
+        ...
 
 
 class TaskRunner:
-    """Runs one source task on a thread of its own, from `start` until `stop` or failure."""
+    """Runs one task on a thread of its own, from `start` until `stop` or failure."""
 
-    def __init__(self, plan: TaskPlan, task: SourceTask | PollingSourceTask, needs: TaskDependencies, events: TaskEvents) -> None:
-        self._plan, self._task, self._needs, self._events = plan, task, needs, events
+    def __init__(self, task: Task, work: Work, events: TaskEvents) -> None:
+        self._task, self._work, self._events = task, work, events
         self._stopping = task.context.stopping
-        self._run: StreamRun | None = None
-        self._polling: SparkSession | None = None  # set while a polling task's jobs run, in the job group `_jobs`
-        self._jobs = f"{task.context.id}@{uuid.uuid4().hex[:8]}"
         self._thread = threading.Thread(target=self._main, name=f"task-{task.context.id}", daemon=True)
 
     def start(self) -> None:
@@ -68,19 +74,17 @@ class TaskRunner:
         """End the task; returns whether it ended within `timeout_s` (it ends later, but by itself, if not)."""
         self._stopping.set()
         timeout_s = min(timeout_s, self._task.shutdown_wait_s)
-        run = self._run
-        if run is not None:
-            run.stop(timeout_s)
+        self._work.end(timeout_s)
         self._thread.join(timeout_s)
-        if self._thread.is_alive() and self._polling is not None:  # its batch must not be delivered beside its successor's
-            self._polling.sparkContext.cancelJobGroup(self._jobs)
+        if self._thread.is_alive():
+            self._work.cut_off()
             self._thread.join(_CANCEL_S)
         return not self._thread.is_alive()
 
     def _main(self) -> None:
-        structlog.contextvars.bind_contextvars(connector=self._plan.connector, task=self._plan.task)
+        structlog.contextvars.bind_contextvars(connector=self._task.context.connector, task=self._task.context.task)
         try:
-            self._task.start(self._plan.props)
+            self._task.start(self._work.props)
             self._events.running()
             self._loop()
         except Exception as e:
@@ -91,49 +95,16 @@ class TaskRunner:
             self._task.stop()
 
     def _loop(self) -> None:
-        delivery = Delivery(self._needs.ports, self._plan.producer, self._plan.tolerance)
-        pause = _FIRST_PAUSE_S
+        pause = FIRST_PAUSE_S
         while not self._stopping.is_set():
-            before = delivery.batches
+            before = self._work.batches
             try:
-                if isinstance(self._task, PollingSourceTask):
-                    idle = self._poll(self._task, delivery)
-                else:
-                    idle = self._stream(self._task, delivery)
-                self._stopping.wait(idle)
+                self._stopping.wait(self._work.once())
             except Exception as e:
                 if self._stopping.is_set() or not failure.is_retriable(e):
                     raise
-                if delivery.batches > before:
-                    pause = _FIRST_PAUSE_S
+                if self._work.batches > before:
+                    pause = FIRST_PAUSE_S
                 log.warning("task.retry", cause=str(failure.as_error(e, "Reading or writing was interrupted")), pause_s=pause)
                 self._stopping.wait(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE_S)
-
-    def _stream(self, task: SourceTask, delivery: Delivery) -> float:
-        """Run the query until it ends; returns the seconds to wait before the next look."""
-        spark = self._needs.spark()
-        stream = task.open(spark, self._needs.read_offsets(task.partitions()))
-        if stream is None:
-            return _NOTHING_TO_READ_S
-        if stream.initial:
-            self._needs.ports.store_offsets(stream.initial)
-        self._run = StreamRun(spark, self._plan, task, delivery)
-        if not self._stopping.is_set():
-            self._run.run(stream)
-        return 0.0
-
-    def _poll(self, task: PollingSourceTask, delivery: Delivery) -> float:
-        """Deliver what there is now; returns the seconds to wait before the next look."""
-        self._polling = self._needs.spark()
-        self._polling.sparkContext.setJobGroup(self._jobs, self._jobs, interruptOnCancel=True)
-        poll = task.poll(self._polling, self._needs.read_offsets(task.partitions()))
-        if poll is None or self._stopping.is_set():
-            return task.poll_interval_s
-        chain = TaskChain(self._plan, poll.record)
-        frame = chain.incoming(poll.frame)
-        if chain.learns:
-            chain.learn(frame)
-        delivery(chain.outgoing(frame), poll.progress, routing(self._plan.stages, poll))
-        task.committed(poll.progress)
-        return 0.0
+                pause = min(2 * pause, LONGEST_PAUSE_S)

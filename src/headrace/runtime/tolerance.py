@@ -109,17 +109,17 @@ def tolerance(config: Mapping[str, str]) -> Tolerance:
     return Tolerance(tolerates, flag("errors.log.enable"), flag("errors.log.include.messages"), letters)
 
 
-def report(origin: Sequence[str], messages: bool) -> Sql:
+def report(origin: Sequence[str], messages: bool, record: tuple[str, str] = ("key", "value")) -> Sql:
     """The text of a failed record, NULL for a good one.
 
-    origin: the frame's columns that tell where a record came from; messages: key and value are told as well.
+    origin: the frame's columns that tell where a record came from; messages: key and value are told as well; record: the columns
+    that have them.
     """
     parts = [x for column in origin for x in (lit(_part(column)), f"string({column})")]
     struct = call("named_struct", *parts, lit("failure"), "failure")
     if messages:
-        struct = call(
-            "named_struct", *parts, lit("failure"), "failure", lit("key"), _readable("key"), lit("value"), _readable("value")
-        )
+        key, value = map(_readable, record)
+        struct = call("named_struct", *parts, lit("failure"), "failure", lit("key"), key, lit("value"), value)
     return case([("(failure IS NOT NULL)", f"to_json({struct}, map('ignoreNullFields', 'false'))")])
 
 

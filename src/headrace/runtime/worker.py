@@ -17,23 +17,28 @@ from headrace.config.providers import Resolved
 from headrace.connectors.base import (
     Connector,
     ConnectorContext,
-    PollingSourceTask,
     Props,
     SourceOffset,
     SourcePartition,
-    SourceTask,
     StoredOffsets,
+    Task,
     TaskContext,
 )
 from headrace.connectors.validation import connector_class
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
 from headrace.kafka.member_writes import Proof
-from headrace.runtime import target
+from headrace.plugins import Kind
 from headrace.runtime.delivery import Ports
 from headrace.runtime.plan import TaskPlan, plan_source_task
-from headrace.runtime.task import TaskDependencies, TaskEvents, TaskRunner
+from headrace.runtime.sink.delivery import SinkPorts
+from headrace.runtime.sink.partitions import SinkPartitions
+from headrace.runtime.sink.plan import plan_sink_task
+from headrace.runtime.sink.work import SinkWork
+from headrace.runtime.source_work import SourceDependencies, SourceWork
+from headrace.runtime.task import TaskEvents, TaskRunner
 from headrace.runtime.worker_config import WorkerConfig
+from headrace.spark import target
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import TopicCreator
 
@@ -95,7 +100,8 @@ class Worker:
         config = self.config.resolver.resolve(props)
         props = config.props
         cls = connector_class(props)
-        topic_creation(props, self.config.topic_creation_enable)  # fails here and not first in every task
+        if cls.plugin_kind == Kind.SOURCE:
+            topic_creation(props, self.config.topic_creation_enable)  # fails here and not first in every task
         instance = cls(context)
         try:
             instance.start(props)
@@ -104,34 +110,61 @@ class Worker:
             raise
         return RunningConnector(instance, cls.version, cls.plugin_name.removesuffix("Connector") + "Task", config)
 
-    def start_task(self, name: str, task: int, config: Props, props: Props, events: TaskEvents) -> TaskRunner:
+    def start_task(self, name: str, task: int, config: Props, props: Props, events: TaskEvents, tasks: int = 1) -> TaskRunner:
         """Make and start a task on its own thread. Raises a HeadraceError if its plan cannot be made.
 
-        config, props: of the connector and of the task, with placeholders, which are resolved here.
+        config, props: of the connector and of the task, with placeholders, which are resolved here; tasks: how many tasks the
+        connector has.
         """
         config, props = (self.config.resolver.resolve(one).props for one in (config, props))
-        plan = plan_source_task(name, task, config, props, self.config)
-        context = TaskContext(name, task, threading.Event())
-        cls: type[SourceTask] | type[PollingSourceTask] = connector_class(config).task_class
-        needs = TaskDependencies(
+        cls = connector_class(config)
+        context = TaskContext(name, task, threading.Event(), tasks)
+        instance: Task = cls.task_class(context)
+        make = self._sink_work if cls.plugin_kind == Kind.SINK else self._source_work
+        work = make(context, instance, config, props)
+        runner = TaskRunner(instance, work, events)
+        runner.start()
+        return runner
+
+    def _source_work(self, context: TaskContext, task: Any, config: Props, props: Props) -> SourceWork:
+        name = context.connector
+        plan = plan_source_task(name, context.task, config, props, self.config)
+        needs = SourceDependencies(
             spark=self._spark,
             ports=self._ports(plan, context.stopping),
             read_offsets=lambda partitions: StoredOffsets(self._offsets.get(name, partitions)),
         )
-        runner = TaskRunner(plan, cls(context), needs, events)
-        runner.start()
-        return runner
+        return SourceWork(plan, task, needs)
+
+    def _sink_work(self, context: TaskContext, task: Any, config: Props, props: Props) -> SinkWork:
+        plan = plan_sink_task(context, config, props, self.config)
+        admin = Admin(plan.consumer)
+        partitions = SinkPartitions(admin, plan)
+        creator = TopicCreator(Admin(plan.letter_admin), None, context.stopping, plan.letter_producer)
+        ports = SinkPorts(
+            commit_offsets=admin.commit,
+            ensure_dead_letters=creator.ensure_dead_letters,
+            is_active=lambda topic: self._is_active(plan.connector, topic),
+            record_active=lambda topic: self._record_active(plan.connector, plan.task, topic),
+            still_there=partitions.still_there,
+        )
+        return SinkWork(plan, task, partitions, ports, self._spark)
+
+    def _is_active(self, connector: str, topic: str) -> bool:
+        return not self.config.topic_tracking_enable or topic in self._topics.topics(connector)
+
+    def _record_active(self, connector: str, task: int, topic: str) -> None:
+        self._topics.put_topic(connector, topic, task, int(time.time() * 1000))
 
     def _ports(self, plan: TaskPlan, stopping: threading.Event) -> Ports:
         admin = Admin(plan.admin)
         creator = TopicCreator(admin, plan.creation, stopping, plan.producer)
-        tracking, proof = self.config.topic_tracking_enable, self._session()
-
+        proof = self._session()
         return Ports(
             ensure_topics=creator.ensure,
             ensure_dead_letters=creator.ensure_dead_letters,
-            is_active=lambda topic: not tracking or topic in self._topics.topics(plan.connector),
-            record_active=lambda topic: self._topics.put_topic(plan.connector, topic, plan.task, int(time.time() * 1000)),
+            is_active=lambda topic: self._is_active(plan.connector, topic),
+            record_active=lambda topic: self._record_active(plan.connector, plan.task, topic),
             store_offsets=lambda offsets: self._offsets.put(plan.connector, list(offsets), proof),
             look_up=lambda topic: target.look_up(admin, topic, stopping),
         )

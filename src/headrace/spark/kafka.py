@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from headrace.config import Type, parse_type
 from headrace.record import HEADERS_TYPE, Record
 
 if TYPE_CHECKING:
@@ -48,6 +49,15 @@ def read_stream(spark: SparkSession, consumer: Mapping[str, str], positions: Pos
         if key not in _NOT_FOR_SOURCE:
             reader = reader.option(f"kafka.{key}", value)
     return reader.options(**options).load()
+
+
+def patient(consumer: Mapping[str, str]) -> dict[str, str]:
+    """Consumer settings with `default.api.timeout.ms`: how long Spark waits for an answer, or a record known to be there.
+
+    Kafka's minute and Spark's two hold up all partitions of a task for as long if one of them is deleted under it.
+    """
+    request = parse_type("request.timeout.ms", consumer.get("request.timeout.ms", "30000"), Type.INT)
+    return {"default.api.timeout.ms": str(max(30_000, request)), **consumer}  # the admin client refuses less than for a request
 
 
 def offsets_json(positions: Positions) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from headrace.converters.base import Converter, HeaderConverter, HeaderReader, Reader
+from headrace.converters.base import Converter, HeaderConverter, HeaderReader, Reader, Writers
 from headrace.record import HEADERS_TYPE
 from headrace.transforms.stages import Stage
 from headrace.values.record import ConnectRecord
@@ -32,7 +32,7 @@ NO_HEADERS = f"cast(array() as {HEADERS_TYPE})"
 
 
 @dataclass(frozen=True)
-class Converters:
+class Converters(Writers):
     """Those of a connector's keys, values and headers."""
 
     key: Converter
@@ -84,7 +84,7 @@ class Compiled:
 def compile_chain(
     stages: Sequence[Stage],
     reading: Converters | Readers,
-    writing: Converters,
+    writing: Writers,
     schemas: Mapping[str, Sequence[str]] | None = None,
     sink: bool = False,
     show: bool = False,
@@ -114,7 +114,7 @@ def compile_chain(
 
 
 def _read(
-    run: Run, reading: Converters | Readers, writing: Converters, schemas: Mapping[str, Sequence[str]], sink: bool
+    run: Run, reading: Converters | Readers, writing: Writers, schemas: Mapping[str, Sequence[str]], sink: bool
 ) -> ConnectRecord:
     with run.step("input.key"):
         key = reading.key.read(run, "in_key", schemas.get("key", ()))

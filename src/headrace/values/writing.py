@@ -36,8 +36,7 @@ class JsonWriter:
             return lit("null")
         table = typed.table
         if table is not None:
-            untouched = table.rest is not None and not table.fields and table.rest_when is None
-            return table.rest.field("s") if untouched and table.rest else self.table(table, when)
+            return self.table(table, when)
         if typed.schema is None:
             return self._schemaless(typed, when)
         if typed.schema.logical and typed.kind != kinds.of_schema(typed.schema):
@@ -92,7 +91,9 @@ class JsonWriter:
         return base64(unscaled)
 
     def table(self, table: Table, when: Sql | None) -> Sql:
-        """A JSON object of the members that are there."""
+        """A JSON object of the members that are there; the text itself where nobody has changed them."""
+        if table.rest is not None and not table.fields and table.rest_when is None:
+            return table.rest.field("s")
         known = table.known()
         rest = None
         if table.rest is not None:

@@ -15,8 +15,8 @@ from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.testing.worker import EmbeddedWorker
 from tests.cli.command import headrace
-from tests.mirror.clusters import Cluster, record
-from tests.mirror.process import worker_properties
+from tests.clusters import Cluster, record
+from tests.process import worker_properties
 from tests.support import wait_until
 
 WAIT_S = 90

@@ -28,19 +28,20 @@ _CONSUMER_OPTIONS = {*CONSUMER_DEFAULTS, "group.id"}
 
 def consumer_settings(props: Mapping[str, str | None]) -> dict[str, str]:
     """Java settings of the consumer, prefixes taken off, defaults of KIP-310 filled in."""
-    return {**CONSUMER_DEFAULTS, **_source(props), **_with_prefix(props, CONSUMER)}
+    return {**CONSUMER_DEFAULTS, **_source(props), **with_prefix(props, CONSUMER)}
 
 
 def admin_settings(props: Mapping[str, str | None]) -> dict[str, str]:
     """Java settings of the admin client, prefixes taken off; the consumer's own options are left out."""
     shared = {key: value for key, value in _source(props).items() if key not in _CONSUMER_OPTIONS}
-    return {**shared, **_with_prefix(props, ADMIN)}
+    return {**shared, **with_prefix(props, ADMIN)}
 
 
 def _source(props: Mapping[str, str | None]) -> dict[str, str]:
-    return {key: value for key, value in _with_prefix(props, SOURCE).items() if not CONNECTOR_ONLY.fullmatch(key)}
+    return {key: value for key, value in with_prefix(props, SOURCE).items() if not CONNECTOR_ONLY.fullmatch(key)}
 
 
-def _with_prefix(props: Mapping[str, str | None], prefix: str) -> dict[str, str]:
+def with_prefix(props: Mapping[str, str | None], prefix: str) -> dict[str, str]:
+    """The settings under a prefix, which is taken off."""
     begun = {k.removeprefix(prefix): v for k, v in props.items() if k.startswith(prefix)}
     return {key: str(value) for key, value in begun.items() if key and value is not None}

@@ -10,24 +10,20 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import structlog
-
-from headrace.config import Type, parse_type
 from headrace.connectors.base import Progress, Props, SourceOffset, SourcePartition, SourceTask, StoredOffsets, Stream
 from headrace.connectors.kafka_source.assignment import TASK_PARTITIONS, decode
 from headrace.connectors.kafka_source.config import KafkaSourceConfig
 from headrace.connectors.kafka_source.lag import LagCommitter
 from headrace.connectors.kafka_source.overrides import admin_settings, consumer_settings
-from headrace.connectors.kafka_source.positions import Partition, Start, decide
 from headrace.errors import RetriableError
 from headrace.kafka.admin import Admin
+from headrace.kafka.groups import Partition
+from headrace.kafka.positions import Start, advanced, decide, summary, tell
 from headrace.record import Record
-from headrace.spark.kafka import parse_offsets, read_stream
+from headrace.spark.kafka import parse_offsets, patient, read_stream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-log = structlog.get_logger(__name__)
 
 _TIMEOUT_S = 30.0
 
@@ -88,11 +84,11 @@ class KafkaSourceTask(SourceTask):
         known = {p: stored.get(source_partition(p)) for p in self._assigned}
         start = decide(
             self._assigned,
-            {p: int(o["offset"]) for p, o in known.items() if o is not None},
+            {p: int(o["offset"]) + 1 for p, o in known.items() if o is not None},
             {p: (earliest[p], latest[p]) for p in present},
             self._config.auto_offset_reset,
         )
-        _tell(start)
+        tell(start, "source")
         return start
 
     def _record(self, frame: DataFrame) -> Record:
@@ -134,28 +130,6 @@ class KafkaSourceTask(SourceTask):
             self._lag.close(self.shutdown_wait_s)  # pyright: ignore[reportOptionalMemberAccess]
 
 
-def patient(consumer: Mapping[str, str]) -> dict[str, str]:
-    """Consumer settings with `default.api.timeout.ms`: how long Spark waits for an answer, or a record known to be there.
-
-    Kafka's minute and Spark's two hold up all partitions of a task for as long if one of them is deleted under it.
-    """
-    request = parse_type("request.timeout.ms", consumer.get("request.timeout.ms", "30000"), Type.INT)
-    return {"default.api.timeout.ms": str(max(30_000, request)), **consumer}  # the admin client refuses less than for a request
-
-
-def _tell(start: Start) -> None:
-    """Warn of what is not where it was."""
-    for topic, partition in start.missing:
-        log.warning("source.partition.missing", topic=topic, partition=partition,
-                    hint="deleted in the source cluster? it is left out until the next reconfiguration")  # fmt: skip
-    for (topic, partition), first, last in start.lost:
-        log.warning("source.offsets.lost", topic=topic, partition=partition, first=first, last=last,
-                    goes_on_at=start.positions[topic, partition], hint="deleted before they were copied?")  # fmt: skip
-    for (topic, partition), position, end in start.beyond:
-        log.warning("source.offset.beyond-end", topic=topic, partition=partition, position=position, end=end,
-                    goes_on_at=start.positions[topic, partition], hint="was the topic deleted and made anew?")  # fmt: skip
-
-
 def source_partition(partition: Partition) -> dict[str, str]:
     """Connect's source partition of a topic partition."""
     return {"topic:partition": f"{partition[0]}:{partition[1]}"}
@@ -174,16 +148,6 @@ def kind(deserializer: str) -> str:
     return "string" if deserializer.rpartition(".")[2] == "StringDeserializer" else "bytes"
 
 
-def advanced(before: Mapping[str, Mapping[int, int]], after: Mapping[str, Mapping[int, int]]) -> dict[Partition, tuple[int, int]]:
-    """The partitions that moved: first offset of the batch and the one after its last."""
-    return {
-        (topic, p): (before.get(topic, {}).get(p, end), end)
-        for topic, ends in after.items()
-        for p, end in ends.items()
-        if end > before.get(topic, {}).get(p, end)
-    }
-
-
 def preceding(
     moved: Mapping[Partition, tuple[int, int]], failed: Sequence[Mapping[str, str | None]]
 ) -> list[tuple[SourcePartition, SourceOffset]]:
@@ -193,9 +157,3 @@ def preceding(
         partition, offset = (str(origin["topic"]), int(origin["partition"] or 0)), int(origin["offset"] or 0)
         ends[partition] = min(offset, ends.get(partition, offset))
     return [(source_partition(p), {"offset": end - 1}) for p, end in ends.items() if end > moved[p][0]]
-
-
-def summary(moved: Mapping[Partition, tuple[int, int]]) -> str:
-    """The ranges in words, at most five of them."""
-    ranges = [f"{t}-{p} offsets {first} to {end - 1}" for (t, p), (first, end) in sorted(moved.items())]
-    return ", ".join(ranges[:5]) + (f" and {len(ranges) - 5} more partitions" if len(ranges) > 5 else "")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.connectors.kafka_source.positions import decide
+from headrace.kafka.positions import advanced, decide, summary
 
 A, B = ("a", 0), ("b", 1)
 
 
-def test_reading_goes_on_after_the_stored_offset() -> None:
-    assert decide([A], {A: 4}, {A: (0, 10)}, "earliest").positions == {A: 5}
+def test_reading_goes_on_at_the_stored_offset() -> None:
+    assert decide([A], {A: 5}, {A: (0, 10)}, "earliest").positions == {A: 5}
 
 
 def test_a_partition_that_is_read_to_its_end_goes_on_at_its_end() -> None:
-    start = decide([A], {A: 9}, {A: (0, 10)}, "earliest")
+    start = decide([A], {A: 10}, {A: (0, 10)}, "earliest")
     assert start.positions == {A: 10}
     assert not start.lost
 
@@ -28,13 +28,13 @@ def test_without_a_stored_offset_the_reset_policy_decides() -> None:
 
 
 def test_expired_records_are_told_and_the_reset_policy_decides() -> None:
-    start = decide([A], {A: 4}, {A: (8, 10)}, "earliest")
+    start = decide([A], {A: 5}, {A: (8, 10)}, "earliest")
     assert start.positions == {A: 8}
     assert start.lost == ((A, 5, 7),)
 
 
 def test_a_stored_offset_beyond_the_end_is_told() -> None:
-    start = decide([A], {A: 20}, {A: (0, 10)}, "earliest")
+    start = decide([A], {A: 21}, {A: (0, 10)}, "earliest")
     assert start.positions == {A: 0}
     assert start.beyond == ((A, 21, 10),)
     assert not start.lost
@@ -50,3 +50,14 @@ def test_a_partition_that_does_not_exist_is_left_out() -> None:
 def test_a_position_is_always_inside_of_the_log(first: int, length: int, stored: int | None, reset: str) -> None:
     start = decide([A], {} if stored is None else {A: stored}, {A: (first, first + length)}, reset)
     assert first <= start.positions[A] <= first + length
+
+
+def test_only_partitions_that_moved_are_part_of_a_batch() -> None:
+    before, after = {"t": {0: 5, 1: 7}}, {"t": {0: 9, 1: 7}}
+    assert advanced(before, after) == {("t", 0): (5, 9)}
+
+
+def test_a_batch_is_summed_up_in_words() -> None:
+    assert summary({("t", 0): (0, 10), ("t", 1): (5, 6)}) == "t-0 offsets 0 to 9, t-1 offsets 5 to 5"
+    many = {("t", p): (0, 1) for p in range(7)}
+    assert summary(many).endswith("and 2 more partitions")

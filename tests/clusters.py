@@ -64,6 +64,12 @@ class Cluster:
         assert producer.flush(60) == 0
         assert not failures
 
+    def delete_before(self, topic: str, offset: int) -> None:
+        """Delete the records of partition 0 before this offset, as retention does."""
+        future = self.client.delete_records([TopicPartition(topic, 0, offset)])
+        for one in future.values():
+            one.result(30)
+
     def size(self, topic: str) -> int:
         """The number of records by end offsets; 0 if there is no such topic, or it is so new that it has no leader."""
         info = self.admin.describe(topic)

@@ -1,0 +1,121 @@
+"""Reading, altering and resetting the offsets of sink connectors: those of their consumer groups (KIP-875)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headrace.cluster.offsets import done_message
+from headrace.connectors.validation import connector_class
+from headrace.errors import BadRequestError, ConnectError
+from headrace.kafka.admin import Admin
+from headrace.kafka.failures import KafkaFailure
+from headrace.kafka.groups import Partition
+from headrace.runtime.plan import client_settings
+from headrace.runtime.sink.plan import group_of
+from headrace.runtime.worker_config import WorkerConfig
+
+TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
+Config = Mapping[str, Any]
+
+
+class SinkOffsets:
+    """The offsets requests of REST, for sink connectors."""
+
+    def __init__(self, worker: WorkerConfig) -> None:
+        self._worker = worker
+
+    def read(self, name: str, config: Config) -> list[dict[str, Any]]:
+        """The `offsets` of `GET /connectors/{name}/offsets`. Raises KafkaFailure."""
+        committed = self._admin(name, config).committed(group_of(name, config))
+        return [{"partition": {TOPIC: t, PARTITION: p}, "offset": {OFFSET: offset}} for (t, p), offset in committed.items()]
+
+    def alter(self, name: str, config: Config, changes: Sequence[tuple[Any, Any]]) -> str:
+        """Commit or (None) remove offsets, each a partition and its offset, after the connector class has agreed.
+
+        Returns the message. Raises BadRequestError for what is no offset of a sink, ConnectError for what cannot be committed.
+        """
+        offsets = parse(changes)
+        managed = self._agreed(name, config, offsets)
+        admin, group = self._admin(name, config), group_of(name, config)
+        try:
+            self._write(admin, group, offsets)
+        except KafkaFailure as e:
+            raise ConnectError(f"Failed to alter consumer group offsets for connector {name}") from e
+        return done_message("altered", managed)
+
+    def reset(self, name: str, config: Config) -> str:
+        """Delete the consumer group; returns the message. Raises ConnectError."""
+        admin, group = self._admin(name, config), group_of(name, config)
+        try:
+            committed = admin.committed(group)
+            managed = self._agreed(name, config, dict.fromkeys(committed))
+            admin.delete_group(group)
+        except KafkaFailure as e:
+            raise ConnectError(f"Failed to reset consumer group offsets for connector {name}") from e
+        return done_message("reset", managed)
+
+    def _admin(self, name: str, config: Config) -> Admin:
+        return Admin(client_settings(f"connector-worker-adminclient-{name}", "admin", config, self._worker))
+
+    def _agreed(self, name: str, config: Config, offsets: Mapping[Partition, int | None]) -> bool:
+        if any(offset is not None and offset < 0 for offset in offsets.values()):
+            raise ConnectError(f"Failed to modify offsets for sink connector {name}")
+        return connector_class(config).alter_offsets(config, offsets)
+
+    def _write(self, admin: Admin, group: str, offsets: Mapping[Partition, int | None]) -> None:
+        known = {topic: admin.describe(topic) for topic, _ in offsets}
+        for topic, partition in offsets:
+            info = known[topic]
+            if info is None or partition not in info.partitions:
+                raise KafkaFailure("UNKNOWN_TOPIC_OR_PARTITION", f"There is no partition {partition} of topic '{topic}'.")
+        changed = {p: offset for p, offset in offsets.items() if offset is not None}
+        removed = offsets.keys() - changed.keys()
+        committed = admin.committed(group)
+        if removed & committed.keys():
+            # librdkafka's Python client cannot remove single offsets: all go, and those that stay are committed again.
+            changed = {p: offset for p, offset in committed.items() if p not in removed} | changed
+            admin.delete_group(group)
+        if changed:
+            admin.commit(group, changed)
+
+
+def parse(changes: Sequence[tuple[Any, Any]]) -> dict[Partition, int | None]:
+    """Offsets from the body of a request. Raises BadRequestError in Kafka's words."""
+    return {_partition(partition): _offset(offset) for partition, offset in changes}
+
+
+def _partition(partition: Any) -> Partition:
+    if partition is None:
+        raise BadRequestError("The partition for a sink connector offset cannot be null or missing")
+    if TOPIC not in partition or PARTITION not in partition:
+        raise BadRequestError(f"The partition for a sink connector offset must contain the keys '{TOPIC}' and '{PARTITION}'")
+    topic, number = partition[TOPIC], partition[PARTITION]
+    if topic is None:
+        raise BadRequestError("Kafka topic names must be valid strings and may not be null")
+    if number is None:
+        raise BadRequestError("Kafka partitions must be valid numbers and may not be null")
+    return _text(topic), _integer(number, "partition", "Partition")
+
+
+def _offset(offset: Any) -> int | None:
+    if offset is None:
+        return None
+    if OFFSET not in offset:
+        raise BadRequestError(f"The offset for a sink connector should either be null or contain the key '{OFFSET}'")
+    return _integer(offset[OFFSET], "offset", "Offset")
+
+
+def _integer(value: Any, what: str, title: str) -> int:
+    try:
+        return int(_text(value))
+    except ValueError:
+        raise BadRequestError(
+            f"Failed to parse the following Kafka {what} value in the provided offsets: '{_text(value)}'. {title} values for "
+            "sink connectors need to be integers."
+        ) from None
+
+
+def _text(value: Any) -> str:
+    """As Java's `String.valueOf` of what a JSON parser gives."""
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,93 @@
+"""FileStreamSink: each record's value as a line of one text file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+from headrace.config import Config, ConfigDef, Importance, Type, option
+from headrace.connectors.base import Props
+from headrace.connectors.sink import SinkBatch, SinkConnector, SinkTask, TopicPartition
+from headrace.converters.base import Writers
+from headrace.converters.text import Nothing, Text
+from headrace.errors import ConnectError
+from headrace.plugins import Kind, plugin
+
+
+class FileStreamSinkConfig(Config):
+    """The options of Kafka's FileStreamSinkConnector."""
+
+    file: str | None = option(
+        "file", Type.STRING, default=None, importance=Importance.HIGH,
+        doc="Destination filename. If not specified, the standard output will be used",
+    )  # fmt: skip
+
+
+class FileStreamSinkTask(SinkTask):
+    """Appends the text of values to the file.
+
+    Spark writes a batch as text files into a directory beside the destination, and these are appended to it as they are: no
+    record passes through Python, a batch is appended only once all of it could be written, and the order within each topic
+    partition is kept (a text file per Spark partition). Bringing the records into the driver as rows would be slower by far.
+    """
+
+    def start(self, props: Props) -> None:
+        """Open the file, which is made if there is none. Raises ConnectError, in Kafka's words, if that cannot be done."""
+        file = FileStreamSinkConfig(props).file
+        self._file: BinaryIO | None = None
+        if file is None:
+            self._parts = Path.cwd() / f".stdout.{self.context.id}.parts"
+            return
+        self._parts = Path(file).absolute().with_name(f".{Path(file).name}.{self.context.id}.parts")
+        try:
+            self._file = Path(file).open("ab")  # noqa: SIM115 - closed by `stop`
+        except OSError as e:
+            error = ConnectError(f"Couldn't find or create file '{file}' for FileStreamSinkTask")
+            raise error from ConnectError(os.strerror(e.errno or 0))
+
+    def writers(self, own: Writers) -> Writers:
+        """Values as text; keys are not used."""
+        return Writers(Nothing(), Text(), own.header)
+
+    def put(self, batch: SinkBatch) -> None:
+        """Append the batch."""
+        batch.frame.select("value").write.mode("overwrite").text(str(self._parts))
+        try:
+            target = self._file or sys.stdout.buffer
+            for part in sorted(self._parts.glob("part-*")):
+                with part.open("rb") as lines:
+                    shutil.copyfileobj(lines, target, 1 << 20)
+            target.flush()
+        finally:
+            shutil.rmtree(self._parts, ignore_errors=True)
+
+    def stop(self) -> None:
+        """Close the file."""
+        if getattr(self, "_file", None) is not None:
+            self._file.close()  # pyright: ignore[reportOptionalMemberAccess]
+
+
+@plugin("org.apache.kafka.connect.file.FileStreamSinkConnector", Kind.SINK)
+class FileStreamSinkConnector(SinkConnector):
+    """Values of topics to the lines of one file."""
+
+    task_class = FileStreamSinkTask
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """`file`."""
+        return FileStreamSinkConfig.definition()
+
+    @classmethod
+    def alter_offsets(cls, config: Props, offsets: Mapping[TopicPartition, int | None]) -> bool:
+        """Agree: there are no offsets but the group's."""
+        return True
+
+    def start(self, props: Props) -> None:
+        """Keep the configuration. Raises ConfigError."""
+        FileStreamSinkConfig(props)
+        super().start(props)

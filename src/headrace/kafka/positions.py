@@ -1,0 +1,91 @@
+"""Where a task begins to read each of its partitions, and how far it has come: pure decisions, and the words about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from headrace.kafka.groups import Partition
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Start:
+    """The outcome for a set of partitions.
+
+    positions: first offset to read; looked_up: those that follow from `latest`, to be stored before anything is read, so that a
+    crash before the first batch does not look up a later end; lost: (partition, first, last) ranges that were to be copied and
+    are no longer in the log; beyond: (partition, position, end) of positions after the end, as of a topic that was made anew;
+    missing: partitions that do not exist now.
+    """
+
+    positions: Mapping[Partition, int]
+    looked_up: tuple[Partition, ...] = ()
+    lost: tuple[tuple[Partition, int, int], ...] = ()
+    beyond: tuple[tuple[Partition, int, int], ...] = ()
+    missing: tuple[Partition, ...] = ()
+
+
+def decide(
+    partitions: list[Partition],
+    stored: Mapping[Partition, int],
+    logs: Mapping[Partition, tuple[int, int]],
+    reset: str,
+) -> Start:
+    """Where to begin.
+
+    stored: the next offset to read, by partition; logs: first and end offset that there are now, by partition (those that do not
+    exist are absent); reset: `earliest` or `latest`, for partitions without a stored offset and for stored offsets outside of the
+    log, as a consumer's `auto.offset.reset`.
+    """
+    positions: dict[Partition, int] = {}
+    looked_up, lost, beyond, missing = [], [], [], []
+    for partition in partitions:
+        if partition not in logs:
+            missing.append(partition)
+            continue
+        first, end = logs[partition]
+        wanted = stored.get(partition)
+        if wanted is not None and first <= wanted <= end:
+            positions[partition] = wanted
+            continue
+        if wanted is not None and wanted < first:
+            lost.append((partition, wanted, first - 1))
+        elif wanted is not None:
+            beyond.append((partition, wanted, end))
+        positions[partition] = first if reset == "earliest" else end
+        if reset == "latest":
+            looked_up.append(partition)
+    return Start(positions, tuple(looked_up), tuple(lost), tuple(beyond), tuple(missing))
+
+
+def tell(start: Start, who: str) -> None:
+    """Warn of what is not where it was; who: `source` or `sink`, the beginning of the events' names."""
+    for topic, partition in start.missing:
+        log.warning(f"{who}.partition.missing", topic=topic, partition=partition,
+                    hint="deleted in the source cluster? it is left out until the next reconfiguration")  # fmt: skip
+    for (topic, partition), first, last in start.lost:
+        log.warning(f"{who}.offsets.lost", topic=topic, partition=partition, first=first, last=last,
+                    goes_on_at=start.positions[topic, partition], hint="deleted before they were copied?")  # fmt: skip
+    for (topic, partition), position, end in start.beyond:
+        log.warning(f"{who}.offset.beyond-end", topic=topic, partition=partition, position=position, end=end,
+                    goes_on_at=start.positions[topic, partition], hint="was the topic deleted and made anew?")  # fmt: skip
+
+
+def advanced(before: Mapping[str, Mapping[int, int]], after: Mapping[str, Mapping[int, int]]) -> dict[Partition, tuple[int, int]]:
+    """The partitions that moved: first offset of the batch and the one after its last."""
+    return {
+        (topic, p): (before.get(topic, {}).get(p, end), end)
+        for topic, ends in after.items()
+        for p, end in ends.items()
+        if end > before.get(topic, {}).get(p, end)
+    }
+
+
+def summary(moved: Mapping[Partition, tuple[int, int]]) -> str:
+    """The ranges in words, at most five of them."""
+    ranges = [f"{t}-{p} offsets {first} to {end - 1}" for (t, p), (first, end) in sorted(moved.items())]
+    return ", ".join(ranges[:5]) + (f" and {len(ranges) - 5} more partitions" if len(ranges) > 5 else "")

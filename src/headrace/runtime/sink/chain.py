@@ -1,0 +1,71 @@
+"""A sink task's chain: from the bytes that Kafka has to the records that the sink asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.connectors.sink import COLUMNS
+from headrace.converters.base import Writers
+from headrace.record import Record
+from headrace.runtime.chain import Steps, TaskChain
+from headrace.runtime.sink.failed import refused
+from headrace.runtime.sink.plan import SinkPlan
+from headrace.runtime.tolerance import report
+from headrace.transforms.chain import INPUT, Readers
+from headrace.values.scope import kept
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_LETTER = ("topic", "key", "value", "headers", "partition")
+
+
+class SinkChain(TaskChain):
+    """Between the frame of Spark's Kafka source and `SinkBatch.frame`."""
+
+    def __init__(self, plan: SinkPlan, writers: Writers, frame: DataFrame) -> None:
+        """frame: of `headrace.spark.kafka.read_stream`."""
+        converters = plan.converters
+        reading = Readers(converters.key, converters.value, converters.header)
+        steps = Steps(plan.connector, plan.task, reading, plan.stages, writers, plan.tolerance, sink=True)
+        record = Record(
+            topic=frame["topic"],
+            key=frame["key"],
+            value=frame["value"],
+            headers=frame["headers"],
+            timestamp=frame["timestamp"],
+            partition=frame["partition"],
+            offset=frame["offset"],
+            origin={part: frame[part] for part in ("topic", "partition", "offset")},
+        )
+        super().__init__(steps, record)
+
+    @property
+    def fails(self) -> bool:
+        """Whether a record can fail at all."""
+        return self.compiled().fails
+
+    def transformed(self, incoming: DataFrame) -> DataFrame:
+        """Everything that is known of a record after the chain; `records` and `letters` choose from it."""
+        return self.compiled().apply(incoming, [*INPUT, *self._origin])
+
+    def records(self, transformed: DataFrame) -> DataFrame:
+        """The good records, as the sink gets them.
+
+        With tolerance none, reading the frame fails at the first record that has failed (`headrace.runtime.sink.failed`): it
+        cannot be known how often, and in which order, a sink reads what it gets.
+        """
+        frame = transformed
+        if self.fails:
+            good = "failure IS NULL" if self._steps.tolerance.all else refused(self._report())
+            frame = kept(frame, good)
+        sources = {"offset": "in_offset", "original_topic": "in_topic", "original_partition": "in_partition"}
+        return frame.selectExpr(*(f"{sources.get(name, name)} AS {name}" for name in COLUMNS))
+
+    def letters(self, transformed: DataFrame) -> DataFrame:
+        """All records as dead letters: columns of Spark's Kafka writer, the origin's, and `failure`."""
+        letter = self.letter()
+        return transformed.selectExpr(*(f"{letter[name]} AS {name}" for name in _LETTER), *self._origin, "failure")
+
+    def _report(self) -> str:
+        return report(self._origin, self._steps.tolerance.messages, ("in_key", "in_value"))

@@ -1,0 +1,160 @@
+"""What happens to one batch of a sink: failed records are put aside → the sink writes the others → the offsets are committed.
+
+In this order, whatever the sink: an offset is committed only for records that are written, or are dead letters (at least once).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import structlog
+
+from headrace.connectors.sink import SinkBatch, SinkTask
+from headrace.errors import ConnectError, HeadraceError, RetriableError
+from headrace.kafka.groups import Partition
+from headrace.runtime.gate import Gate, say
+from headrace.runtime.sink import failed
+from headrace.runtime.sink.chain import SinkChain
+from headrace.runtime.sink.plan import SinkPlan
+from headrace.runtime.task import FIRST_PAUSE_S, LONGEST_PAUSE_S
+from headrace.runtime.tolerance import FailedRecord
+from headrace.spark import failure
+from headrace.spark.kafka import ORIGIN, write
+from headrace.values.scope import kept
+from headrace.values.sql import lit, quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class SinkPorts:
+    """What a sink's delivery does outside of Spark.
+
+    commit_offsets: takes a group and the next offsets to read; returns when they are committed (raises KafkaFailure);
+    ensure_dead_letters: returns when the dead letter topic exists, with this replication factor if it has to be made;
+    is_active, record_active: the active topics of this connector; still_there: whether offsets can still be read.
+    """
+
+    commit_offsets: Callable[[str, Mapping[Partition, int]], None]
+    ensure_dead_letters: Callable[[str, int], None]
+    is_active: Callable[[str], bool]
+    record_active: Callable[[str], None]
+    still_there: Callable[[Mapping[Partition, tuple[int, int]]], bool]
+
+
+@dataclass(frozen=True)
+class Covered:
+    """What a batch covers: see `SinkBatch`; commit: the offsets to commit once it is written."""
+
+    offsets: Mapping[Partition, tuple[int, int]]
+    id: int
+    topics: frozenset[str] | None
+    partition_counts: Mapping[str, int]
+    commit: Mapping[Partition, int]
+
+    def batch(self, frame: DataFrame) -> SinkBatch:
+        """The batch of these records."""
+        return SinkBatch(frame, self.id, self.offsets, frame.sparkSession, self.topics, self.partition_counts)
+
+
+class SinkDelivery:
+    """Delivers the batches of one sink task; `batches` counts those that are written and committed."""
+
+    def __init__(self, plan: SinkPlan, task: SinkTask, ports: SinkPorts) -> None:
+        self._plan, self._task, self._ports = plan, task, ports
+        self._stopping = task.context.stopping
+        self._abandoned = threading.Event()
+        self.batches = 0
+
+    def abandon(self) -> None:
+        """Commit no more offsets: the task was stopped, and another one may be running in its place."""
+        self._abandoned.set()
+
+    def __call__(self, incoming: DataFrame, chain: SinkChain, covered: Covered) -> None:
+        """Deliver one batch, of the columns of `SinkChain.incoming`. Raises what ends the task, or its stream for now."""
+        if chain.learns:
+            chain.learn(incoming)
+        transformed = chain.transformed(incoming)
+        if chain.fails and self._plan.tolerance.all:
+            self._put_aside(chain.letters(transformed))
+        batch = covered.batch(chain.records(transformed))
+        try:
+            self._again(lambda: self._task.put(batch), covered)
+        except Exception as e:
+            ended = self._ended(e, chain.letters(transformed) if chain.fails else None)
+            raise ended from ended.__cause__
+        self._record_active(incoming, covered)
+        self._commit(covered)
+        self.batches += 1
+
+    def _commit(self, covered: Covered) -> None:
+        """Commit the offsets of a batch to the group; waits for a coordinator that is away, as long as it takes."""
+        if self._abandoned.is_set():
+            raise RetriableError("The task was stopped before the offsets of its last batch were committed.")
+        self._again(lambda: self._ports.commit_offsets(self._plan.group, covered.commit), covered)
+
+    def _again(self, step: Callable[[], None], covered: Covered) -> None:
+        """Do it until it succeeds, pausing longer and longer, as long as it may, and the batch can still be read."""
+        pause = FIRST_PAUSE_S
+        while True:
+            try:
+                return step()
+            except RetriableError as e:
+                if failed.found(e) or not self._ports.still_there(covered.offsets):
+                    raise
+                log.warning("sink.retry", cause=str(e), pause_s=pause)
+                if self._stopping.wait(pause):
+                    raise
+                pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def _ended(self, error: Exception, letters: DataFrame | None) -> HeadraceError | Exception:
+        """What to raise after an error of the sink: it may be a record's own, pass by itself, or end the task."""
+        record = failed.found(error)
+        if record is not None:
+            if letters is not None:
+                self._last_words(record, letters)
+            return record.error()
+        if failure.is_retriable(error):
+            return error  # the stream is opened again
+        ended = ConnectError("Exiting WorkerSinkTask due to unrecoverable exception.")
+        ended.__cause__ = failure.as_error(error, "The sink could not write")
+        return ended
+
+    def _put_aside(self, letters: DataFrame) -> None:
+        """Write the failed records of a batch to the dead letter topic, and log them, as far as that is asked for."""
+        gate = Gate(letters, self._plan.tolerance, only_failed=True)
+        self._write_letters(gate.frame)
+        gate.failed()
+
+    def _last_words(self, record: FailedRecord, letters: DataFrame) -> None:
+        """Kafka logs the record that ends a task, and makes it a dead letter, too."""
+        say([record], self._plan.tolerance)
+        if self._plan.tolerance.dead_letters is not None:
+            origin = [f"{quoted(ORIGIN + part)} = {lit(value)}" for part, value in record.origin.items()]
+            self._write_letters(kept(letters, " AND ".join(origin)).drop("failure"))
+
+    def _write_letters(self, letters: DataFrame) -> None:
+        """Write all of these; raises RetriableError if that may help, and goes on without them if not, as Kafka does."""
+        dead = self._plan.tolerance.dead_letters
+        if dead is None:
+            letters.write.format("noop").mode("overwrite").save()
+            return
+        try:
+            write(letters, self._plan.letter_producer)
+        except Exception as e:
+            error = failure.as_error(e, f"Could not produce message to dead letter queue. topic={dead.topic}")
+            if isinstance(error, RetriableError):
+                raise error from error.__cause__
+            log.error(str(error))
+
+    def _record_active(self, incoming: DataFrame, covered: Covered) -> None:
+        """A topic is active once a record of it was consumed (KIP-558); offsets alone may be those of a transaction's marker."""
+        for topic in sorted({topic for topic, _ in covered.offsets}):
+            if not self._ports.is_active(topic) and kept(incoming, f"in_topic = {lit(topic)}").select("in_topic").head(1):
+                self._ports.record_active(topic)

@@ -1,0 +1,112 @@
+"""From configurations to what a sink task will do: a value, made without touching a network, a clock or Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headrace.config import Type, parse_list, parse_type
+from headrace.config.java_pattern import JavaRegexError, java_regex
+from headrace.config.types import trim
+from headrace.connectors.base import Props, TaskContext
+from headrace.connectors.rules import GROUP_OVERRIDE, TOPICS, TOPICS_REGEX
+from headrace.errors import ConfigError
+from headrace.runtime.plan import client_settings, converter, header_converter
+from headrace.runtime.tolerance import Tolerance, tolerance
+from headrace.runtime.worker_config import WorkerConfig
+from headrace.spark.topic_writer import PRODUCER
+from headrace.transforms.chain import Converters
+from headrace.transforms.stages import Stage, stages
+
+RESETS = ("earliest", "latest", "none")
+
+
+@dataclass(frozen=True)
+class SinkPlan:
+    """What one sink task will do.
+
+    connector, task, tasks: who, and how many there are; props: the task configuration; topics: the names, None if `regex` says
+    which; group: whose offsets are read and committed; consumer, letter_producer, letter_admin: Java client settings; reset:
+    where a partition without a committed offset begins; look_s: how often topics and partitions are looked for; batch_records:
+    the most records of a batch, None: as the sink says; converters: what reads the records; stages: the chain; tolerance: of
+    records that fail.
+    """
+
+    connector: str
+    task: int
+    tasks: int
+    props: Props
+    topics: tuple[str, ...] | None
+    regex: str
+    group: str
+    consumer: Mapping[str, str]
+    letter_producer: Mapping[str, str]
+    letter_admin: Mapping[str, str]
+    reset: str
+    look_s: float
+    batch_records: int | None
+    converters: Converters
+    stages: tuple[Stage, ...]
+    tolerance: Tolerance
+
+    def selects(self, topic: str) -> bool:
+        """Whether `topics.regex` names this topic, with its whole name."""
+        return java_regex(self.regex).fullmatch(topic) is not None
+
+
+def group_of(name: str, config: Mapping[str, str]) -> str:
+    """The consumer group of a sink connector."""
+    return config.get(GROUP_OVERRIDE) or f"connect-{name}"
+
+
+def plan_sink_task(context: TaskContext, config: Props, props: Props, worker: WorkerConfig) -> SinkPlan:
+    """The plan of a sink task.
+
+    config: the connector's configuration; props: the task's. Raises ConfigError, in Kafka's words, for what is wrong in either.
+    """
+    name, task = context.connector, context.task
+    consumer = {"auto.offset.reset": "earliest"} | client_settings(
+        f"connector-consumer-{name}-{task}", "consumer", config, worker
+    )
+    topics, regex = tuple(parse_list(config.get(TOPICS) or "")), trim(config.get(TOPICS_REGEX) or "")
+    _check_regex(regex)
+    return SinkPlan(
+        connector=name,
+        task=task,
+        tasks=context.tasks,
+        props=props,
+        topics=topics or None,
+        regex=regex,
+        group=group_of(name, config),
+        consumer=consumer,
+        letter_producer=PRODUCER | client_settings(f"connector-dlq-producer-{name}-{task}", "producer", config, worker),
+        letter_admin=client_settings(f"connector-dlq-adminclient-{name}-{task}", "admin", config, worker),
+        reset=_reset(consumer["auto.offset.reset"]),
+        look_s=_number("metadata.max.age.ms", consumer, 300_000) / 1000,
+        batch_records=_number("max.poll.records", consumer, 0) or None,
+        converters=Converters(
+            converter("key.converter", config, worker),
+            converter("value.converter", config, worker),
+            header_converter(config, worker),
+        ),
+        stages=tuple(stages(config)),
+        tolerance=tolerance(config),
+    )
+
+
+def _reset(given: str) -> str:
+    reset = given.strip().lower()
+    if reset not in RESETS:
+        raise ConfigError.invalid("auto.offset.reset", given, f"it has to be one of {', '.join(RESETS)}")
+    return reset
+
+
+def _number(name: str, consumer: Mapping[str, str], default: int) -> int:
+    return parse_type(name, consumer.get(name, str(default)), Type.INT)
+
+
+def _check_regex(regex: str) -> None:
+    try:
+        java_regex(regex)
+    except JavaRegexError as error:
+        raise ConfigError(f"{regex} is an invalid regex for config {TOPICS_REGEX}") from error

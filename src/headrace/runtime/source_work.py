@@ -1,0 +1,109 @@
+"""What the task of a source connector does: its stream, or its polls, through the chain to delivery."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headrace.connectors.base import PollingSourceTask, Props, SourceTask, StoredOffsets, Stream
+from headrace.runtime.chain import SourceChain
+from headrace.runtime.delivery import Delivery, Ports
+from headrace.runtime.plan import TaskPlan
+from headrace.runtime.routing import routing
+from headrace.runtime.stream import StreamRun
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_NOTHING_TO_READ_S = 5.0
+
+
+@dataclass(frozen=True)
+class SourceDependencies:
+    """What a source task gets from the worker: Spark (made at the first use), delivery's ports, and the stored offsets."""
+
+    spark: Callable[[], SparkSession]
+    ports: Ports
+    read_offsets: Callable[[list], StoredOffsets]
+
+
+class SourceWork:
+    """The work of one source task (`headrace.runtime.task.Work`)."""
+
+    def __init__(self, plan: TaskPlan, task: SourceTask | PollingSourceTask, needs: SourceDependencies) -> None:
+        self._plan, self._task, self._needs = plan, task, needs
+        self._stopping = task.context.stopping
+        self._delivery = Delivery(needs.ports, plan.producer, plan.tolerance)
+        self._run: StreamRun | None = None
+        self._polling: SparkSession | None = None  # set while a polling task's jobs run, in the job group `_jobs`
+        self._jobs = f"{task.context.id}@{uuid.uuid4().hex[:8]}"
+
+    @property
+    def props(self) -> Props:
+        """The task's configuration."""
+        return self._plan.props
+
+    @property
+    def batches(self) -> int:
+        """How many batches are written and committed."""
+        return self._delivery.batches
+
+    def once(self) -> float:
+        """Run the query until it ends, or deliver one poll; returns the seconds to wait before the next look."""
+        return self._poll(self._task) if isinstance(self._task, PollingSourceTask) else self._stream(self._task)
+
+    def end(self, timeout_s: float) -> None:
+        """End the query, whose batch in flight gets `timeout_s`."""
+        if self._run is not None:
+            self._run.stop(timeout_s)
+
+    def cut_off(self) -> None:
+        """Cancel a poll's jobs: its batch must not be delivered beside its successor's."""
+        if self._polling is not None:
+            self._polling.sparkContext.cancelJobGroup(self._jobs)
+
+    def _stream(self, task: SourceTask) -> float:
+        spark = self._needs.spark()
+        stream = task.open(spark, self._needs.read_offsets(task.partitions()))
+        if stream is None:
+            return _NOTHING_TO_READ_S
+        if stream.initial:
+            self._needs.ports.store_offsets(stream.initial)
+        chain = SourceChain(self._plan, stream.record)
+        frame = chain.incoming(stream.frame)
+        if not chain.learns:
+            frame = chain.outgoing(frame)
+        who = (self._plan.connector, self._plan.task)
+        self._run = StreamRun(spark, who, self._deliver(task, stream, chain), self._delivery.abandon)
+        if not self._stopping.is_set():
+            self._run.run(frame)
+        return 0.0
+
+    def _deliver(self, task: SourceTask, stream: Stream, chain: SourceChain) -> Callable[[DataFrame, str | None, str], None]:
+        way, looks = routing(self._plan.stages, stream), chain.learns
+
+        def deliver(frame: DataFrame, start: str | None, end: str) -> None:
+            progress = task.progress(start, end)
+            if looks:
+                chain.learn(frame)
+                frame = chain.outgoing(frame)
+            self._delivery(frame, progress, way)
+            task.committed(progress)
+
+        return deliver
+
+    def _poll(self, task: PollingSourceTask) -> float:
+        self._polling = self._needs.spark()
+        self._polling.sparkContext.setJobGroup(self._jobs, self._jobs, interruptOnCancel=True)
+        poll = task.poll(self._polling, self._needs.read_offsets(task.partitions()))
+        if poll is None or self._stopping.is_set():
+            return task.poll_interval_s
+        chain = SourceChain(self._plan, poll.record)
+        frame = chain.incoming(poll.frame)
+        if chain.learns:
+            chain.learn(frame)
+        self._delivery(chain.outgoing(frame), poll.progress, routing(self._plan.stages, poll))
+        task.committed(poll.progress)
+        return 0.0

@@ -1,0 +1,113 @@
+"""Writes batches to topics of one cluster: names records that are too large, keeps partitions where that makes sense."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from headrace.config import Type, parse_type
+from headrace.errors import ConnectError, RetriableError
+from headrace.spark import failure, large_records
+from headrace.spark.kafka import write
+from headrace.spark.target import KAFKA_BATCH_BYTES, Target
+from headrace.values.scope import kept
+from headrace.values.sql import lit
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# Kafka Connect's producer settings for source tasks (Worker.baseProducerProps), but for three: idempotence keeps the order with
+# several requests in flight; big batches and a short linger are worth 40 % of throughput; and a record is only too large when the
+# broker says so (docs/decisions/0004).
+PRODUCER = {
+    "acks": "all",
+    "delivery.timeout.ms": "2147483647",
+    "enable.idempotence": "true",
+    "batch.size": "262144",
+    "linger.ms": "5",
+    "max.request.size": "33554432",
+}
+_FEW = 4  # topics that are looked for one by one
+
+
+class TopicWriter:
+    """A producer's settings, and what is `known` of the topics that it writes to."""
+
+    def __init__(self, producer: Mapping[str, str], look_up: Callable[[str], Target]) -> None:
+        """producer: Java producer settings; look_up: describes an existing topic. Raises ConfigError for a batch.size that is
+        none.
+        """
+        self._producer, self._look_up = dict(producer), look_up
+        self._batch_bytes: int = parse_type("batch.size", producer.get("batch.size", str(KAFKA_BATCH_BYTES)), Type.INT)
+        self._compresses = producer.get("compression.type", "none").strip().lower() != "none"
+        self.known: dict[str, Target] = {}
+
+    def learn(self, topic: str) -> None:
+        """Describe a topic that exists and is not known yet."""
+        if topic not in self.known:
+            self.known[topic] = self._look_up(topic)
+
+    def place(self, frame: DataFrame, counts: Mapping[str, int] | None) -> DataFrame:
+        """Keep the partition's number only for topics that have as many partitions as `counts` says (None: keep it for all)."""
+        if counts is None:
+            return frame
+        moved = sorted(t for t, known in self.known.items() if counts.get(t) != known.partitions)
+        if not moved:
+            return frame
+        from pyspark.sql import functions as F
+
+        return frame.withColumn("partition", F.when(~frame["topic"].isin(moved), frame["partition"]))
+
+    def write(self, frame: DataFrame, what: str) -> None:
+        """Write a batch of `headrace.spark.kafka.producer_columns` and wait until every record is acknowledged.
+
+        what: the batch in words. Raises ConnectError, or RetriableError if trying it again may help.
+        """
+        try:
+            write(large_records.guarded(frame, self._limits()), self._producer | self._batch_size())
+        except Exception as e:
+            error = self._too_large(frame, e) or failure.as_error(e, f"Records of {what} could not be written")
+            raise error from error.__cause__
+
+    def _limits(self) -> dict[str, int]:
+        """`max.message.bytes` by topic; empty where it says nothing, as one of them is not known, or records get smaller."""
+        limits = {topic: known.max_message_bytes for topic, known in self.known.items() if known.max_message_bytes is not None}
+        return limits if len(limits) == len(self.known) and not self._compresses else {}
+
+    def _batch_size(self) -> dict[str, str]:
+        """No more than every topic takes: the producer splits batches that are too large into batches of this size, without an
+        end if those are too large as well (KAFKA-8350).
+        """
+        limits = [known.max_message_bytes or KAFKA_BATCH_BYTES for known in self.known.values()]
+        return {"batch.size": str(min([self._batch_bytes, *limits]))}
+
+    def _too_large(self, frame: DataFrame, error: Exception) -> ConnectError | None:
+        """What to raise if a record was too large, None if none was."""
+        record = large_records.found(error)
+        if record is None:
+            cause = failure.root(error)
+            refused = cause.java_class.endswith("RecordTooLargeException")
+            return large_records.too_large(large_records.largest(frame), cause.message) if refused else None
+        before, now = self.known[record.topic].max_message_bytes or 0, self._look_up(record.topic)
+        self.known[record.topic] = now
+        if (now.max_message_bytes or 0) > before:
+            return RetriableError(f"max.message.bytes of topic '{record.topic}' was raised to {now.max_message_bytes}.")
+        return large_records.too_large(record)
+
+
+def topics_in(frame: DataFrame, among: Iterable[str] | None = None) -> set[str]:
+    """The topics of the records of a batch, by its column `topic`; among: those that are looked for, None: all."""
+    if among is None:
+        return _distinct(frame)
+    wanted = sorted(among)
+    if len(wanted) <= _FEW:  # the first record of each ends its look
+        return {t for t in wanted if kept(frame, f"topic = {lit(t)}").select("topic").head(1)}
+    return _distinct(kept(frame, f"topic IN ({', '.join(map(lit, wanted))})"))
+
+
+def _distinct(frame: DataFrame) -> set[str]:
+    from pyspark.sql import functions as F
+
+    # One row from each partition to one task; `distinct` would make 200 of them (a stream's session plans no adaptive ones).
+    row: Any = frame.agg(F.collect_set("topic").alias("topics")).first()
+    return set(row["topics"])

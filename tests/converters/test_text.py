@@ -1,0 +1,43 @@
+"""Data of every kind as text."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headrace.converters.base import Converter, Writer, Writers, load, load_header
+from headrace.converters.text import Nothing, Text
+from headrace.transforms.chain import INPUT, NO_HEADERS, Converters, compile_chain
+from headrace.values.literal import rows
+from headrace.values.sql import lit
+
+PACKAGE = "org.apache.kafka.connect."
+STRING = load(PACKAGE + "storage.StringConverter", {}, is_key=False)
+JSON = load(PACKAGE + "json.JsonConverter", {"schemas.enable": "false"}, is_key=False)
+BYTES = load(PACKAGE + "converters.ByteArrayConverter", {}, is_key=False)
+HEADERS = load_header(PACKAGE + "storage.SimpleHeaderConverter", {})
+
+
+def written(reader: Converter, writer: Writer, text: str | None) -> object:
+    compiled = compile_chain((), Converters(BYTES, reader, HEADERS), Writers(Nothing(), writer, HEADERS), sink=True)
+    row = (lit("t"), "0", "0L", "0L", "binary(NULL)", f"binary({lit(text)})", NO_HEADERS)
+    found = compiled.apply(rows([dict(zip(INPUT, row, strict=True))])).head()
+    assert found is not None
+    assert found["key"] is None
+    return found["value"]
+
+
+@pytest.mark.parametrize(
+    ("json", "text"), [('{"a":1,"b":[true]}', "{a=1, b=[true]}"), ("{}", "{}"), ("[1]", "[1]"), ("null", "null")]
+)
+def test_json_is_written_as_java_writes_it(spark: SparkSession, json: str, text: str) -> None:
+    assert written(JSON, Text(), json) == text
+
+
+def test_an_object_that_no_transform_has_changed_is_written_by_the_string_converter_as_well(spark: SparkSession) -> None:
+    assert written(JSON, STRING, '{"a":1}') == b"{a=1}"
+
+
+def test_bytes_are_the_text_that_they_hold_and_null_is_null(spark: SparkSession) -> None:
+    assert written(BYTES, Text(), "line") == "line"
+    assert written(STRING, Text(), None) == "null"

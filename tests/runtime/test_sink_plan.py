@@ -1,0 +1,74 @@
+"""What a sink task will do, from configurations; and how partitions are dealt to tasks."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.connectors.base import TaskContext
+from headrace.errors import ConfigError
+from headrace.kafka.admin import TopicInfo
+from headrace.runtime.sink import failed
+from headrace.runtime.sink.partitions import share
+from headrace.runtime.sink.plan import SinkPlan, plan_sink_task
+from headrace.runtime.worker_config import StandaloneConfig
+
+WORKER = {
+    "bootstrap.servers": "here:9092",
+    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "offset.storage.file.filename": "offsets",
+}
+
+
+def plan(config: dict[str, str], worker: dict[str, str] | None = None) -> SinkPlan:
+    context = TaskContext("c", 1, tasks=2)
+    return plan_sink_task(context, config, config, StandaloneConfig({**WORKER, **(worker or {})}))
+
+
+def topic(name: str, partitions: int) -> TopicInfo:
+    return TopicInfo(name, dict.fromkeys(range(partitions), 1), False, 1, "id")
+
+
+def test_the_group_is_named_after_the_connector_unless_it_names_another() -> None:
+    assert plan({"topics": "a, b"}).group == "connect-c"
+    assert plan({"topics": "a", "consumer.override.group.id": "mine"}).group == "mine"
+
+
+def test_a_connectors_consumer_settings_win_over_the_workers() -> None:
+    given = plan({"topics": "a", "consumer.override.metadata.max.age.ms": "500"}, {"consumer.metadata.max.age.ms": "9"})
+    assert (given.look_s, given.batch_records, given.reset) == (0.5, None, "earliest")
+    assert plan({"topics": "a"}, {"consumer.max.poll.records": "7", "consumer.auto.offset.reset": "latest"}).batch_records == 7
+    assert given.consumer["client.id"] == "connector-consumer-c-1"
+    assert given.letter_producer["client.id"] == "connector-dlq-producer-c-1"
+
+
+def test_a_regex_names_whole_topics() -> None:
+    matching = plan({"topics.regex": "b.*"})
+    assert matching.topics is None
+    assert [name for name in ("b", "b1", "ab1") if matching.selects(name)] == ["b", "b1"]
+
+
+@pytest.mark.parametrize(("setting", "sentence"), [
+    ({"topics.regex": "("}, r"\( is an invalid regex for config topics.regex"),
+    ({"topics": "a", "consumer.override.auto.offset.reset": "now"}, "Invalid value now for configuration auto.offset.reset"),
+])  # fmt: skip
+def test_what_cannot_be_read_is_refused(setting: dict[str, str], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        plan(setting)
+
+
+def test_partitions_are_dealt_in_turn() -> None:
+    topics = {t.name: t for t in (topic("b", 2), topic("a", 3))}
+    assert share(topics, 0, 2) == (("a", 0), ("a", 2), ("b", 1))
+    assert share(topics, 1, 2) == (("a", 1), ("b", 0))
+    assert share(topics, 5, 6) == ()
+
+
+def test_a_failed_record_is_found_in_what_an_error_was_raised_from() -> None:
+    report = 'headrace.record-failed\x02{"topic":"t","failure":{"step":"input.value","class":"X","message":"m"}}\x03'
+    outer = ValueError("could not be written")
+    outer.__context__ = RuntimeError(f"[USER_RAISED_EXCEPTION] {report} SQLSTATE: P0001")
+    found = failed.found(outer)
+    assert found is not None
+    assert (found.origin, found.message) == ({"topic": "t"}, "m")
+    assert failed.found(ValueError("another")) is None
