@@ -58,7 +58,6 @@ DIFFERENT = {
     "R16-offsets-source.029": "a change without partition and offset is refused; Kafka Connect takes it and stores nothing",
     **dict.fromkeys([f"R25-plugins.{line:03d}" for line in range(2, 7)], _ALL_PLUGINS),
     "R25-plugins.021": "a Java class that is no plugin is unknown here (404); Kafka Connect fails to instantiate it (500)",
-    "R25-plugins.025": "plugins have headrace's version, which is not in [4.0,5.0)",
     "R39-override-none.004": _NO_SINK,
     "R42-startup.002": "a worker that starts says so with 503 (KIP-1017); the recorded one gave a 404 page for a moment",
 }

@@ -160,7 +160,7 @@ class Delivery:
         try:
             write(large_records.guarded(frame, self._limits()), self._producer | self._batch_size())
         except Exception as e:
-            error = self._too_large(frame, e) or failure.as_error(e, f"Records of {progress.summary} could not be written")
+            error = self._too_large(frame, e) or failure.as_error(e, _not_written(e, progress))
             raise error from error.__cause__
 
     def _limits(self) -> dict[str, int]:
@@ -187,3 +187,10 @@ class Delivery:
         if (now.max_message_bytes or 0) > before:
             return RetriableError(f"max.message.bytes of topic '{record.topic}' was raised to {now.max_message_bytes}.")
         return large_records.too_large(record)
+
+
+def _not_written(error: Exception, progress: Progress) -> str:
+    """What to say of records that could not be written: Kafka Connect's words for what the producer or the broker refuses."""
+    if failure.root(error).java_class.startswith("org.apache.kafka.common."):
+        return f"Unrecoverable exception from producer send callback for records of {progress.summary}"
+    return f"Records of {progress.summary} could not be written"
