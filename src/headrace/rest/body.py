@@ -12,13 +12,13 @@ import re
 from collections.abc import Collection
 from typing import Any
 
+from headrace.cluster import json_text
 from headrace.errors import ConnectError
 
 Tree = Any  # None, bool, Number, str, list or dict: what `parse` returns
 _TOO_DEEP = "The body of the request is nested too deeply."
 _HALF_A_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 _MAX_DIGITS = 1000  # Jackson's StreamReadConstraints.DEFAULT_MAX_NUM_LEN
-_MAX_DEPTH = 200  # Jackson takes 1000; nothing that is nested deeper than a few levels is ever right
 
 
 class Number(str):
@@ -39,7 +39,8 @@ def parse(raw: bytes) -> Tree:
         raise ConnectError(f"The body of the request is not JSON: not {error.encoding} at its byte {error.start + 1}.") from None
     except ValueError as error:  # JSONDecodeError too
         raise ConnectError(f"The body of the request is not JSON: {error}") from None
-    _check_depth(tree)
+    if json_text.too_deep(tree):
+        raise ConnectError(_TOO_DEEP)
     return _unpaired_replaced(tree) if _HALF_A_PAIR.search(raw) else tree
 
 
@@ -90,17 +91,6 @@ def plain(value: Tree) -> Any:
     if math.isinf(number := float(value)):
         raise ConnectError(f"The number {value} in the body of the request is out of range.")
     return number
-
-
-def _check_depth(tree: Tree) -> None:
-    """Raise ConnectError for what others could not walk through; itself it does so without recursion."""
-    level = [tree] if isinstance(tree, (dict, list)) else []
-    for _ in range(_MAX_DEPTH):
-        inner = (item for part in level for item in (part.values() if isinstance(part, dict) else part))
-        level = [item for item in inner if isinstance(item, (dict, list))]
-        if not level:
-            return
-    raise ConnectError(_TOO_DEEP)
 
 
 def _unpaired_replaced(tree: Tree) -> Tree:
