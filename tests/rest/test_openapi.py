@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from urllib.parse import quote
 
 import httpx
@@ -22,11 +21,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from headrace.embedded import Broker
-from headrace.embedded.ports import free_port
 from headrace.rest.routes import ADMIN, MAIN, preview
-from headrace.testing.worker import EmbeddedWorker
-from tests.mirror.process import worker_properties
 from tests.rest.conftest import worker_config
 
 NAME = "a/b c%41 ü"
@@ -47,22 +42,14 @@ SERVER_ERRORS = {
 
 
 @pytest.fixture(scope="module")
-def url(destination_broker: Broker) -> Iterator[str]:
-    """A worker's address; no connector of it runs, so that Spark has nothing to do."""
-    properties = worker_properties("openapi-tests", f"http://127.0.0.1:{free_port()}")
-    with EmbeddedWorker(destination_broker.bootstrap, properties) as worker:
-        yield worker.url.rstrip("/")
-
-
-@pytest.fixture(scope="module")
-def api(url: str) -> BaseSchema:
-    return schemathesis.openapi.from_url(f"{url}/openapi.json")
+def api(worker_url: str) -> BaseSchema:
+    return schemathesis.openapi.from_url(f"{worker_url}/openapi.json")
 
 
 @pytest.fixture
-def connector(url: str) -> None:
+def connector(worker_url: str) -> None:
     body = {"name": NAME, "config": SOURCE, "initial_state": "STOPPED"}
-    assert httpx.post(f"{url}/connectors", json=body).status_code in (201, 409)
+    assert httpx.post(f"{worker_url}/connectors", json=body).status_code in (201, 409)
 
 
 def says_what_is_wrong(_context: CheckContext, response: Response, _case: schemathesis.Case) -> None:
