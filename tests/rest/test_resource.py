@@ -89,6 +89,7 @@ def test_only_what_was_not_foreseen_is_logged(herder: MemoryHerder, call: Client
         ("?includeTasks=foo&onlyFailed=", (False, False)),
         ("?includeTasks", (False, False)),
         ("?includeTasks=1", (False, False)),
+        ("?includeTasks=true&includeTasks=false&onlyFailed=false&only%46ailed=true", (True, False)),
     ],
 )
 def test_flags_are_true_only_if_they_say_so(herder: MemoryHerder, call: Client, query: str, expected: tuple[bool, bool]) -> None:
