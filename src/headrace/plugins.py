@@ -18,7 +18,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
-from headrace import __version__
+from headrace import KAFKA_VERSION, __version__
 from headrace.errors import ConnectError, NotFoundError
 
 _PACKAGES = tuple(f"headrace.{name}" for name in ("config.providers", "connectors", "converters", "transforms", "predicates"))
@@ -71,7 +71,7 @@ def plugin(name: str, kind: Kind | str, aliases: tuple[str, ...] = ()) -> Callab
         cls.plugin_kind = Kind(kind)  # type: ignore[attr-defined]
         cls.plugin_aliases = _aliases(name, Kind(kind)) | set(aliases)  # type: ignore[attr-defined]
         if getattr(cls, "version", None) is None:
-            cls.version = __version__  # type: ignore[attr-defined]
+            cls.version = KAFKA_VERSION if name.startswith("org.apache.kafka.") else __version__  # type: ignore[attr-defined]
         _REGISTRY[key] = cls
         return cls
 

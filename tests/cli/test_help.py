@@ -13,6 +13,7 @@ Golden = Callable[[str, str], None]
 CONNECTORS = (
     *("list", "describe", "topics", "validate", "create", "apply", "delete"),
     *("pause", "resume", "stop", "restart", "offsets", "offsets show", "offsets set", "offsets reset"),
+    *("plugins", "loggers", "loggers show", "loggers set"),
 )
 COMMANDS = ("", "worker", "standalone", "preview", "demo", "dev", "broker", "jars", "connectors")
 

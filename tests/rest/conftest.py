@@ -10,8 +10,12 @@ from typing import Any, cast
 
 import pytest
 
+from headrace.embedded import Broker
+from headrace.embedded.ports import free_port
 from headrace.rest import Herder, RestServer
 from headrace.runtime.worker_config import WorkerConfig
+from headrace.testing.worker import EmbeddedWorker
+from tests.mirror.process import worker_properties
 from tests.rest.memory_herder import CurrentHerder, MemoryHerder
 
 
@@ -105,3 +109,11 @@ def call(shared: tuple[CurrentHerder, Client], herder: MemoryHerder) -> Client:
     current, client = shared
     current.current = herder
     return client
+
+
+@pytest.fixture(scope="session")
+def worker_url(destination_broker: Broker) -> Iterator[str]:
+    """The address of a real worker on a real broker, for those tests that need one behind the server."""
+    properties = worker_properties("rest-tests", f"http://127.0.0.1:{free_port()}") | {"offset.flush.interval.ms": "500"}
+    with EmbeddedWorker(destination_broker.bootstrap, properties) as worker:
+        yield worker.url.rstrip("/")

@@ -34,6 +34,22 @@ def test_broken_json_is_a_500(raw: bytes) -> None:
     assert error.value.status == 500
 
 
+@pytest.mark.parametrize("raw", [b"[" * 300 + b"]" * 300, b'{"a":' * 900 + b"1" + b"}" * 900])
+def test_what_is_nested_deeper_than_others_can_walk_is_refused(raw: bytes) -> None:
+    with pytest.raises(ConnectError, match=r"^The body of the request is nested too deeply\.$"):
+        body.parse(raw)
+    assert body.parse(b"[" * 200 + b"]" * 200) is not None
+
+
+def test_half_a_surrogate_pair_becomes_a_question_mark_as_java_would_store_it() -> None:
+    assert body.parse(rb'{"a\ud800": ["\uDFFF", "\ud83d\ude00", 1]}') == {"a?": ["?", "😀", "1"]}
+
+
+def test_what_is_no_text_says_where() -> None:
+    with pytest.raises(ConnectError, match=r"^The body of the request is not JSON: not utf-8 at its byte 3\.$"):
+        body.parse(b'{"\xff": 1}')
+
+
 def test_scalars_become_texts_as_they_were_written() -> None:
     tree = body.parse(b'{"a": 1, "b": 1.50, "c": 1e3, "d": true, "e": null, "f": "x", "g": 12345678901234567890}')
     assert body.texts(tree, "the configuration") == {

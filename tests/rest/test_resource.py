@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from headrace.errors import ConfigError, HeadraceError, RestError
+from headrace.rest.schemas import SCHEMAS
 from tests.rest.conftest import Client
 from tests.rest.memory_herder import MemoryHerder
 
@@ -87,6 +89,7 @@ def test_only_what_was_not_foreseen_is_logged(herder: MemoryHerder, call: Client
         ("?includeTasks=foo&onlyFailed=", (False, False)),
         ("?includeTasks", (False, False)),
         ("?includeTasks=1", (False, False)),
+        ("?includeTasks=true&includeTasks=false&onlyFailed=false&only%46ailed=true", (True, False)),
     ],
 )
 def test_flags_are_true_only_if_they_say_so(herder: MemoryHerder, call: Client, query: str, expected: tuple[bool, bool]) -> None:
@@ -106,8 +109,35 @@ def test_a_task_number_is_read_like_a_java_int(call: Client, task: str, number: 
 
 
 def test_the_openapi_document_describes_every_route(serve: Callable[..., Client]) -> None:
-    paths = serve()("GET", "/openapi.json").json["paths"]
+    document = serve()("GET", "/openapi.json").json
+    paths, schemas = document["paths"], document["components"]["schemas"]
     assert set(paths["/connectors/{connector}/config"]) == {"get", "put", "patch"}
-    assert "requestBody" in paths["/connectors"]["post"]
+    assert "initial_state" in schemas["NewConnector"]["properties"]
     parameters = {p["name"] for p in paths["/connectors/{connector}/restart"]["post"]["parameters"]}
     assert parameters == {"connector", "includeTasks", "onlyFailed"}
+    assert "/admin/loggers" not in serve({"admin.listeners": ""})("GET", "/openapi.json").json["paths"]
+
+
+def test_every_schema_is_used_and_every_one_used_is_there(serve: Callable[..., Client]) -> None:
+    document = serve()("GET", "/openapi.json").text
+    used = set(re.findall(r'"#/components/schemas/(\w+)"', document))
+    assert used == set(SCHEMAS)
+
+
+def test_a_body_above_the_limit_is_refused_with_one_sentence_and_what_follows_is_served(call: Client) -> None:
+    call("GET", "/connectors")
+    large = '{"name": "' + "x" * (33 << 20) + '"}'
+    answer = call("POST", "/connectors", raw=large)
+    assert (answer.status, answer.message) == (413, "The body of the request is larger than 32 MiB, the most that is taken.")
+    assert call("GET", "/connectors").status == 200
+
+
+def test_a_large_body_is_read(call: Client, herder: MemoryHerder) -> None:
+    config = {"connector.class": "c", "long": "x" * (20 << 20)}
+    assert call("POST", "/connectors", {"name": "x", "config": config}).status == 201
+    assert len(herder.configs["x"]["long"] or "") == 20 << 20
+
+
+def test_broken_json_is_the_clients_fault_where_kafka_connect_has_no_such_resource(call: Client) -> None:
+    answer = call("POST", "/headrace/preview", raw="{")
+    assert (answer.status, answer.message.startswith("The body of the request is not JSON: ")) == (400, True)

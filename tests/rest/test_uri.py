@@ -1,6 +1,6 @@
 import pytest
 
-from headrace.rest.uri import SLASH, BadUriError, decode_path, restore
+from headrace.rest.uri import SLASH, BadUriError, decode_path, first_values, restore
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,18 @@ def test_what_could_be_read_in_two_ways_is_refused(raw: bytes, reason: str) -> N
     with pytest.raises(BadUriError) as error:
         decode_path(raw)
     assert str(error.value) == reason
+
+
+@pytest.mark.parametrize(
+    ("query", "read"),
+    [
+        (b"", b""),
+        (b"a=1&b=2", b"a=1&b=2"),
+        (b"a=1&a=2&b", b"a=1&b"),
+        (b"a&a=1", b"a"),
+        (b"expand=info&x=1&expand=status&x=2", b"expand=info&x=1&expand=status"),
+        (b"%61=1&a=2", b"%61=1"),
+    ],
+)
+def test_of_a_parameter_given_twice_the_first_is_read(query: bytes, read: bytes) -> None:
+    assert first_values(query) == read

@@ -14,7 +14,7 @@ from headrace.cluster.wanted import Wanted
 from headrace.config.redaction import redact
 from headrace.errors import ConnectError, HeadraceError
 from headrace.runtime.task import TaskEvents, TaskRunner
-from headrace.runtime.worker import Worker
+from headrace.runtime.worker import TaskNumber, Worker
 from headrace.spark import failure
 
 
@@ -82,7 +82,8 @@ class Crew:
         )
         slot.state = RUNNING
         try:
-            slot.runner = self._worker.start_task(self._name, number, want.config, want.tasks[number], events)
+            who = TaskNumber(self._name, number, len(want.tasks))
+            slot.runner = self._worker.start_task(who, want.config, want.tasks[number], events)
         except Exception as e:
             self._failed(number, slot, e, want)
 

@@ -18,6 +18,7 @@ from headrace.cluster.group import Group
 from headrace.cluster.offsets import SourceOffsets
 from headrace.cluster.reports import RESTARTING, Reports
 from headrace.cluster.sink_offsets import SinkOffsets
+from headrace.cluster.stage import Stages
 from headrace.cluster.stores import Stores
 from headrace.cluster.views import (
     ConnectorInfo,
@@ -54,6 +55,7 @@ class Herder:
         # One change of configurations at a time: check, write and read back belong together. Readers never take it.
         self._changing = threading.RLock()
         self._log_level_listeners: list[Callable[[str, str], None]] = []
+        self._stages = Stages()
 
     # ------------------------------------------------------------------------------------------------- life
     def start(self) -> None:
@@ -115,11 +117,12 @@ class Herder:
 
     def ping(self) -> None:
         """Return once the internal topics answer: the worker is alive. Raises RetriableError if they do not."""
-        self._stores.config.refresh()
+        with self._stages.during("reading to the end of the config topic"):
+            self._stores.config.refresh()
 
     def stage(self) -> str | None:
-        """What the worker is doing: not tracked, each connector has a thread of its own."""
-        return None
+        """What requests wait for: the internal topics. What a connector does is in its status, and holds up no other."""
+        return self._stages.sentence()
 
     def set_cluster_log_level(self, namespace: str, level: str) -> None:
         """Write a log level to the config topic for all workers (KIP-976)."""

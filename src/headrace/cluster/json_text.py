@@ -7,6 +7,8 @@ import re
 from decimal import Decimal
 from typing import Any
 
+MAX_DEPTH = 200
+"""Jackson takes 1000 levels; nothing that Connect writes or takes has more than a few."""
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 _TO_ESCAPE = re.compile('["\\\\\x00-\x1f]')
 _JAVA_CLASSES = {
@@ -29,8 +31,25 @@ def encode(value: Any) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """The value of a JSON text; raises ValueError for what Jackson would refuse (NaN and Infinity are no JSON)."""
-    return json.loads(data, parse_constant=_refuse)
+    """The value of a JSON text; raises ValueError for what Jackson would refuse (NaN and Infinity are no JSON; depth)."""
+    try:
+        value = json.loads(data, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("Nested too deeply") from None
+    if too_deep(value):
+        raise ValueError("Nested too deeply")
+    return value
+
+
+def too_deep(value: Any) -> bool:
+    """Whether a JSON value is nested deeper than others, unlike this function, could walk through it by recursion."""
+    level = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(MAX_DEPTH):
+        inner = (item for part in level for item in (part.values() if isinstance(part, dict) else part))
+        level = [item for item in inner if isinstance(item, (dict, list))]
+        if not level:
+            return False
+    return True
 
 
 def java_class(value: object) -> str:

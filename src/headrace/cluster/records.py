@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeGuard
 
 from headrace.cluster import json_text
 from headrace.cluster.json_text import java_class
@@ -19,6 +19,8 @@ from headrace.connectors.base import Props
 log = logging.getLogger(__name__)
 
 Properties = Props  # as text; only by way of REST, a value may be None
+TASK_ID = re.compile(r"(.*)-([0-9]{1,9})", re.DOTALL)
+"""A task in a key: its connector, and its number."""
 
 
 class TargetState(StrEnum):
@@ -240,15 +242,23 @@ def _connector(connector: str, content: Any) -> ConnectorConfig | None:
         )
         return None
     properties = content.get("properties")
-    if not isinstance(properties, dict):
+    if not _of_texts(properties):
         message = "Invalid data for config for connector '%s': 'properties' field should be a Map but is %s"
-        log.error(message, connector, java_class(properties))
+        log.error(message, connector, _instead(properties))
         return None
     return ConnectorConfig(connector, properties)
 
 
+def _of_texts(properties: Any) -> TypeGuard[Properties]:
+    return isinstance(properties, dict) and all(value is None or isinstance(value, str) for value in properties.values())
+
+
+def _instead(properties: Any) -> str:
+    return java_class(properties) + (" with values that are no Strings" if isinstance(properties, dict) else "")
+
+
 def _task(rest: str, content: Any) -> TaskConfig | None:
-    match = re.fullmatch(r"(.*)-(\d+)", rest, re.DOTALL)
+    match = TASK_ID.fullmatch(rest)
     if match is None:
         log.error("Ignoring task configuration because task-%s couldn't be parsed as a task config key", rest)
         return None
@@ -259,9 +269,9 @@ def _task(rest: str, content: Any) -> TaskConfig | None:
         log.error("Ignoring task configuration for task %s because the value is not a Map but is %s", rest, java_class(content))
         return None
     properties = content.get("properties")
-    if not isinstance(properties, dict):
+    if not _of_texts(properties):
         message = "Invalid data for config of task %s 'properties' field should be a Map but is %s"
-        log.error(message, rest, java_class(properties))
+        log.error(message, rest, _instead(properties))
         return None
     return TaskConfig(match[1], int(match[2]), properties)
 

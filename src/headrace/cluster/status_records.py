@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict, cast
 
 from headrace.cluster import json_text
 from headrace.cluster.json_text import java_class
+from headrace.cluster.records import TASK_ID
 from headrace.topics import active
 
 log = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ def _connector(key: str, value: bytes | None) -> ConnectorState | None:
 
 
 def _task(key: str, value: bytes | None) -> TaskState | None:
-    match = re.fullmatch(r"(.*)-(\d+)", key.removeprefix(TASK_PREFIX), re.DOTALL)
+    match = TASK_ID.fullmatch(key.removeprefix(TASK_PREFIX))
     if match is None:
         log.warning("Discarding record with invalid task status key %s", key)
         return None
@@ -153,7 +153,16 @@ def _status(what: str, value: bytes) -> Status | None:
         log.error("Invalid %s status type %s", what, java_class(content))
         return None
     status = _known(content)
-    if status["state"] not in STATES or type(status["generation"]) is not int:
-        log.error("Failed to deserialize %s status: state %s, generation %s", what, status["state"], status["generation"])
+    wrong = [f"{name} {value}" for name, value in status.items() if not _is_valid(name, value)]
+    if wrong:
+        log.error("Failed to deserialize %s status: %s", what, ", ".join(wrong))
         return None
     return cast(Status, status)
+
+
+def _is_valid(name: str, value: object) -> bool:
+    if name == "state":
+        return isinstance(value, str) and value in STATES
+    if name == "generation":
+        return type(value) is int
+    return value is None or isinstance(value, str | dict)

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from headrace import __version__
 from headrace.errors import HeadraceError
-from headrace.rest import answers, logs
+from headrace.rest import answers, logs, openapi
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.headers import ConfiguredHeaders, CrossOrigin, parse_rules
 from headrace.rest.herder import Herder
@@ -64,6 +64,7 @@ def _app(herder: Herder, config: WorkerConfig, resources: Sequence[Resource], ot
     app.add_exception_handler(ClientDisconnect, _gone)
     for resource in resources:
         resource.mount(app, herder, others, limit_s)
+    openapi.describe(app, resources)
     logs.APP.debug("REST resources: %s", ", ".join(resource.tag for resource in resources))
     return app
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Collection
 from typing import Any
 
+from headrace.cluster import json_text
 from headrace.errors import ConnectError
 
 Tree = Any  # None, bool, Number, str, list or dict: what `parse` returns
+_TOO_DEEP = "The body of the request is nested too deeply."
+_HALF_A_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 _MAX_DIGITS = 1000  # Jackson's StreamReadConstraints.DEFAULT_MAX_NUM_LEN
 
 
@@ -28,11 +32,16 @@ def parse(raw: bytes) -> Tree:
     if not raw.strip():
         return None
     try:
-        return json.loads(raw, parse_int=_number, parse_float=_number, parse_constant=_constant)
+        tree = json.loads(raw, parse_int=_number, parse_float=_number, parse_constant=_constant)
     except RecursionError:
-        raise ConnectError("The body of the request is nested too deeply.") from None
-    except ValueError as error:  # JSONDecodeError and UnicodeDecodeError too
+        raise ConnectError(_TOO_DEEP) from None
+    except UnicodeDecodeError as error:
+        raise ConnectError(f"The body of the request is not JSON: not {error.encoding} at its byte {error.start + 1}.") from None
+    except ValueError as error:  # JSONDecodeError too
         raise ConnectError(f"The body of the request is not JSON: {error}") from None
+    if json_text.too_deep(tree):
+        raise ConnectError(_TOO_DEEP)
+    return _unpaired_replaced(tree) if _HALF_A_PAIR.search(raw) else tree
 
 
 def text(value: Tree, what: str) -> str | None:
@@ -82,6 +91,15 @@ def plain(value: Tree) -> Any:
     if math.isinf(number := float(value)):
         raise ConnectError(f"The number {value} in the body of the request is out of range.")
     return number
+
+
+def _unpaired_replaced(tree: Tree) -> Tree:
+    """Half a surrogate pair, which has no UTF-8 form, becomes the question mark that Java would store."""
+    if isinstance(tree, dict):
+        return {_unpaired_replaced(key): _unpaired_replaced(item) for key, item in tree.items()}
+    if isinstance(tree, list):
+        return [_unpaired_replaced(item) for item in tree]
+    return tree.encode("utf-8", "replace").decode() if type(tree) is str else tree
 
 
 def _number(literal: str) -> Number:

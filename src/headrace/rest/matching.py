@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.rest import answers
 from headrace.rest.media_types import accepts, is_json
-from headrace.rest.uri import BadUriError, decode_path
+from headrace.rest.uri import BadUriError, decode_path, first_values
 
 TEXT = "text/plain"
 _TAKE_ANYTHING = ("/", "/health", "/openapi.json")
@@ -30,7 +30,8 @@ class Matching:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         try:
-            scope = {**scope, "path": decode_path(scope.get("raw_path") or scope["path"].encode())}
+            path = decode_path(scope.get("raw_path") or scope["path"].encode())
+            scope = {**scope, "path": path, "query_string": first_values(scope.get("query_string", b""))}
         except BadUriError as problem:
             return await _bad_uri(scope["method"], problem)(scope, receive, send)
         if (refusal := _refuse(scope)) is not None:

@@ -2,7 +2,7 @@
 
     resource = Resource("status")
 
-    @resource.get("/connectors/{connector}/status")
+    @resource.get("/connectors/{connector}/status", gives={200: "ConnectorStatus"}, errors=[404])
     def status(herder: Herder, connector: str) -> Response: ...
 
 `mount` makes FastAPI routes of them: each call runs in a thread, has a time limit, and its exceptions become answers.
@@ -11,10 +11,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired, TypedDict, Unpack
 
 import anyio
 from anyio.to_thread import run_sync
@@ -24,12 +24,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headrace.errors import ElsewhereError, RestError
+from headrace.errors import BadRequestError, ConnectError, ElsewhereError, RestError
 from headrace.rest import answers, body, uri
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import Herder
 
 REQUEST_TIMEOUT_S = 90.0
+MOST_BYTES = 32 << 20
+"""The largest body that is read: Kafka Connect has no limit of its own, but the config topic takes far less by default."""
+_LARGE = 64 << 10  # a body above this is parsed beside the loop that serves all requests
 
 Handler = Callable[..., Response]
 Late = Callable[[Herder], Response]
@@ -41,13 +44,34 @@ def _request_timed_out(herder: Herder) -> Response:
 
 
 @dataclass(frozen=True)
-class _Route:
+class Route:
+    """A handler and what it answers.
+
+    takes: the schema (`headrace.rest.schemas`) of its body, None for no body; gives: status → schema of the answer, None for an
+    empty one; errors: the statuses of its own `Error` answers; limit_s: seconds after which `late(herder)` answers instead.
+    """
+
     method: str
     path: str
     handler: Handler
-    takes: str | None
-    limit_s: float | None
-    late: Late
+    gives: Mapping[int, str | None]
+    errors: Collection[int] = ()
+    takes: str | None = None
+    limit_s: float | None = None
+    late: Late = _request_timed_out
+
+    @property
+    def name(self) -> str:
+        """The name of the handler."""
+        return getattr(self.handler, "__name__", "")
+
+
+class _Declared(TypedDict):
+    gives: Mapping[int, str | None]
+    errors: NotRequired[Collection[int]]
+    takes: NotRequired[str]
+    limit_s: NotRequired[float]
+    late: NotRequired[Late]
 
 
 class Resource:
@@ -58,56 +82,53 @@ class Resource:
 
     def __init__(self, tag: str, early: bool = False) -> None:
         self.tag, self.early = tag, early
-        self._routes: list[_Route] = []
+        self.routes: list[Route] = []
 
-    def get(self, path: str, limit_s: float | None = None, late: Late = _request_timed_out) -> Callable[[Handler], Handler]:
-        """Decorator: answer GET with this handler; limit_s: seconds after which `late(herder)` answers instead."""
-        return self._route("GET", path, None, limit_s, late)
+    def get(self, path: str, **route: Unpack[_Declared]) -> Callable[[Handler], Handler]:
+        """Decorator: answer GET with this handler; route: as of Route."""
+        return self._route("GET", path, route)
 
-    def post(self, path: str, takes: str | None = None) -> Callable[[Handler], Handler]:
-        """Decorator: answer POST; takes: in words, what the JSON body is, for the OpenAPI document."""
-        return self._route("POST", path, takes)
+    def post(self, path: str, **route: Unpack[_Declared]) -> Callable[[Handler], Handler]:
+        """Decorator: answer POST."""
+        return self._route("POST", path, route)
 
-    def put(self, path: str, takes: str | None = None) -> Callable[[Handler], Handler]:
+    def put(self, path: str, **route: Unpack[_Declared]) -> Callable[[Handler], Handler]:
         """Decorator: answer PUT."""
-        return self._route("PUT", path, takes)
+        return self._route("PUT", path, route)
 
-    def patch(self, path: str, takes: str | None = None) -> Callable[[Handler], Handler]:
+    def patch(self, path: str, **route: Unpack[_Declared]) -> Callable[[Handler], Handler]:
         """Decorator: answer PATCH."""
-        return self._route("PATCH", path, takes)
+        return self._route("PATCH", path, route)
 
-    def delete(self, path: str) -> Callable[[Handler], Handler]:
+    def delete(self, path: str, **route: Unpack[_Declared]) -> Callable[[Handler], Handler]:
         """Decorator: answer DELETE."""
-        return self._route("DELETE", path, None)
+        return self._route("DELETE", path, route)
 
     def mount(self, app: FastAPI, herder: Herder, others: WorkerClient, limit_s: float = REQUEST_TIMEOUT_S) -> None:
         """Add the routes to an app, working on this herder; others: the workers that requests may be for; limit_s: seconds that
         a call may take.
         """
-        for route in self._routes:
+        for route in self.routes:
             app.add_api_route(
                 route.path,
                 _endpoint(route, herder, others, route.limit_s or limit_s, self.early),
                 methods=[route.method],
-                name=getattr(route.handler, "__name__", None),
+                name=route.name,
                 description=inspect.getdoc(route.handler),
                 tags=[self.tag],
                 response_class=answers.JsonResponse,
-                openapi_extra=_request_body(route.takes) if route.takes else None,
             )
 
-    def _route(
-        self, method: str, path: str, takes: str | None, limit_s: float | None = None, late: Late = _request_timed_out
-    ) -> Callable[[Handler], Handler]:
+    def _route(self, method: str, path: str, declared: _Declared) -> Callable[[Handler], Handler]:
         def register(handler: Handler) -> Handler:
-            self._routes.append(_Route(method, path, handler, takes, limit_s, late))
+            self.routes.append(Route(method, path, handler, **declared))
             return handler
 
         return register
 
 
 def _endpoint(
-    route: _Route, herder: Herder, others: WorkerClient, limit_s: float, early: bool
+    route: Route, herder: Herder, others: WorkerClient, limit_s: float, early: bool
 ) -> Callable[..., Awaitable[Response]]:
     wanted = list(inspect.signature(route.handler, eval_str=True).parameters.values())[1:]
     names = {parameter.name for parameter in wanted}
@@ -139,20 +160,36 @@ def _endpoint(
 
 async def _forward(others: WorkerClient, request: Request, elsewhere: ElsewhereError) -> Response:
     try:
-        return await run_sync(partial(others.forward, request, await request.body(), elsewhere), abandon_on_cancel=True)
+        return await run_sync(partial(others.forward, request, await read_bytes(request), elsewhere), abandon_on_cancel=True)
     except Exception as problem:
         return answers.failure(request, problem)
 
 
-def _request_body(takes: str) -> dict[str, Any]:
-    return {"requestBody": {"description": takes, "content": {"application/json": {"schema": {}}}}}
-
-
 async def _read_body(request: Request) -> body.Tree:
-    raw = await request.body()
+    raw = await read_bytes(request)
     if raw and "content-type" not in request.headers:
         raise RestError(415, "HTTP 415 Unsupported Media Type")
-    return body.parse(raw)
+    return await run_sync(body.parse, raw) if len(raw) > _LARGE else body.parse(raw)
+
+
+async def read_bytes(request: Request) -> bytes:
+    """The body, of which no more than MOST_BYTES are ever held; may be asked for again. Raises RestError 413."""
+    if not hasattr(request, "_body"):
+        parts, length = [], 0
+        async for part in request.stream():
+            length += len(part)
+            if length > MOST_BYTES:
+                raise RestError(413, f"The body of the request is larger than {MOST_BYTES >> 20} MiB, the most that is taken.")
+            parts.append(part)
+        request._body = b"".join(parts)  # where Starlette keeps it
+    return request._body
+
+
+async def _read_own_body(request: Request) -> body.Tree:
+    try:
+        return await _read_body(request)
+    except ConnectError as error:
+        raise BadRequestError(error.message) from None
 
 
 def _task_number(text: object) -> int:
@@ -174,6 +211,8 @@ def _true_if_empty(text: object) -> bool:
 
 
 JsonBody = Annotated[body.Tree, Depends(_read_body)]
+OwnJsonBody = Annotated[body.Tree, Depends(_read_own_body)]
+"""The same for headrace's own resources: what is not JSON is the client's fault there (400)."""
 TaskNumber = Annotated[int, Path(), BeforeValidator(_task_number)]
 # Boolean query parameters as JAX-RS reads them: `true` in any case is true, nothing is the default, all else is false.
 FalseByDefault = Annotated[bool, Query(), BeforeValidator(_true_or_false)]

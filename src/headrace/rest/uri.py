@@ -19,6 +19,7 @@ from urllib.parse import unquote_to_bytes
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})|%00|%[uU]")
 _ESCAPED_DOTS = re.compile(rb"(?:\.|%2[eE]){1,2}")
 _SUSPICIOUS = re.compile(r"[\x00-\x1f\x7f]")
+_LISTS = (b"expand",)
 SLASH = "\x00"
 """Stands for a slash inside of a segment, between `decode_path` and `restore`: no decoded segment can have it otherwise."""
 
@@ -57,6 +58,18 @@ def _decode_segment(segment: bytes, only: bool) -> str:
     if _SUSPICIOUS.search(text):
         raise BadUriError("Suspicious Path Character")
     return text.replace("/", SLASH)
+
+
+def first_values(query: bytes) -> bytes:
+    """Return the query with the first value of each parameter alone, which is the one that JAX-RS reads; `expand` is a list."""
+    seen: set[bytes] = set()
+    kept = []
+    for part in query.split(b"&"):
+        name = unquote_to_bytes(part.partition(b"=")[0].replace(b"+", b" "))
+        if name not in seen or name in _LISTS:
+            kept.append(part)
+        seen.add(name)
+    return b"&".join(kept)
 
 
 def restore(segment: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -27,13 +27,13 @@ from headrace.connectors.base import (
 from headrace.connectors.validation import connector_class
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
-from headrace.kafka.member_writes import Proof
+from headrace.kafka.member_writes import GroupOffsets, MemberWrites, Proof, Write
 from headrace.plugins import Kind
 from headrace.runtime.delivery import Ports
 from headrace.runtime.plan import TaskPlan, plan_source_task
 from headrace.runtime.sink.delivery import SinkPorts
 from headrace.runtime.sink.partitions import SinkPartitions
-from headrace.runtime.sink.plan import plan_sink_task
+from headrace.runtime.sink.plan import SinkPlan, plan_sink_task
 from headrace.runtime.sink.work import SinkWork
 from headrace.runtime.source_work import SourceDependencies, SourceWork
 from headrace.runtime.task import TaskEvents, TaskRunner
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
+
+_COMMIT_S = 30.0
 
 Stored = list[tuple[SourcePartition, SourceOffset | None]]
 
@@ -65,6 +67,15 @@ class TopicStore(Protocol):
     def topics(self, connector: str) -> set[str]: ...  # noqa: D102
 
     def put_topic(self, connector: str, topic: str, task: int, discovered_ms: int) -> None: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class TaskNumber:
+    """Which task of which connector, and how many tasks that has."""
+
+    connector: str
+    task: int
+    tasks: int
 
 
 @dataclass(frozen=True)
@@ -87,9 +98,12 @@ class Worker:
         topics: TopicStore,
         spark: Callable[[], SparkSession],
         session: Callable[[], Proof],
+        writes: MemberWrites | None = None,
     ) -> None:
-        """session: gives a task what proves, to the brokers, that it still runs on a member of the group."""
-        self.config = config
+        """session: gives a task what proves, to the brokers, that it still runs on a member of the group; writes: what only such
+        a member can do, None where there is no group.
+        """
+        self.config, self._writes = config, writes
         self._offsets, self._topics, self._spark, self._session = offsets, topics, spark, session
 
     def start_connector(self, props: Props, context: ConnectorContext) -> RunningConnector:
@@ -110,15 +124,14 @@ class Worker:
             raise
         return RunningConnector(instance, cls.version, cls.plugin_name.removesuffix("Connector") + "Task", config)
 
-    def start_task(self, name: str, task: int, config: Props, props: Props, events: TaskEvents, tasks: int = 1) -> TaskRunner:
+    def start_task(self, who: TaskNumber, config: Props, props: Props, events: TaskEvents) -> TaskRunner:
         """Make and start a task on its own thread. Raises a HeadraceError if its plan cannot be made.
 
-        config, props: of the connector and of the task, with placeholders, which are resolved here; tasks: how many tasks the
-        connector has.
+        config, props: of the connector and of the task, with placeholders, which are resolved here.
         """
         config, props = (self.config.resolver.resolve(one).props for one in (config, props))
         cls = connector_class(config)
-        context = TaskContext(name, task, threading.Event(), tasks)
+        context = TaskContext(who.connector, who.task, threading.Event(), who.tasks)
         instance: Task = cls.task_class(context)
         make = self._sink_work if cls.plugin_kind == Kind.SINK else self._source_work
         work = make(context, instance, config, props)
@@ -142,13 +155,20 @@ class Worker:
         partitions = SinkPartitions(admin, plan)
         creator = TopicCreator(Admin(plan.letter_admin), None, context.stopping, plan.letter_producer)
         ports = SinkPorts(
-            commit_offsets=admin.commit,
+            commit_offsets=self._commits(plan, admin),
             ensure_dead_letters=creator.ensure_dead_letters,
             is_active=lambda topic: self._is_active(plan.connector, topic),
             record_active=lambda topic: self._record_active(plan.connector, plan.task, topic),
             still_there=partitions.still_there,
         )
         return SinkWork(plan, task, partitions, ports, self._spark)
+
+    def _commits(self, plan: SinkPlan, admin: Admin) -> Callable[[str, GroupOffsets], None]:
+        """How a sink commits: as a member of the worker group, if it reads the worker's own cluster as the worker itself."""
+        writes, proof = self._writes, self._session()
+        if writes is None or _login(plan.consumer) != _login(self.config.internal_client_props()):
+            return admin.commit
+        return lambda group, offsets: writes.write(Write(offsets={group: offsets}), proof, _COMMIT_S)
 
     def _is_active(self, connector: str, topic: str) -> bool:
         return not self.config.topic_tracking_enable or topic in self._topics.topics(connector)
@@ -168,6 +188,11 @@ class Worker:
             store_offsets=lambda offsets: self._offsets.put(plan.connector, list(offsets), proof),
             look_up=lambda topic: target.look_up(admin, topic, stopping),
         )
+
+
+def _login(props: Mapping[str, str]) -> dict[str, str]:
+    """Which cluster a client speaks to, and as whom."""
+    return {k: v for k, v in props.items() if k == "bootstrap.servers" or k.startswith(("sasl.", "ssl.", "security."))}
 
 
 def task_configs(running: RunningConnector) -> list[dict[str, str]]:

@@ -10,13 +10,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import structlog
 
 from headrace.config import Type, parse_type
 from headrace.record import HEADERS_TYPE, Record
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+
+log = structlog.get_logger(__name__)
 
 EARLIEST, LATEST = -2, -1
 INTERCEPTOR = "io.headrace.TimestampInterceptor"
@@ -92,16 +96,42 @@ def write(frame: DataFrame, producer: Mapping[str, str]) -> None:
     producer: Java producer settings. Raises what Spark raises; `headrace.spark.failure` reads it.
     """
     client_id = producer.get("client.id", "")
-    interceptors = ",".join(filter(None, [INTERCEPTOR, producer.get("interceptor.classes")]))
-    writer = frame.write.format("kafka").option("kafka.interceptor.classes", interceptors)
-    for key, value in producer.items():
-        if key not in _NOT_FOR_SINK:
-            writer = writer.option(f"kafka.{key}", value)
+    options = {f"kafka.{key}": value for key, value in producer.items() if key not in _NOT_FOR_SINK}
+    options["kafka.interceptor.classes"] = ",".join(filter(None, [INTERCEPTOR, producer.get("interceptor.classes")]))
     if _failed[client_id]:
         # Spark keeps a producer for the next write with the same settings, also one that can write no more.
-        writer = writer.option("kafka.headrace.failed.writes", str(_failed[client_id]))
+        options["kafka.headrace.failed.writes"] = str(_failed[client_id])
+    writer = frame.write.format("kafka").options(**options)
     try:
         writer.save()
     except BaseException:
         _failed[client_id] += 1
+        _abort(frame.sparkSession, options)
         raise
+
+
+def _abort(spark: SparkSession, options: Mapping[str, str]) -> None:
+    """Close the producer of a write that failed or was cut off, with all that waits in it.
+
+    Else its records would still arrive, beside those of the next try, as soon as the topic or the broker is back. Spark keeps its
+    producers in the executors' processes; with a local master that is this JVM, and others cannot be reached.
+    """
+    if not (spark.sparkContext.master or "").startswith("local"):
+        return
+    jvm: Any = spark._jvm
+    try:
+        kafka = jvm.org.apache.spark.sql.kafka010
+        scala = jvm.PythonUtils.toScalaMap(dict(options))
+        given = _module(jvm.org.apache.spark.sql.catalyst.util, "CaseInsensitiveMap").apply(scala)
+        settings = _module(kafka, "KafkaSourceProvider").kafkaParamsForProducer(given)
+        pool = _module(kafka.producer, "InternalKafkaProducerPool")
+        cached = pool.acquire(settings)
+        cached.producer().close(jvm.java.time.Duration.ZERO)
+        pool.release(cached)
+    except Exception as e:
+        log.warning("producer.abort.failed", cause=str(e).splitlines()[0])
+
+
+def _module(package: Any, name: str) -> Any:
+    """A singleton object of Scala."""
+    return getattr(getattr(package, name + "$"), "MODULE$")

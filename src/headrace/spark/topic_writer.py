@@ -66,7 +66,7 @@ class TopicWriter:
         try:
             write(large_records.guarded(frame, self._limits()), self._producer | self._batch_size())
         except Exception as e:
-            error = self._too_large(frame, e) or failure.as_error(e, f"Records of {what} could not be written")
+            error = self._too_large(frame, e) or failure.as_error(e, _not_written(e, what))
             raise error from error.__cause__
 
     def _limits(self) -> dict[str, int]:
@@ -111,3 +111,10 @@ def _distinct(frame: DataFrame) -> set[str]:
     # One row from each partition to one task; `distinct` would make 200 of them (a stream's session plans no adaptive ones).
     row: Any = frame.agg(F.collect_set("topic").alias("topics")).first()
     return set(row["topics"])
+
+
+def _not_written(error: Exception, what: str) -> str:
+    """What to say of records that could not be written: Kafka Connect's words for what the producer or the broker refuses."""
+    if failure.root(error).java_class.startswith("org.apache.kafka.common."):
+        return f"Unrecoverable exception from producer send callback for records of {what}"
+    return f"Records of {what} could not be written"

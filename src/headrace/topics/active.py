@@ -70,7 +70,7 @@ def decode_value(value: bytes) -> TopicStatus | None:
     """The status in a record's value; unknown fields are ignored. None, with an error logged, if it is not one."""
     try:
         document = json.loads(value)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         log.error(f"Failed to deserialize topic status: {error}")
         return None
     if not isinstance(document, dict):
@@ -82,7 +82,7 @@ def decode_value(value: bytes) -> TopicStatus | None:
         return None
     try:
         return TopicStatus(str(fields["name"]), str(fields["connector"]), int(fields["task"]), int(fields["discoverTimestamp"]))
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         log.error(f"Failed to deserialize topic status: {type(error).__name__} {error} in {fields}")
         return None
 

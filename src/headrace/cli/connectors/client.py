@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ PATIENCE_S = 30.0
 """How long a request is repeated while the workers rebalance."""
 _TIMEOUT_S = 100.0  # a worker gives up after 90 s, and says why
 _PAUSE_S = 0.5
+_DOTS = re.compile(r"/\.\.?(?=[/?]|$)")
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,10 @@ class Client:
     def _send(self, method: str, path: str, body: object) -> Answer:
         content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         headers = {} if content is None else {"Content-Type": "application/json"}
+        # `..` may be a connector's name: said apart from the address, which httpx would shorten.
+        target = {"target": (httpx.URL(self.url).path.rstrip("/") + path).encode()} if _DOTS.search(path) else {}
         try:
-            response = self._http.request(method, self.url + path, content=content, headers=headers)
+            response = self._http.request(method, self.url + path, content=content, headers=headers, extensions=target)
         except httpx.ConnectTimeout as error:
             raise self._silent(error) from None
         except httpx.TimeoutException:

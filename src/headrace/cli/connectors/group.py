@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from headrace.cli.connectors import apply, deploy, look, offsets, state
+from headrace.cli.connectors import apply, deploy, loggers, look, offsets, plugins, state
 
 group = typer.Typer(no_args_is_help=True, help="Look at connectors, deploy and control them, over the REST API of a worker.")
 
-_LOOK, _DEPLOY, _CONTROL = "Look", "Deploy", "Control"
+_LOOK, _DEPLOY, _CONTROL, _WORKER = "Look", "Deploy", "Control", "The worker"
 group.command("list", rich_help_panel=_LOOK)(look.list_connectors)
 group.command("describe", rich_help_panel=_LOOK)(look.describe)
 group.command("topics", rich_help_panel=_LOOK)(look.topics)
@@ -21,3 +21,5 @@ group.command("resume", rich_help_panel=_CONTROL)(state.resume)
 group.command("stop", rich_help_panel=_CONTROL)(state.stop)
 group.command("restart", rich_help_panel=_CONTROL)(state.restart)
 group.add_typer(offsets.group, name="offsets", rich_help_panel=_CONTROL)
+group.command("plugins", rich_help_panel=_WORKER)(plugins.plugins)
+group.add_typer(loggers.group, name="loggers", rich_help_panel=_WORKER)

@@ -30,12 +30,19 @@ def stop(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json: op
 
 def restart(
     name: options.Name,
-    tasks: Annotated[bool, typer.Option("--tasks", help="Its tasks as well.")] = False,
+    tasks: Annotated[bool, typer.Option("--include-tasks", "--tasks", help="Its tasks as well.")] = False,
     only_failed: Annotated[bool, typer.Option("--only-failed", help="Only what has failed.")] = False,
+    task: Annotated[int | None, typer.Option("--task", metavar="N", min=0, help="This task alone.")] = None,
     url: options.Url = options.DEFAULT_URL,
     as_json: options.AsJson = False,
 ) -> None:
     """Restart a connector; without options the connector itself, not its tasks."""
+    if task is not None:
+        if tasks or only_failed:
+            raise typer.BadParameter("goes without --include-tasks and --only-failed.", param_hint="'--task'")
+        answer = options.connect(url).call("POST", "connectors", name, "tasks", str(task), "restart")
+        options.say(answer, as_json, f"Task {task} of {plain(name)} is being restarted.")
+        return
     query = {"includeTasks": str(tasks).lower(), "onlyFailed": str(only_failed).lower()}
     answer = options.connect(url).call("POST", "connectors", name, "restart", query=query)
     options.say(answer, as_json, f"{plain(name)} is being restarted.")

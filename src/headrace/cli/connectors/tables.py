@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Console
@@ -14,6 +16,7 @@ from headrace.cli.connectors.secrets import Secrets
 from headrace.cli.connectors.texts import first_line, plain
 
 Json = Mapping[str, Any]
+_TAG = re.compile(r"</?\w[^>]*>")  # Kafka's documentation of options is HTML
 _STATES = {"RUNNING": "green", "FAILED": "bold red", "PAUSED": "yellow", "STOPPED": "yellow"}
 
 
@@ -75,6 +78,34 @@ def offsets(found: Json) -> Table:
     table = _table("partition", "offset")
     for entry in found["offsets"]:
         table.add_row(*cells_of(plain(_compact(entry[part])) for part in ("partition", "offset")))
+    return table
+
+
+def plugins(found: Iterable[Json]) -> Table:
+    """Plugins with kind and version (`GET /connector-plugins`)."""
+    table = _table("class", "type", "version")
+    for plugin in found:
+        table.add_row(*cells_of(plain(plugin[part] or "") for part in ("class", "type", "version")))
+    return table
+
+
+def definitions(found: Iterable[Json]) -> Table:
+    """The options of a plugin (`GET /connector-plugins/…/config`)."""
+    table = _table("option", "type", "default", "importance", "documentation")
+    for option in found:
+        default = "(required)" if option["required"] else option["default_value"] or ""
+        described = _TAG.sub("", option["documentation"] or "")
+        table.add_row(*cells_of(plain(x) for x in (option["name"], option["type"], default, option["importance"], described)))
+    return table
+
+
+def loggers(found: Mapping[str, Json]) -> Table:
+    """Log levels (`GET /admin/loggers`)."""
+    table = _table("logger", "level", "changed")
+    for name in sorted(found):
+        changed = found[name].get("last_modified")
+        since = "" if changed is None else datetime.fromtimestamp(changed / 1000, UTC).isoformat(timespec="seconds")
+        table.add_row(*cells_of((plain(name), plain(found[name]["level"]), since)))
     return table
 
 

@@ -122,6 +122,11 @@ class FileStreamSourceConnector(SourceConnector):
         return FileStreamSourceConfig.definition()
 
     @classmethod
+    def exactly_once_support(cls, config: Props) -> bool:
+        """Whether each line can be delivered exactly once: from a file, not from the standard input, whose end is not stored."""
+        return bool(config.get("file"))
+
+    @classmethod
     def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
         """Agree to positions that are whole, non-negative numbers. Raises ConnectError in Kafka's words."""
         if config.get("file") is None:

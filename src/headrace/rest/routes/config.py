@@ -14,13 +14,15 @@ from headrace.rest.routes.connectors import created, info_body, named_config
 resource = Resource("config")
 
 
-@resource.get("/connectors/{connector}/config")
+@resource.get("/connectors/{connector}/config", gives={200: "Config"}, errors=[404])
 def show_config(herder: Herder, connector: str) -> Response:
     """The configuration as it was given."""
     return answers.ok(dict(herder.info(connector).config))
 
 
-@resource.put("/connectors/{connector}/config", takes="the whole configuration")
+@resource.put(
+    "/connectors/{connector}/config", takes="NewConfig", gives={200: "ConnectorInfo", 201: "ConnectorInfo"}, errors=[400, 409]
+)
 def put_config(herder: Herder, request: Request, connector: str, entity: JsonBody) -> Response:
     """Create the connector (201) or replace its configuration (200)."""
     config = named_config(connector, body.texts(entity, "the configuration"))
@@ -28,7 +30,7 @@ def put_config(herder: Herder, request: Request, connector: str, entity: JsonBod
     return created(request, info) if new else answers.ok(info_body(info))
 
 
-@resource.patch("/connectors/{connector}/config", takes="the settings to change; null removes one")
+@resource.patch("/connectors/{connector}/config", takes="ConfigPatch", gives={200: "ConnectorInfo"}, errors=[400, 404, 409])
 def patch_config(herder: Herder, connector: str, entity: JsonBody) -> Response:
     """Change single settings."""
     patch = body.texts(entity, "the patch")

@@ -17,7 +17,7 @@ INITIAL_STATES = ("RUNNING", "PAUSED", "STOPPED")
 resource = Resource("connectors")
 
 
-@resource.get("/connectors")
+@resource.get("/connectors", gives={200: "Connectors"})
 def list_connectors(herder: Herder, request: Request) -> Response:
     """The names; with `?expand=status` and/or `?expand=info` an object with these of each connector (KIP-465)."""
     names = herder.connectors()
@@ -35,7 +35,7 @@ def _expand(herder: Herder, name: str, wanted: list[str]) -> Json | None:
         return None
 
 
-@resource.post("/connectors", takes='{"name": …, "config": {…}, "initial_state": "RUNNING" | "PAUSED" | "STOPPED"}')
+@resource.post("/connectors", takes="NewConnector", gives={201: "ConnectorInfo"}, errors=[400, 409])
 def create_connector(herder: Herder, request: Request, entity: JsonBody) -> Response:
     """Create a connector; `initial_state` (KIP-980) may be left out."""
     fields = body.mapping(entity, "the request", ("config", "name", "initial_state"))
@@ -47,13 +47,13 @@ def create_connector(herder: Herder, request: Request, entity: JsonBody) -> Resp
     return created(request, herder.create(name, config, state))
 
 
-@resource.get("/connectors/{connector}")
+@resource.get("/connectors/{connector}", gives={200: "ConnectorInfo"}, errors=[404])
 def show_connector(herder: Herder, connector: str) -> Response:
     """Configuration, tasks and type of a connector."""
     return answers.ok(info_body(herder.info(connector)))
 
 
-@resource.delete("/connectors/{connector}")
+@resource.delete("/connectors/{connector}", gives={204: None}, errors=[404, 409])
 def delete_connector(herder: Herder, connector: str) -> Response:
     """Delete a connector; its offsets stay."""
     herder.delete(connector)

@@ -25,7 +25,7 @@ def _no_answer(herder: Herder, why: str | None = None) -> Response:
     return answers.ok({"status": status, "message": f"{message} {details}" if details else message}, code)
 
 
-@resource.get("/health", limit_s=HEALTH_TIMEOUT_S, late=_no_answer)
+@resource.get("/health", gives={200: "Health", 500: "Health", 503: "Health"}, limit_s=HEALTH_TIMEOUT_S, late=_no_answer)
 def health(herder: Herder) -> Response:
     """Whether the worker can handle requests; waits up to 10 s for it to take this one."""
     if not herder.ready():

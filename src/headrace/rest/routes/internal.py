@@ -11,21 +11,17 @@ from starlette.responses import Response
 from headrace.errors import BadRequestError, RestError
 from headrace.rest import answers, body
 from headrace.rest.herder import Herder
-from headrace.rest.resource import Resource
+from headrace.rest.resource import Resource, read_bytes
 
 _SIGNATURE = "x-connect-authorization"
 
 
-async def _raw(request: Request) -> bytes:
-    return await request.body()
-
-
-RawBody = Annotated[bytes, Depends(_raw)]
+RawBody = Annotated[bytes, Depends(read_bytes)]
 
 resource = Resource("internal")
 
 
-@resource.post("/connectors/{connector}/tasks")
+@resource.post("/connectors/{connector}/tasks", gives={204: None}, errors=[400, 403, 409])
 def put_task_configs(herder: Herder, request: Request, connector: str, raw: RawBody) -> Response:
     """Task configurations that the connector made on another worker."""
     _signed(request)
@@ -35,7 +31,7 @@ def put_task_configs(herder: Herder, request: Request, connector: str, raw: RawB
     return answers.done(204)
 
 
-@resource.put("/connectors/{connector}/fence")
+@resource.put("/connectors/{connector}/fence", gives={}, errors=[400, 403])
 def fence_zombies(_herder: Herder, request: Request) -> Response:
     """Fencing of a connector's earlier producers, from another worker: refused, the brokers fence them by the group."""
     _signed(request)

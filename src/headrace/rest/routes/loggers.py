@@ -19,19 +19,19 @@ def apply(namespace: str, level: str) -> None:
     _LEVELS.set(namespace, parse_level(level))
 
 
-@resource.get("/admin/loggers")
+@resource.get("/admin/loggers", gives={200: "Loggers"})
 def list_loggers(_herder: Herder) -> Response:
     """All loggers with their levels, and when these were changed."""
     return answers.ok(_LEVELS.all())
 
 
-@resource.get("/admin/loggers/{logger}")
+@resource.get("/admin/loggers/{logger}", gives={200: "Logger"}, errors=[404])
 def show_logger(_herder: Herder, logger: str) -> Response:
     """The level of one logger."""
     return answers.ok(_LEVELS.get(logger))
 
 
-@resource.put("/admin/loggers/{logger}", takes='{"level": "TRACE" | "DEBUG" | "INFO" | "WARN" | "ERROR" | "FATAL" | "OFF"}')
+@resource.put("/admin/loggers/{logger}", takes="NewLevel", gives={200: "LoggerNames", 204: None}, errors=[400, 404])
 def set_level(herder: Herder, logger: str, entity: JsonBody, scope: str = "worker") -> Response:
     """Set a logger's level and those below it; `scope=cluster` does it on every worker."""
     levels = body.texts(entity, "the request")

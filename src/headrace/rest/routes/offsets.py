@@ -14,13 +14,13 @@ from headrace.rest.resource import JsonBody, Resource
 resource = Resource("offsets")
 
 
-@resource.get("/connectors/{connector}/offsets")
+@resource.get("/connectors/{connector}/offsets", gives={200: "Offsets"}, errors=[404])
 def show_offsets(herder: Herder, connector: str) -> Response:
     """The committed offset of each partition of the source (or of each topic partition, for a sink)."""
     return answers.ok({"offsets": herder.offsets(connector)})
 
 
-@resource.patch("/connectors/{connector}/offsets", takes='{"offsets": [{"partition": {…}, "offset": {…} | null}, …]}')
+@resource.patch("/connectors/{connector}/offsets", takes="NewOffsets", gives={200: "Message"}, errors=[400, 404, 409])
 def alter_offsets(herder: Herder, connector: str, entity: JsonBody) -> Response:
     """Set the offsets of a stopped connector; null resets a partition."""
     changes = _changes(entity)
@@ -29,7 +29,7 @@ def alter_offsets(herder: Herder, connector: str, entity: JsonBody) -> Response:
     return answers.ok({"message": herder.alter_offsets(connector, changes)})
 
 
-@resource.delete("/connectors/{connector}/offsets")
+@resource.delete("/connectors/{connector}/offsets", gives={200: "Message"}, errors=[400, 404, 409])
 def reset_offsets(herder: Herder, connector: str) -> Response:
     """Forget all offsets of a stopped connector."""
     return answers.ok({"message": herder.reset_offsets(connector)})

@@ -22,7 +22,7 @@ _PROVIDERS = "org.apache.kafka.common.config.provider."
 resource = Resource("connector-plugins")
 
 
-@resource.get("/connector-plugins")
+@resource.get("/connector-plugins", gives={200: "Plugins"})
 def list_plugins(herder: Herder, connectors_only: Annotated[TrueByDefault, Query(alias="connectorsOnly")] = True) -> Response:
     """The connectors; with `connectorsOnly=false` transformations, predicates and converters too."""
     kinds = CONNECTORS if connectors_only else CONNECTORS + OTHERS
@@ -30,7 +30,7 @@ def list_plugins(herder: Herder, connectors_only: Annotated[TrueByDefault, Query
     return answers.ok([{"class": c.plugin_name, "type": c.plugin_kind, "version": c.version} for c in found])
 
 
-@resource.get("/connector-plugins/{plugin}/config")
+@resource.get("/connector-plugins/{plugin}/config", gives={200: "Definitions"}, errors=[400, 404])
 def plugin_config(herder: Herder, plugin: str, version: str | None = None) -> Response:
     """The definitions of a plugin's options; `version`: a version, or range of them, that it must have (KIP-891)."""
     cls = _find(plugin)
@@ -38,7 +38,7 @@ def plugin_config(herder: Herder, plugin: str, version: str | None = None) -> Re
     return answers.ok(herder.plugin_config(cls))
 
 
-@resource.put("/connector-plugins/{plugin}/config/validate", takes="the configuration of a connector")
+@resource.put("/connector-plugins/{plugin}/config/validate", takes="NewConfig", gives={200: "Validation"}, errors=[400])
 def validate_config(herder: Herder, plugin: str, entity: JsonBody) -> Response:
     """Check a configuration: each option with its definition, value, recommended values and errors; changes nothing."""
     config = body.texts(entity, "the configuration")

@@ -9,7 +9,7 @@ from headrace.preview.records import GivenRecord, count, from_objects
 from headrace.preview.run import Preview, prepare
 from headrace.rest import answers, body
 from headrace.rest.herder import Herder
-from headrace.rest.resource import JsonBody, Resource
+from headrace.rest.resource import OwnJsonBody, Resource
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.session import session
 
@@ -20,8 +20,8 @@ def resource(worker: WorkerConfig) -> Resource:
     """The resource of a worker with these settings; it works beside the herder and tells it nothing."""
     made = Resource("preview")
 
-    @made.post("/headrace/preview", takes=_TAKES)
-    def preview(herder: Herder, entity: JsonBody) -> Response:
+    @made.post("/headrace/preview", takes="PreviewRequest", gives={200: "Preview"}, errors=[400])
+    def preview(herder: Herder, entity: OwnJsonBody) -> Response:
         """Each record before and after every transform, where it is dropped or fails and why, and the topic it goes to."""
         fields = _fields(entity)
         prepared = prepare(fields["config"], worker)

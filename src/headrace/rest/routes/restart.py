@@ -14,7 +14,7 @@ from headrace.rest.resource import FalseByDefault, Resource
 resource = Resource("restart")
 
 
-@resource.post("/connectors/{connector}/restart")
+@resource.post("/connectors/{connector}/restart", gives={202: "ConnectorStatus", 204: None}, errors=[404, 409])
 def restart_connector(
     herder: Herder,
     connector: str,

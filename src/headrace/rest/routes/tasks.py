@@ -11,19 +11,19 @@ from headrace.rest.resource import Resource, TaskNumber
 resource = Resource("tasks")
 
 
-@resource.get("/connectors/{connector}/tasks")
+@resource.get("/connectors/{connector}/tasks", gives={200: "Tasks"}, errors=[404])
 def list_tasks(herder: Herder, connector: str) -> Response:
     """The tasks with their configurations."""
     return answers.ok(herder.tasks(connector))
 
 
-@resource.get("/connectors/{connector}/tasks/{task}/status")
+@resource.get("/connectors/{connector}/tasks/{task}/status", gives={200: "TaskStatus"}, errors=[404])
 def task_status(herder: Herder, connector: str, task: TaskNumber) -> Response:
     """State and worker of one task."""
     return answers.ok(herder.task_status(connector, task))
 
 
-@resource.post("/connectors/{connector}/tasks/{task}/restart")
+@resource.post("/connectors/{connector}/tasks/{task}/restart", gives={204: None}, errors=[404, 409])
 def restart_task(herder: Herder, connector: str, task: TaskNumber) -> Response:
     """Restart one task."""
     herder.restart_task(connector, task)

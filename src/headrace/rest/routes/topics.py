@@ -11,13 +11,13 @@ from headrace.rest.resource import Resource
 resource = Resource("topics")
 
 
-@resource.get("/connectors/{connector}/topics")
+@resource.get("/connectors/{connector}/topics", gives={200: "Topics"}, errors=[403])
 def active_topics(herder: Herder, connector: str) -> Response:
     """The topics used since creation or the last reset; an unknown connector has none."""
     return answers.ok({connector: {"topics": sorted(herder.active_topics(connector))}})
 
 
-@resource.put("/connectors/{connector}/topics/reset")
+@resource.put("/connectors/{connector}/topics/reset", gives={202: None}, errors=[403])
 def reset_active_topics(herder: Herder, connector: str) -> Response:
     """Forget the topics used so far."""
     herder.reset_active_topics(connector)

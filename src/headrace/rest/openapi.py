@@ -1,0 +1,85 @@
+"""The OpenAPI document: FastAPI knows paths and parameters; what is taken and given is what the routes declare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from headrace.rest.media_types import JSON
+from headrace.rest.resource import Resource, Route
+from headrace.rest.schemas import SCHEMAS, ref
+
+_ERRORS = {
+    400: "The request, or the configuration in it, is wrong; the message says how.",
+    403: "Not allowed, by the worker's settings or for want of a signature.",
+    404: "There is no such connector, task, plugin or logger.",
+    406: "The client does not accept JSON.",
+    409: "The name is taken, or the workers are just sharing out their work: try again.",
+    413: "The body is too large.",
+    415: "The body is not called JSON by its Content-Type.",
+    500: "The request could not be carried out. As in Kafka Connect, also a body that is not the JSON wanted.",
+    503: "The worker is still starting.",
+}
+_EXPAND: Mapping[str, Any] = {
+    "name": "expand",
+    "in": "query",
+    "description": "What to give of each connector; may be repeated (KIP-465).",
+    "schema": {"type": "array", "items": {"type": "string", "examples": ["status", "info"]}},
+}
+_QUERY = {
+    "includeTasks": "Restart the tasks as well; anything but `true` is false.",
+    "onlyFailed": "Restart only what has failed; anything but `true` is false.",
+    "connectorsOnly": "Leave out what is no connector; anything but `true` or nothing is false.",
+    "version": "The version, or a range of versions, that the plugin must have (KIP-891).",
+    "scope": "`cluster` for all workers (KIP-976); all else is this one.",
+}
+
+
+def describe(app: FastAPI, resources: Sequence[Resource]) -> None:
+    """Have the app give the document of these resources, which are mounted on it, at `/openapi.json`."""
+
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _document(app, resources)
+        return app.openapi_schema
+
+    app.openapi = document
+
+
+def _document(app: FastAPI, resources: Sequence[Resource]) -> dict[str, Any]:
+    made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    made["components"] = {"schemas": SCHEMAS}
+    made["tags"] = [{"name": resource.tag} for resource in resources]
+    for resource in resources:
+        for route in resource.routes:
+            operation = made["paths"][route.path][route.method.lower()]
+            operation["operationId"] = route.name
+            operation["responses"] = dict(_responses(route, resource.early))
+            operation["parameters"] = [_parameter(p) for p in operation.get("parameters", ())]
+            if route.takes:
+                operation["requestBody"] = {"required": True, "content": {JSON: {"schema": ref(route.takes)}}}
+    made["paths"]["/connectors"]["get"]["parameters"] = [_EXPAND] if "/connectors" in made["paths"] else []
+    return made
+
+
+def _parameter(found: Mapping[str, Any]) -> dict[str, Any]:
+    described: dict[str, Any] = {"description": _QUERY[found["name"]]} if found["name"] in _QUERY else {}
+    if found["schema"].get("type") == "boolean":  # JAX-RS reads any text as one
+        described["schema"] = {"anyOf": [{"type": "boolean"}, {"type": "string"}], "default": found["schema"]["default"]}
+    return {**found, **described}
+
+
+def _responses(route: Route, early: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    for status, schema in route.gives.items():
+        yield str(status), _response(HTTPStatus(status).phrase, schema)
+    always = {400, 406, 500} | ({413, 415} if route.takes else set()) | (set() if early else {503})
+    for status in sorted((always | set(route.errors)) - route.gives.keys()):
+        yield str(status), _response(_ERRORS[status], "Error")
+
+
+def _response(description: str, schema: str | None) -> dict[str, Any]:
+    return {"description": description} | ({"content": {JSON: {"schema": ref(schema)}}} if schema else {})

@@ -1,0 +1,137 @@
+"""The JSON Schemas of what the REST interface takes and gives, by the names that routes use for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Schema = dict[str, Any]
+
+STATES = ("UNASSIGNED", "RUNNING", "PAUSED", "STOPPED", "FAILED", "RESTARTING")
+LEVELS = ("ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
+
+
+def ref(name: str) -> Schema:
+    """A reference to one of SCHEMAS."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _object(required: dict[str, Schema], optional: dict[str, Schema] | None = None, **more: Any) -> Schema:
+    """An object with these fields and no others."""
+    properties = {**required, **(optional or {})}
+    return {"type": "object", "required": list(required), "properties": properties, "additionalProperties": False, **more}
+
+
+def _map(of: Schema, **more: Any) -> Schema:
+    return {"type": "object", "additionalProperties": of, **more}
+
+
+def _list(of: Schema, **more: Any) -> Schema:
+    return {"type": "array", "items": of, **more}
+
+
+def _one_of(words: tuple[str, ...], **more: Any) -> Schema:
+    return {"type": "string", "enum": list(words), **more}
+
+
+_TEXT: Schema = {"type": "string"}
+_INT: Schema = {"type": "integer"}
+_BOOLEAN: Schema = {"type": "boolean"}
+_TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
+_INT_OR_NULL: Schema = {"type": ["integer", "null"]}
+_SETTING: Schema = {"type": ["string", "number", "boolean", "null"]}
+_OBJECT: Schema = {"type": "object"}
+_OBJECT_OR_NULL: Schema = {"type": ["object", "null"]}
+_STATE: dict[str, Schema] = {"state": _one_of(STATES), "worker_id": _TEXT, "version": _TEXT_OR_NULL}
+_TRACE: dict[str, Schema] = {"trace": {"type": "string", "description": "Of a failure: what went wrong, and its causes."}}
+_TASK_ID = _object({"connector": _TEXT, "task": _INT})
+_KIND = _one_of(("source", "sink", "unknown"))
+_VERSION = _object({"class": _TEXT, "type": _TEXT, "version": _TEXT_OR_NULL})
+_BYTES: Schema = {
+    "description": "The text of the bytes, or them in base64, or null for none.",
+    "anyOf": [_TEXT_OR_NULL, _object({"base64": _TEXT})],
+}
+_RECORD = {
+    "topic": _TEXT, "partition": _INT_OR_NULL, "offset": _INT, "timestamp": _INT_OR_NULL, "key": _BYTES, "value": _BYTES,
+    "headers": _list({"type": "array", "minItems": 2, "maxItems": 2}),
+}  # fmt: skip
+
+SCHEMAS: dict[str, Schema] = {
+    "Error": _object({"error_code": _INT, "message": _TEXT}),
+    "ServerInfo": _object({"version": _TEXT, "commit": _TEXT, "kafka_cluster_id": _TEXT_OR_NULL}),
+    "Health": _object({"status": _one_of(("healthy", "starting", "unhealthy")), "message": _TEXT}),
+    "Config": _map(_TEXT_OR_NULL, description="A configuration: every setting as text."),
+    "NewConfig": _map(_SETTING, description="A configuration. Numbers and booleans count as the text that they are written as."),
+    "ConfigPatch": _map(_SETTING, description="The settings to change; null removes one."),
+    "NewConnector": _object(
+        {"name": _TEXT, "config": ref("NewConfig")},
+        {"initial_state": {
+            "anyOf": [_one_of(("RUNNING", "PAUSED", "STOPPED")), {"type": "null"}],
+            "description": "The state to begin in (KIP-980), RUNNING by default; upper or lower case.",
+        }},
+    ),
+    "ConnectorInfo": _object({"name": _TEXT, "config": ref("Config"), "tasks": _list(_TASK_ID), "type": _KIND}),
+    "Connectors": {
+        "description": "The names; with `expand` an object of the connectors with what was asked for of each.",
+        "anyOf": [
+            _list(_TEXT),
+            _map(_object({}, {"status": ref("ConnectorStatus"), "info": ref("ConnectorInfo")})),
+        ],
+    },
+    "TaskStatus": _object({"id": _INT, **_STATE}, _TRACE),
+    "ConnectorStatus": _object(
+        {"name": _TEXT, "connector": _object(_STATE, _TRACE), "tasks": _list(ref("TaskStatus")), "type": _KIND}
+    ),
+    "Tasks": _list(_object({"id": _TASK_ID, "config": ref("Config")})),
+    "Topics": _map(_object({"topics": _list(_TEXT)}), description="The topics in use, under the connector's name."),
+    "Offsets": _object({"offsets": _list(_object({"partition": _OBJECT_OR_NULL, "offset": _OBJECT_OR_NULL}))}),
+    "NewOffsets": _object(
+        {"offsets": _list(
+            _object(
+                {"partition": _OBJECT},
+                {"offset": {**_OBJECT_OR_NULL, "description": "The new offset; null resets the partition."}},
+                description="Of a sink: `{\"kafka_topic\", \"kafka_partition\"}` and `{\"kafka_offset\"}`.",
+            ),
+            minItems=1,
+        )},
+    ),
+    "Message": _object({"message": _TEXT}),
+    "Plugins": _list(_VERSION),
+    "Definition": _object({
+        "name": _TEXT, "type": _TEXT, "required": _BOOLEAN, "default_value": _TEXT_OR_NULL, "importance": _TEXT,
+        "documentation": _TEXT, "group": _TEXT_OR_NULL, "width": _TEXT, "display_name": _TEXT, "dependents": _list(_TEXT),
+        "order_in_group": _INT,
+    }),
+    "Definitions": _list(ref("Definition")),
+    "Validation": _object({
+        "name": _TEXT, "error_count": _INT, "groups": _list(_TEXT),
+        "configs": _list(_object({
+            "definition": {"anyOf": [ref("Definition"), {"type": "null"}]},
+            "value": _object({
+                "name": _TEXT, "value": _TEXT_OR_NULL, "recommended_values": _list(_TEXT_OR_NULL), "errors": _list(_TEXT),
+                "visible": _BOOLEAN,
+            }),
+        })),
+    }),
+    "Logger": _object({"level": _one_of(LEVELS), "last_modified": {**_INT_OR_NULL, "description": "ms since the epoch"}}),
+    "Loggers": _map(ref("Logger")),
+    "LoggerNames": _list(_TEXT, description="The loggers that have the level now."),
+    "NewLevel": _object({"level": _one_of(LEVELS, description="Upper or lower case.")}, additionalProperties=True),
+    "PreviewRequest": {
+        **_object(
+            {"config": ref("NewConfig")},
+            {
+                "records": _list(_object({}, _RECORD), description="The records; each member may be left out."),
+                "live": {"type": "integer", "minimum": 1, "description": "Instead: so many of the newest of its topics."},
+            },
+        ),
+        "oneOf": [{"required": ["records"]}, {"required": ["live"]}],
+    },
+    "Preview": _object({
+        "connector": _TEXT_OR_NULL, "class": _TEXT, "type": _KIND,
+        "records": _list(_object({
+            "input": _OBJECT, "steps": _list(_OBJECT), "outcome": _one_of(("passed", "dropped", "failed")),
+            "dropped_by": _TEXT_OR_NULL, "failure": _OBJECT_OR_NULL, "output": _OBJECT_OR_NULL, "destination": _OBJECT_OR_NULL,
+        }), description="Each record with its steps (docs/preview.md)."),
+    }),
+}  # fmt: skip
+"""Each schema by its name, as in `components/schemas` of the document."""
