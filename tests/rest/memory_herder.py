@@ -13,6 +13,7 @@ from typing import Any
 
 from headrace.errors import AlreadyExistsError, BadRequestError, NotFoundError, RestError
 from headrace.rest.herder import Config, Json, OffsetChange
+from headrace.runtime.metrics import Metrics
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class MemoryHerder:
     cluster_id = "memory"
 
     def __init__(self) -> None:
+        self.metrics = Metrics()
         self.configs: dict[str, Config] = {}
         self.states: dict[str, str] = {}
         self.changes: dict[str, list[OffsetChange]] = {}

@@ -47,9 +47,9 @@ class Herder:
     def __init__(self, worker: Worker, stores: Stores, worker_id: str, cluster_id: str, group: Group | Alone) -> None:
         """group: the other workers."""
         self.worker_id, self.cluster_id = worker_id, cluster_id
-        self.worker, self.config = worker, worker.config
+        self.worker, self.config, self.metrics = worker, worker.config, worker.metrics
         self._stores, self._group = stores, group
-        self._reports = Reports(stores.status, worker_id, self.config.topic_tracking_enable)
+        self._reports = Reports(stores.status, worker_id, self.config.topic_tracking_enable, self.metrics)
         self._workload = Workload(worker, stores.config, self._reports, self._hand_over)
         self._offsets, self._sink_offsets = SourceOffsets(stores.offsets, self._group.proof), SinkOffsets(worker.config)
         # One change of configurations at a time: check, write and read back belong together. Readers never take it.

@@ -8,6 +8,7 @@ import structlog
 
 from headrace import errors
 from headrace.config.redaction import redact
+from headrace.runtime.metrics import Metrics
 
 log = structlog.get_logger(__name__)
 
@@ -29,13 +30,15 @@ class StatusWriter(Protocol):
 
 
 class Reports:
-    """Writes statuses with this worker's id and generation; one log line for every change of state.
+    """Writes statuses with this worker's id and generation; every change of state is a log line and in the metrics.
 
     generation: of the worker's share; what ends something (FAILED, UNASSIGNED) is not written over the status of a later one.
     """
 
-    def __init__(self, store: StatusWriter, worker_id: str, tracking: bool) -> None:
+    def __init__(self, store: StatusWriter, worker_id: str, tracking: bool, metrics: Metrics | None = None) -> None:
+        """metrics: told of every state, too."""
         self._store, self._worker, self._tracking = store, worker_id, tracking
+        self._metrics = metrics or Metrics()
         self.generation = 0
 
     def _status(self, state: str, version: str | None, error: BaseException | None) -> dict:
@@ -47,6 +50,7 @@ class Reports:
     def connector(self, name: str, state: str, version: str | None, error: BaseException | None = None) -> None:
         """The connector instance is in this state now."""
         _say("connector." + state.lower(), error, connector=name)
+        self._metrics.connector_state(name, state)
         put = self._store.put_connector_status_safe if state in _ENDS else self._store.put_connector_status
         put(name, self._status(state, version, error))
 
@@ -61,11 +65,13 @@ class Reports:
     ) -> None:
         """The task is in this state now; restart: what is to be told of its restarts (`headrace.cluster.restarts`)."""
         _say("task." + state.lower(), error, connector=name, task=task)
+        self._metrics.task_state(name, task, state, _trace(error).partition("\n")[0] if error else None)
         put = self._store.put_task_status_safe if state in _ENDS else self._store.put_task_status
         put(name, task, self._status(state, version, error) | ({"restart": restart} if restart else {}))
 
     def no_task(self, name: str, task: int) -> None:
         """The task is no longer part of the connector."""
+        self._metrics.no_task(name, task)
         self._store.delete_task_status(name, task)
 
     def no_topics(self, name: str) -> None:
@@ -76,6 +82,7 @@ class Reports:
     def no_connector(self, name: str) -> None:
         """The connector was deleted: its state is forgotten."""
         _say("connector.deleted", None, connector=name)
+        self._metrics.no_connector(name)
         self._store.delete_connector_status(name)
 
 

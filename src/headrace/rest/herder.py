@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from headrace.runtime.metrics import Metrics
+
 
 class ConnectorInfo(Protocol):
     """A connector as GET /connectors/{name} shows it; tasks: (connector, number); type: source, sink or unknown."""
@@ -34,6 +36,11 @@ class Herder(Protocol):
     @property
     def cluster_id(self) -> str:
         """The id of the Kafka cluster."""
+        ...
+
+    @property
+    def metrics(self) -> Metrics:
+        """What the worker measures."""
         ...
 
     def ready(self) -> bool:

@@ -17,6 +17,7 @@ from headrace.rest.uri import BadUriError, decode_path, first_values
 
 TEXT = "text/plain"
 _TAKE_ANYTHING = ("/", "/health", "/openapi.json")
+_GIVE_TEXT = ("/metrics",)
 
 
 class Matching:
@@ -60,6 +61,8 @@ def _refuse(scope: Scope) -> Response | None:
     sent = headers.get("content-type")
     if sent is not None and not is_json(sent) and scope["path"] not in _TAKE_ANYTHING:
         return answers.http_error(415)
+    if scope["path"] in _GIVE_TEXT:
+        return None
     return None if accepts(headers.get("accept")) else answers.http_error(406)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.converters.base import Reader, Writers
 from headrace.converters.given import Given, GivenHeaders
 from headrace.record import HEADERS_TYPE, Record
+from headrace.runtime.counting import Counts
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.tolerance import Tolerance, letter_headers
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
@@ -47,8 +48,9 @@ class TaskChain:
     What the converters read decides the plan: schemas that come with the records have to be known first (`learn`).
     """
 
-    def __init__(self, steps: Steps, record: Record) -> None:
-        self._steps, self._record = steps, record
+    def __init__(self, steps: Steps, record: Record, counts: Counts) -> None:
+        """counts: the frame's records count as read in it."""
+        self._steps, self._record, self.counts = steps, record, counts
         self._reading = steps.reading
         self._origin = [quoted(ORIGIN + part) for part in record.origin]
         self._known: dict[str, list[str]] = {"key": [], "value": []}
@@ -71,7 +73,8 @@ class TaskChain:
         offset = null.cast("bigint") if record.offset is None else record.offset
         columns = (record.topic, partition, offset, timestamp, record.key, record.value, headers)
         named = [column.alias(name) for name, column in zip(INPUT, columns, strict=True)]
-        return frame.select(*named, *(column.alias(ORIGIN + part) for part, column in record.origin.items()))
+        origin = [column.alias(ORIGIN + part) for part, column in record.origin.items()]
+        return self.counts.reading(frame).select(*named, *origin)
 
     def learn(self, incoming: DataFrame) -> None:
         """Find the schemas of a batch that are not known yet; reads the batch if it can have any.
@@ -140,11 +143,12 @@ class TaskChain:
 class SourceChain(TaskChain):
     """Between what a source gives and what Spark's Kafka writer takes."""
 
-    def __init__(self, plan: TaskPlan, record: Record) -> None:
+    def __init__(self, plan: TaskPlan, record: Record, counts: Counts) -> None:
         key = plan.source_key_converter or Given(record.key_kind)
         value = plan.source_value_converter or Given(record.value_kind)
         reading = Readers(key, value, GivenHeaders())
-        super().__init__(Steps(plan.connector, plan.task, reading, plan.stages, plan.converters, plan.tolerance), record)
+        steps = Steps(plan.connector, plan.task, reading, plan.stages, plan.converters, plan.tolerance)
+        super().__init__(steps, record, counts)
 
     def outgoing(self, incoming: DataFrame) -> DataFrame:
         """The columns of Spark's Kafka writer, the origin's, and `failure` if a record can fail.

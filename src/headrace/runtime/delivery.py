@@ -7,13 +7,17 @@ for acknowledged records (at least once), and a topic is active only once a reco
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.connectors.base import Offsets, Progress, SourceOffset, SourcePartition
 from headrace.errors import RetriableError
+from headrace.runtime.counting import Counts
 from headrace.runtime.gate import Gate
+from headrace.runtime.metrics import TaskRecorder
+from headrace.runtime.metrics.events import Committed
 from headrace.runtime.tolerance import NO_TOLERANCE, Tolerance
 from headrace.spark.target import Target
 from headrace.spark.topic_writer import TopicWriter, topics_in
@@ -57,11 +61,13 @@ class Routing:
 class Delivery:
     """Delivers the batches of one task; `batches` counts those that are written and committed."""
 
-    def __init__(self, ports: Ports, producer: Mapping[str, str], tolerance: Tolerance = NO_TOLERANCE) -> None:
-        """producer: Java producer settings; tolerance: of records that failed. Raises ConfigError for a batch.size that is
-        none.
+    def __init__(
+        self, ports: Ports, producer: Mapping[str, str], recorder: TaskRecorder, tolerance: Tolerance = NO_TOLERANCE
+    ) -> None:
+        """producer: Java producer settings; recorder: told what happened; tolerance: of records that failed. Raises ConfigError
+        for a batch.size that is none.
         """
-        self._ports, self._tolerance = ports, tolerance
+        self._ports, self._recorder, self._tolerance = ports, recorder, tolerance
         self._writer = TopicWriter(producer, ports.look_up)
         self._abandoned = False
         self._storing = threading.Lock()
@@ -72,12 +78,13 @@ class Delivery:
         with self._storing:
             self._abandoned = True
 
-    def __call__(self, frame: DataFrame, progress: Progress, routing: Routing) -> None:
+    def __call__(self, frame: DataFrame, progress: Progress, routing: Routing, counts: Counts) -> None:
         """Deliver one batch.
 
-        frame: columns of `headrace.spark.kafka.producer_columns`. Raises ConnectError, or RetriableError if trying the batch
-        again may help.
+        frame: columns of `headrace.spark.kafka.producer_columns`; counts: what its records are read through. Raises ConnectError,
+        or RetriableError if trying the batch again may help.
         """
+        counts.begin()
         if "failure" in frame.columns:
             self._dead_letters()
         found = self._new_topics(frame, progress, routing.destination)
@@ -85,7 +92,11 @@ class Delivery:
             self._ports.ensure_topics([topic])
             self._writer.learn(topic)
         gate = Gate(frame, self._tolerance) if "failure" in frame.columns else None
-        self._writer.write(self._writer.place(gate.frame if gate else frame, routing.partition_counts), progress.summary)
+        placed = self._writer.place(gate.frame if gate else frame, routing.partition_counts)
+        try:
+            self._writer.write(counts.writing(placed), progress.summary)
+        finally:
+            self._recorder.tell(counts.batch(gate.failures if gate else 0, self._tolerance, letters_written=True))
         failed = gate.failed() if gate else []
         if failed and not self._tolerance.all:
             self._store(progress.before([record.origin for record in failed]), progress)
@@ -97,10 +108,15 @@ class Delivery:
                 self._ports.record_active(topic)
 
     def _store(self, offsets: Offsets, progress: Progress) -> None:
+        begun, ok = time.monotonic(), False
         with self._storing:
             if self._abandoned:
                 raise RetriableError(f"The task was stopped before the offsets of {progress.summary} were stored.")
-            self._ports.store_offsets(offsets)
+            try:
+                self._ports.store_offsets(offsets)
+                ok = True
+            finally:
+                self._recorder.tell(Committed(ok, (time.monotonic() - begun) * 1000))
 
     def _new_topics(self, frame: DataFrame, progress: Progress, destination: Callable[[str], str | None] | None) -> set[str]:
         """The topics that have records in the batch, without those known to exist and to be active.

@@ -30,14 +30,20 @@ class Gate:
         self._tolerance = tolerance
         context: Any = frame.sparkSession.sparkContext
         self._reports = context._jsc.sc().collectionAccumulator("headrace.failures")
+        self._count = context._jsc.sc().longAccumulator("headrace.failed")
         origin = [quoted(column) for column in frame.columns if column.startswith(ORIGIN)]
         stops = str(not tolerance.all and not only_failed).lower()
-        passes = f"headrace_gate({report(origin, tolerance.messages)}, {stops}, {self._reports.id()}L)"
+        passes = f"headrace_gate({report(origin, tolerance.messages)}, {stops}, {self._reports.id()}L, {self._count.id()}L)"
         if only_failed:
             passes = f"failure IS NOT NULL AND NOT {passes}"
         elif tolerance.all and tolerance.dead_letters is not None:
             passes += " OR failure IS NOT NULL"  # it passes as a dead letter
         self.frame = kept(frame, passes).drop("failure")
+
+    @property
+    def failures(self) -> int:
+        """How many records failed, each of them; once the batch is written."""
+        return self._count.value()
 
     def failed(self) -> list[FailedRecord]:
         """The records that failed (at most a hundred of each Spark partition), in the order of their origin; once it is

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from headrace.connectors.base import PollingSourceTask, Props, SourceTask, StoredOffsets, Stream
 from headrace.runtime.chain import SourceChain
+from headrace.runtime.counting import Counts
 from headrace.runtime.delivery import Delivery, Ports
+from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.routing import routing
 from headrace.runtime.stream import StreamRun
@@ -22,11 +24,14 @@ _NOTHING_TO_READ_S = 5.0
 
 @dataclass(frozen=True)
 class SourceDependencies:
-    """What a source task gets from the worker: Spark (made at the first use), delivery's ports, and the stored offsets."""
+    """What a source task gets from the worker: Spark (made at the first use), delivery's ports, the stored offsets, and whom to
+    tell what is measured.
+    """
 
     spark: Callable[[], SparkSession]
     ports: Ports
     read_offsets: Callable[[list], StoredOffsets]
+    recorder: TaskRecorder
 
 
 class SourceWork:
@@ -35,7 +40,7 @@ class SourceWork:
     def __init__(self, plan: TaskPlan, task: SourceTask | PollingSourceTask, needs: SourceDependencies) -> None:
         self._plan, self._task, self._needs = plan, task, needs
         self._stopping = task.context.stopping
-        self._delivery = Delivery(needs.ports, plan.producer, plan.tolerance)
+        self._delivery = Delivery(needs.ports, plan.producer, needs.recorder, plan.tolerance)
         self._run: StreamRun | None = None
         self._polling: SparkSession | None = None  # set while a polling task's jobs run, in the job group `_jobs`
         self._jobs = f"{task.context.id}@{uuid.uuid4().hex[:8]}"
@@ -71,12 +76,12 @@ class SourceWork:
             return _NOTHING_TO_READ_S
         if stream.initial:
             self._needs.ports.store_offsets(stream.initial)
-        chain = SourceChain(self._plan, stream.record)
+        chain = SourceChain(self._plan, stream.record, Counts(spark))
         frame = chain.incoming(stream.frame)
         if not chain.learns:
             frame = chain.outgoing(frame)
         who = (self._plan.connector, self._plan.task)
-        self._run = StreamRun(spark, who, self._deliver(task, stream, chain), self._delivery.abandon)
+        self._run = StreamRun(spark, who, self._deliver(task, stream, chain), self._delivery.abandon, self._needs.recorder)
         if not self._stopping.is_set():
             self._run.run(frame)
         return 0.0
@@ -89,7 +94,7 @@ class SourceWork:
             if looks:
                 chain.learn(frame)
                 frame = chain.outgoing(frame)
-            self._delivery(frame, progress, way)
+            self._delivery(frame, progress, way, chain.counts)
             task.committed(progress)
 
         return deliver
@@ -100,10 +105,10 @@ class SourceWork:
         poll = task.poll(self._polling, self._needs.read_offsets(task.partitions()))
         if poll is None or self._stopping.is_set():
             return task.poll_interval_s
-        chain = SourceChain(self._plan, poll.record)
+        chain = SourceChain(self._plan, poll.record, Counts(self._polling))
         frame = chain.incoming(poll.frame)
         if chain.learns:
             chain.learn(frame)
-        self._delivery(chain.outgoing(frame), poll.progress, routing(self._plan.stages, poll))
+        self._delivery(chain.outgoing(frame), poll.progress, routing(self._plan.stages, poll), chain.counts)
         task.committed(poll.progress)
         return 0.0

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from headrace.runtime.lag import source_lag
+from headrace.runtime.metrics import TaskRecorder
 from headrace.spark import failure
 
 if TYPE_CHECKING:
@@ -44,11 +46,18 @@ class BatchEndedError(Exception):
 class StreamRun:
     """Runs one streaming query, and hands over its batches."""
 
-    def __init__(self, spark: SparkSession, who: tuple[str, int], deliver: Deliver, abandon: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        who: tuple[str, int],
+        deliver: Deliver,
+        abandon: Callable[[], None],
+        recorder: TaskRecorder,
+    ) -> None:
         """who: connector and task; deliver: returns when a batch is written and committed; abandon: told that the batch in flight
-        may commit nothing any more.
+        may commit nothing any more; recorder: told how to learn the lag.
         """
-        self._spark, self._who, self._deliver, self._abandon = spark, who, deliver, abandon
+        self._spark, self._who, self._deliver, self._abandon, self._recorder = spark, who, deliver, abandon, recorder
         self._batch = threading.Lock()  # held while a batch is delivered, so that a stop can wait for its commit
         self._stopping = False
         self._query: Any = None
@@ -60,6 +69,7 @@ class StreamRun:
         scratch = Path(tempfile.mkdtemp(prefix=f"headrace-{self._who[1]}-"))
         try:
             self._query = self._start(frame, scratch)
+            self._recorder.follow_lag(source_lag(self._query))
             if self._stopping:
                 self._query.stop()
             if watch is None:

@@ -15,6 +15,8 @@ import structlog
 
 from headrace.connectors.base import Props, Task
 from headrace.errors import HeadraceError
+from headrace.runtime.metrics import TaskRecorder
+from headrace.runtime.metrics.events import Retried
 from headrace.spark import failure
 
 log = structlog.get_logger(__name__)
@@ -61,8 +63,8 @@ class Work(Protocol):
 class TaskRunner:
     """Runs one task on a thread of its own, from `start` until `stop` or failure."""
 
-    def __init__(self, task: Task, work: Work, events: TaskEvents) -> None:
-        self._task, self._work, self._events = task, work, events
+    def __init__(self, task: Task, work: Work, events: TaskEvents, recorder: TaskRecorder) -> None:
+        self._task, self._work, self._events, self._recorder = task, work, events, recorder
         self._stopping = task.context.stopping
         self._thread = threading.Thread(target=self._main, name=f"task-{task.context.id}", daemon=True)
 
@@ -105,6 +107,7 @@ class TaskRunner:
                     raise
                 if self._work.batches > before:
                     pause = FIRST_PAUSE_S
+                self._recorder.tell(Retried())
                 log.warning("task.retry", cause=str(failure.as_error(e, "Reading or writing was interrupted")), pause_s=pause)
                 self._stopping.wait(pause)
                 pause = min(2 * pause, LONGEST_PAUSE_S)

@@ -30,6 +30,7 @@ from headrace.kafka.admin import Admin
 from headrace.kafka.member_writes import GroupOffsets, MemberWrites, Proof, Write
 from headrace.plugins import Kind
 from headrace.runtime.delivery import Ports
+from headrace.runtime.metrics import Metrics, TaskRecorder
 from headrace.runtime.plan import TaskPlan, plan_source_task
 from headrace.runtime.sink.delivery import SinkPorts
 from headrace.runtime.sink.partitions import SinkPartitions
@@ -89,7 +90,7 @@ class RunningConnector:
 
 
 class Worker:
-    """Makes connectors and tasks of this process."""
+    """Makes connectors and tasks of this process, and measures them (`metrics`)."""
 
     def __init__(
         self,
@@ -105,15 +106,26 @@ class Worker:
         """
         self.config, self._writes = config, writes
         self._offsets, self._topics, self._spark, self._session = offsets, topics, spark, session
+        self.metrics = Metrics(config.metrics_window_ms, config.metrics_samples)
 
     def start_connector(self, props: Props, context: ConnectorContext) -> RunningConnector:
         """Make and start the connector of this configuration, whose placeholders are resolved here.
 
         Raises a HeadraceError for what keeps it from running; the instance is stopped again in that case.
         """
+        try:
+            started = self._start_connector(props, context)
+        except BaseException:
+            self.metrics.started("connector", ok=False)
+            raise
+        self.metrics.started("connector", ok=True)
+        return started
+
+    def _start_connector(self, props: Props, context: ConnectorContext) -> RunningConnector:
         config = self.config.resolver.resolve(props)
         props = config.props
         cls = connector_class(props)
+        self.metrics.connector(context.name, str(cls.plugin_kind), cls.plugin_name, cls.version)
         if cls.plugin_kind == Kind.SOURCE:
             topic_creation(props, self.config.topic_creation_enable)  # fails here and not first in every task
         instance = cls(context)
@@ -134,23 +146,25 @@ class Worker:
         context = TaskContext(who.connector, who.task, threading.Event(), who.tasks)
         instance: Task = cls.task_class(context)
         make = self._sink_work if cls.plugin_kind == Kind.SINK else self._source_work
-        work = make(context, instance, config, props)
-        runner = TaskRunner(instance, work, events)
+        recorder = self.metrics.task(who.connector, who.task, str(cls.plugin_kind))
+        work = make(context, instance, (config, props), recorder)
+        runner = TaskRunner(instance, work, events, recorder)
         runner.start()
         return runner
 
-    def _source_work(self, context: TaskContext, task: Any, config: Props, props: Props) -> SourceWork:
+    def _source_work(self, context: TaskContext, task: Any, configs: tuple[Props, Props], recorder: TaskRecorder) -> SourceWork:
         name = context.connector
-        plan = plan_source_task(name, context.task, config, props, self.config)
+        plan = plan_source_task(name, context.task, *configs, self.config)
         needs = SourceDependencies(
             spark=self._spark,
             ports=self._ports(plan, context.stopping),
             read_offsets=lambda partitions: StoredOffsets(self._offsets.get(name, partitions)),
+            recorder=recorder,
         )
         return SourceWork(plan, task, needs)
 
-    def _sink_work(self, context: TaskContext, task: Any, config: Props, props: Props) -> SinkWork:
-        plan = plan_sink_task(context, config, props, self.config)
+    def _sink_work(self, context: TaskContext, task: Any, configs: tuple[Props, Props], recorder: TaskRecorder) -> SinkWork:
+        plan = plan_sink_task(context, *configs, self.config)
         admin = Admin(plan.consumer)
         partitions = SinkPartitions(admin, plan)
         creator = TopicCreator(Admin(plan.letter_admin), None, context.stopping, plan.letter_producer)
@@ -160,6 +174,7 @@ class Worker:
             is_active=lambda topic: self._is_active(plan.connector, topic),
             record_active=lambda topic: self._record_active(plan.connector, plan.task, topic),
             still_there=partitions.still_there,
+            recorder=recorder,
         )
         return SinkWork(plan, task, partitions, ports, self._spark)
 

@@ -132,6 +132,11 @@ def kept(frame: DataFrame, condition: Sql) -> DataFrame:
     return frame.selectExpr("*", f"headrace_here({condition}) AS kept_here").where("kept_here").select(*map(quoted, columns))
 
 
+def counted(frame: DataFrame, accumulator: int) -> DataFrame:
+    """The same rows, each of which adds one to a long accumulator of the driver, given by its id, when it comes by."""
+    return frame.where(f"headrace_count({accumulator}L)")
+
+
 @dataclass(frozen=True)
 class Filter:
     """A layer that drops rows."""

@@ -6,6 +6,7 @@ from headrace.rest.routes import (
     health,
     internal,
     loggers,
+    metrics,
     offsets,
     plugins,
     restart,
@@ -30,4 +31,4 @@ MAIN = [
     plugins.resource,
     internal.resource,
 ]
-ADMIN = [loggers.resource]
+ADMIN = [loggers.resource, metrics.resource]

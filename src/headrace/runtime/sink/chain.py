@@ -8,6 +8,7 @@ from headrace.connectors.sink import COLUMNS
 from headrace.converters.base import Writers
 from headrace.record import Record
 from headrace.runtime.chain import Steps, TaskChain
+from headrace.runtime.counting import Counts
 from headrace.runtime.sink.failed import refused
 from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.tolerance import report
@@ -23,7 +24,7 @@ _LETTER = ("topic", "key", "value", "headers", "partition")
 class SinkChain(TaskChain):
     """Between the frame of Spark's Kafka source and `SinkBatch.frame`."""
 
-    def __init__(self, plan: SinkPlan, writers: Writers, frame: DataFrame) -> None:
+    def __init__(self, plan: SinkPlan, writers: Writers, frame: DataFrame, counts: Counts) -> None:
         """frame: of `headrace.spark.kafka.read_stream`."""
         converters = plan.converters
         reading = Readers(converters.key, converters.value, converters.header)
@@ -38,7 +39,7 @@ class SinkChain(TaskChain):
             offset=frame["offset"],
             origin={part: frame[part] for part in ("topic", "partition", "offset")},
         )
-        super().__init__(steps, record)
+        super().__init__(steps, record, counts)
 
     @property
     def fails(self) -> bool:

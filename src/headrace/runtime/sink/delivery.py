@@ -6,6 +6,7 @@ In this order, whatever the sink: an offset is committed only for records that a
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ from headrace.connectors.sink import SinkBatch, SinkTask
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.groups import Partition
 from headrace.runtime.gate import Gate, say
+from headrace.runtime.metrics import TaskRecorder
+from headrace.runtime.metrics.events import Committed, Retried
 from headrace.runtime.sink import failed
 from headrace.runtime.sink.chain import SinkChain
 from headrace.runtime.sink.plan import SinkPlan
@@ -38,7 +41,8 @@ class SinkPorts:
 
     commit_offsets: takes a group and the next offsets to read; returns when they are committed (raises KafkaFailure);
     ensure_dead_letters: returns when the dead letter topic exists, with this replication factor if it has to be made;
-    is_active, record_active: the active topics of this connector; still_there: whether offsets can still be read.
+    is_active, record_active: the active topics of this connector; still_there: whether offsets can still be read; recorder: told
+    what is measured.
     """
 
     commit_offsets: Callable[[str, Mapping[Partition, int]], None]
@@ -46,6 +50,7 @@ class SinkPorts:
     is_active: Callable[[str], bool]
     record_active: Callable[[str], None]
     still_there: Callable[[Mapping[Partition, tuple[int, int]]], bool]
+    recorder: TaskRecorder
 
 
 @dataclass(frozen=True)
@@ -78,17 +83,21 @@ class SinkDelivery:
 
     def __call__(self, incoming: DataFrame, chain: SinkChain, covered: Covered) -> None:
         """Deliver one batch, of the columns of `SinkChain.incoming`. Raises what ends the task, or its stream for now."""
+        chain.counts.begin()
         if chain.learns:
             chain.learn(incoming)
-        transformed = chain.transformed(incoming)
+        transformed, failures = chain.transformed(incoming), 0
         if chain.fails and self._plan.tolerance.all:
-            self._put_aside(chain.letters(transformed))
-        batch = covered.batch(chain.records(transformed))
+            failures = self._put_aside(chain.letters(transformed))
+        batch = covered.batch(chain.counts.writing(chain.records(transformed)))
         try:
             self._again(lambda: self._task.put(batch), covered)
         except Exception as e:
+            failures += failed.found(e) is not None
             ended = self._ended(e, chain.letters(transformed) if chain.fails else None)
             raise ended from ended.__cause__
+        finally:
+            self._ports.recorder.tell(chain.counts.batch(failures, self._plan.tolerance, letters_written=False))
         self._record_active(incoming, covered)
         self._commit(covered)
         self.batches += 1
@@ -97,7 +106,15 @@ class SinkDelivery:
         """Commit the offsets of a batch to the group; waits for a coordinator that is away, as long as it takes."""
         if self._abandoned.is_set():
             raise RetriableError("The task was stopped before the offsets of its last batch were committed.")
-        self._again(lambda: self._ports.commit_offsets(self._plan.group, covered.commit), covered)
+        self._again(lambda: self._commit_once(covered), covered)
+
+    def _commit_once(self, covered: Covered) -> None:
+        begun, ok = time.monotonic(), False
+        try:
+            self._ports.commit_offsets(self._plan.group, covered.commit)
+            ok = True
+        finally:
+            self._ports.recorder.tell(Committed(ok, (time.monotonic() - begun) * 1000))
 
     def _again(self, step: Callable[[], None], covered: Covered) -> None:
         """Do it until it succeeds, pausing longer and longer, as long as it may, and the batch can still be read."""
@@ -108,6 +125,7 @@ class SinkDelivery:
             except RetriableError as e:
                 if failed.found(e) or not self._ports.still_there(covered.offsets):
                     raise
+                self._ports.recorder.tell(Retried())
                 log.warning("sink.retry", cause=str(e), pause_s=pause)
                 if self._stopping.wait(pause):
                     raise
@@ -126,11 +144,15 @@ class SinkDelivery:
         ended.__cause__ = failure.as_error(error, "The sink could not write")
         return ended
 
-    def _put_aside(self, letters: DataFrame) -> None:
-        """Write the failed records of a batch to the dead letter topic, and log them, as far as that is asked for."""
+    def _put_aside(self, letters: DataFrame) -> int:
+        """Write the failed records of a batch to the dead letter topic, and log them, as far as that is asked for.
+
+        Returns how many there are.
+        """
         gate = Gate(letters, self._plan.tolerance, only_failed=True)
         self._write_letters(gate.frame)
         gate.failed()
+        return gate.failures
 
     def _last_words(self, record: FailedRecord, letters: DataFrame) -> None:
         """Kafka logs the record that ends a task, and makes it a dead letter, too."""

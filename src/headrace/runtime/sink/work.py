@@ -12,6 +12,8 @@ from headrace.connectors.sink import SinkTask
 from headrace.converters.base import Writers
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import Start, advanced
+from headrace.runtime.counting import Counts
+from headrace.runtime.metrics.events import Assigned
 from headrace.runtime.routing import counts_after, router
 from headrace.runtime.sink.chain import SinkChain
 from headrace.runtime.sink.delivery import Covered, SinkDelivery, SinkPorts
@@ -59,6 +61,7 @@ class SinkWork:
                 self._ports.ensure_dead_letters(letters.topic, letters.replication_factor)
         share = self._partitions.look()
         look_s = min(self._plan.look_s, _SOON_S) if share.waiting or not share.partitions else self._plan.look_s
+        self._ports.recorder.tell(Assigned(len(share.partitions)))
         if not share.partitions:
             return look_s
         start = self._partitions.start(share.partitions)
@@ -84,9 +87,9 @@ class SinkWork:
             "kafkaConsumer.pollTimeoutMs": consumer["default.api.timeout.ms"],
         }
         frame = read_stream(spark, consumer, by_topic(start.positions), options)
-        chain = SinkChain(plan, writers, frame)
+        chain = SinkChain(plan, writers, frame, Counts(spark))
         deliver = self._deliver(chain, share, start.positions)
-        self._run = StreamRun(spark, (plan.connector, plan.task), deliver, self._delivery.abandon)
+        self._run = StreamRun(spark, (plan.connector, plan.task), deliver, self._delivery.abandon, self._ports.recorder)
         log.info("sink.reading", group=plan.group, partitions=len(share.partitions))
         if not self._stopping.is_set():
             self._run.run(chain.incoming(frame), Watch(look_s, lambda: self._partitions.changed(share)))

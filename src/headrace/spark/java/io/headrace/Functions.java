@@ -54,6 +54,8 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_header_literal", Headers.class, "literal", Headers.TYPE);
         target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_gate"), new ExpressionInfo(Gate.class.getName(), "headrace_gate"),
             new Gate.Builder()));
+        target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_count"), new ExpressionInfo(Count.class.getName(), "headrace_count"),
+            new Count.Builder()));
         define(target, "headrace_headers_without", Headers.class, "without", Headers.ARRAY);
         define(target, "headrace_here", Gate.class, "here", DataTypes.BooleanType);
         define(target, "headrace_headers_normal", Headers.class, "normal", Headers.NORMAL);

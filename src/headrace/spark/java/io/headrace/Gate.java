@@ -1,14 +1,11 @@
 package io.headrace;
 
 import org.apache.spark.TaskContext;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.ObjectType;
 import org.apache.spark.unsafe.types.UTF8String;
-import org.apache.spark.util.AccumulatorContext;
 import org.apache.spark.util.CollectionAccumulator;
+import org.apache.spark.util.LongAccumulator;
 import scala.Option;
 import scala.collection.immutable.$colon$colon;
 import scala.collection.immutable.List;
@@ -18,17 +15,19 @@ import scala.runtime.AbstractFunction1;
 
 /**
  * Lets the records of a Spark task through until the first one that has failed, or all that have not: in the pass that writes them,
- * so that what precedes a bad record is written exactly once. Reports of failures go to an accumulator of the driver.
+ * so that what precedes a bad record is written exactly once. Reports of failures, and their number, go to accumulators of the
+ * driver.
  */
 public final class Gate {
     private static final ThreadLocal STATE = new ThreadLocal();
-    private static final int REPORTS = 100; // of one Spark task; what is counted is every failure
+    private static final int REPORTS = 100; // of one Spark task; every failure is counted
 
     private Gate() {
     }
 
     /** @param report null for a good record; @param stops whether the first failure ends the task's records */
-    public static boolean pass(UTF8String report, boolean stops, CollectionAccumulator reports) {
+    public static boolean pass(UTF8String report, boolean stops, CollectionAccumulator reports,
+        LongAccumulator failures) {
         long[] state = (long[]) STATE.get();
         TaskContext task = TaskContext.get();
         long attempt = task == null ? -1L : task.taskAttemptId();
@@ -43,6 +42,7 @@ public final class Gate {
             return true;
         }
         state[1]++;
+        failures.add(1L);
         if (state[1] <= REPORTS) {
             reports.add(report.toString());
         }
@@ -54,15 +54,13 @@ public final class Gate {
         return condition;
     }
 
-    /** headrace_gate(report, stops, id of the accumulator): the accumulator itself becomes part of the plan. */
+    /** headrace_gate(report, stops, id of the accumulator of reports, id of that of their number). */
     public static final class Builder extends AbstractFunction1 {
         public Object apply(Object arguments) {
             Seq given = (Seq) arguments;
-            Object id = ((Literal) given.apply(2)).value();
-            Object found = AccumulatorContext.get(((Number) id).longValue()).get();
-            Literal reports = new Literal(found, new ObjectType(CollectionAccumulator.class));
             List none = (List) (Object) Nil$.MODULE$;
-            Seq called = new $colon$colon(given.apply(0), new $colon$colon(given.apply(1), new $colon$colon(reports, none)));
+            Seq found = new $colon$colon(Accumulators.named(given.apply(2)), new $colon$colon(Accumulators.named(given.apply(3)), none));
+            Seq called = new $colon$colon(given.apply(0), new $colon$colon(given.apply(1), (List) found));
             return new StaticInvoke(Gate.class, DataTypes.BooleanType, "pass", called, none, false, false, false,
                 Option.empty());
         }

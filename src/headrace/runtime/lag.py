@@ -1,0 +1,47 @@
+"""How far a query is behind its source, from what Spark reports of its own progress: no broker is asked for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headrace.spark.kafka import parse_offsets
+
+
+def source_lag(query: Any) -> Callable[[], dict[str, int] | None]:
+    """A function that gives the records that a query (`StreamingQuery`) has still to read, by source partition.
+
+    It says what it has said last when Spark can no longer be asked, so that a failed task keeps its lag.
+    """
+    last: dict[str, int] | None = None
+
+    def lag() -> dict[str, int] | None:
+        nonlocal last
+        try:
+            progress = query.lastProgress
+        except Exception:  # Spark is gone
+            return last
+        found = behind(progress) if progress else None
+        last = last if found is None else found
+        return last
+
+    return lag
+
+
+def behind(progress: Mapping[str, Any]) -> dict[str, int] | None:
+    """Latest offset minus end offset of each partition, from a query's progress; None if its source does not count records."""
+    found: dict[str, int] = {}
+    for source in progress["sources"]:
+        try:
+            latest, end = (parse_offsets(_text(source[key])) for key in ("latestOffset", "endOffset"))
+        except (ValueError, TypeError, AttributeError):
+            return None
+        for topic, offsets in latest.items():
+            found |= {f"{topic}-{p}": max(0, offset - end.get(topic, {}).get(p, offset)) for p, offset in offsets.items()}
+    return found
+
+
+def _text(offsets: object) -> str:
+    import json
+
+    return offsets if isinstance(offsets, str) else json.dumps(offsets)

@@ -1,0 +1,54 @@
+"""What happens to a task, as far as it is measured. Times are epoch ms, durations ms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The task is in this state (`running`, `paused`, `failed` …) now. error: what ended it, without secrets."""
+
+    status: str
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch has passed through the task.
+
+    read: records before the chain; written: records that came out of it, to Kafka or to the sink; took_ms: from its begin until
+    the last record was acknowledged; failed: records that failed in the chain; skipped, logged, letters: how many of these were
+    left out, logged, and written to the dead letter topic.
+    """
+
+    read: int
+    written: int
+    took_ms: float
+    failed: int = 0
+    skipped: int = 0
+    logged: int = 0
+    letters: int = 0
+
+
+@dataclass(frozen=True)
+class Committed:
+    """The offsets of a batch were stored, or could not be."""
+
+    ok: bool
+    took_ms: float
+
+
+@dataclass(frozen=True)
+class Retried:
+    """Something that may pass interrupted the task, and it begins again at its stored offsets."""
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """A sink task reads this many partitions now."""
+
+    partitions: int
+
+
+Event = Moved | Batch | Committed | Retried | Assigned

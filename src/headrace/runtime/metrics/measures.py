@@ -1,0 +1,120 @@
+"""States as attributes of Kafka Connect's MBeans, by group and name (`connector-task-metrics`, `batch-size-max`). Pure.
+
+What Kafka Connect has no name for is in the group `headrace-task`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from headrace.runtime.metrics.task import TaskState
+from headrace.runtime.metrics.window import Meter
+
+WORKER, REBALANCE = "connect-worker-metrics", "connect-worker-rebalance-metrics"
+CONNECTOR, TASK, ERROR, OWN = "connector-metrics", "connector-task-metrics", "task-error-metrics", "headrace-task"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One attribute: the MBean's type (`group`), the attribute's name, the value, a number or a text, and the MBean's other
+    properties (`labels`).
+    """
+
+    group: str
+    name: str
+    value: float | str
+    labels: Mapping[str, str]
+
+    @property
+    def counter(self) -> bool:
+        """Whether the value only grows, as the ending of its name says."""
+        return self.name.endswith("-total")
+
+
+def of_task(state: TaskState, lag: Mapping[str, int] | None, labels: Mapping[str, str], now_ms: int) -> Iterator[Measure]:
+    """All of one task. lag: records that are to be read yet, by partition; None where the source cannot tell."""
+    groups = {
+        TASK: _common(state, now_ms),
+        f"{state.kind}-task-metrics": (_source if state.kind == "source" else _sink)(state, lag, now_ms),
+        ERROR: _errors(state),
+        OWN: _own(state, lag),
+    }
+    for group, values in groups.items():
+        for name, value in values.items():
+            yield Measure(group, name, value, labels)
+
+
+def _common(state: TaskState, now_ms: int) -> dict[str, float | str]:
+    ok = state.commit_successes.average(now_ms)
+    known = bool(ok == ok)  # NaN is not itself
+    return {
+        "status": state.status,
+        "running-ratio": state.ratio("running", now_ms),
+        "pause-ratio": state.ratio("paused", now_ms),
+        "batch-size-max": state.sizes.largest(now_ms),
+        "batch-size-avg": state.sizes.average(now_ms),
+        "offset-commit-max-time-ms": state.commit_times_ms.largest(now_ms),
+        "offset-commit-avg-time-ms": state.commit_times_ms.average(now_ms),
+        "offset-commit-success-percentage": ok if known else 0.0,
+        "offset-commit-failure-percentage": 1 - ok if known else 0.0,
+    }
+
+
+def _source(state: TaskState, _lag: Mapping[str, int] | None, now_ms: int) -> dict[str, float | str]:
+    return {
+        **_meter("source-record-poll", state.read, now_ms),
+        **_meter("source-record-write", state.written, now_ms),
+        "poll-batch-max-time-ms": state.times_ms.largest(now_ms),
+        "poll-batch-avg-time-ms": state.times_ms.average(now_ms),
+        **_active("source-record", state, now_ms),
+    }
+
+
+def _sink(state: TaskState, lag: Mapping[str, int] | None, now_ms: int) -> dict[str, float | str]:
+    return {
+        **_meter("sink-record-read", state.read, now_ms),
+        **_meter("sink-record-send", state.written, now_ms),
+        "put-batch-max-time-ms": state.times_ms.largest(now_ms),
+        "put-batch-avg-time-ms": state.times_ms.average(now_ms),
+        **_active("sink-record", state, now_ms),
+        "sink-record-lag-max": max(lag.values(), default=0) if lag is not None else float("nan"),
+        "partition-count": state.partitions,
+        "offset-commit-seq-no": state.commits.total,
+        **_meter("offset-commit-completion", state.commits, now_ms),
+        "offset-commit-skip-rate": 0.0,
+        "offset-commit-skip-total": 0,
+    }
+
+
+def _active(what: str, state: TaskState, now_ms: int) -> dict[str, float]:
+    """A batch is read, transformed and written as one: between two of them nothing is under way."""
+    return {
+        f"{what}-active-count": 0,
+        f"{what}-active-count-max": state.sizes.largest(now_ms),
+        f"{what}-active-count-avg": state.sizes.average(now_ms),
+    }
+
+
+def _errors(state: TaskState) -> dict[str, float | str]:
+    return {
+        "total-record-failures": state.failed_records,
+        "total-record-errors": state.failed_records,
+        "total-records-skipped": state.skipped,
+        "total-retries": state.retries,
+        "total-errors-logged": state.logged,
+        "deadletterqueue-produce-requests": state.letters,
+        "deadletterqueue-produce-failures": 0,  # a letter that cannot be written ends the task
+        "last-error-timestamp": state.error_ms,
+    }
+
+
+def _own(state: TaskState, lag: Mapping[str, int] | None) -> dict[str, float | str]:
+    values: dict[str, float | str] = {"batches-total": state.batches, "failures-total": state.failures}
+    if lag is not None:
+        values |= {"record-lag": sum(lag.values()), "record-lag-max": max(lag.values(), default=0)}
+    return values | ({"last-error": state.error} if state.error else {})
+
+
+def _meter(name: str, meter: Meter, now_ms: int) -> dict[str, float]:
+    return {f"{name}-rate": meter.window.rate(now_ms), f"{name}-total": meter.total}

@@ -1,0 +1,159 @@
+"""Where events of this worker are told, from any thread, and what is measured is read.
+
+metrics.task("orders", 0, "source")           a task is being started: its counters begin at 0
+recorder.tell(Batch(read=3, written=3, …))
+metrics.gauge("connect-worker-rebalance-metrics", "epoch", lambda: 4)
+metrics.measures()                            everything, under Kafka Connect's names
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from headrace.runtime.metrics import task as tasks
+from headrace.runtime.metrics.events import Event, Moved
+from headrace.runtime.metrics.measures import Measure, of_task
+from headrace.runtime.metrics.task import TaskState
+from headrace.runtime.metrics.window import Span
+from headrace.runtime.metrics.worker import ConnectorState, Startups, of_worker
+
+Lag = Mapping[str, int]
+Gauge = Callable[[], float | str | None]
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class TaskRecorder:
+    """Takes the events of one task, from its start on."""
+
+    def __init__(self, state: TaskState, now: Callable[[], int]) -> None:
+        self._state, self._now = state, now
+        self._lock = threading.Lock()
+        self._lag: Callable[[], Lag | None] = lambda: None
+
+    def tell(self, event: Event) -> None:
+        """Something has happened, now."""
+        with self._lock:
+            self._state = tasks.fold(self._state, event, self._now())
+
+    def follow_lag(self, lag: Callable[[], Lag | None]) -> None:
+        """Have `lag()`, the records that are still to be read by partition, asked whenever the metrics are read."""
+        self._lag = lag
+
+    @property
+    def state(self) -> TaskState:
+        """What is known now."""
+        return self._state
+
+    @property
+    def lag(self) -> Lag | None:
+        """The records that are still to be read, by partition; None if nobody can tell."""
+        return self._lag()
+
+
+def unmeasured() -> TaskRecorder:
+    """A recorder that nobody reads, for what is run without a worker."""
+    return TaskRecorder(TaskState.new("source", Span(), 0), _now)
+
+
+class Metrics:
+    """All that a worker measures."""
+
+    def __init__(self, window_ms: int = 30_000, samples: int = 2, now: Callable[[], int] = _now) -> None:
+        """window_ms, samples: what rates, averages and maxima look back on; now: the clock, in epoch ms."""
+        self._span, self._now = Span(window_ms, samples), now
+        self._lock = threading.Lock()
+        self._connectors: dict[str, ConnectorState] = {}
+        self._tasks: dict[tuple[str, int], TaskRecorder] = {}
+        self._startups = {"connector": Startups(), "task": Startups()}
+        self._gauges: dict[tuple[str, str], Gauge] = {}
+
+    # ------------------------------------------------------------------------------------------------- from the runtime
+    def task(self, connector: str, task: int, kind: str) -> TaskRecorder:
+        """A task ("source" or "sink") is being started: a recorder whose counters begin at 0, but for the number of failures.
+
+        One that was paused goes on: it is the same task in Kafka Connect.
+        """
+        with self._lock:
+            before = self._tasks.get((connector, task))
+            if before and before.state.status == "paused":
+                return before
+            state = TaskState.new(kind, self._span, self._now(), before.state.failures if before else 0)
+            made = self._tasks[connector, task] = TaskRecorder(state, self._now)
+            return made
+
+    def started(self, what: str, ok: bool) -> None:
+        """A start of a "connector" or "task" has succeeded or failed."""
+        with self._lock:
+            self._startups[what] = self._startups[what].add(ok)
+
+    def connector(self, name: str, kind: str, java_class: str, version: str | None) -> None:
+        """What is known of the class of a connector."""
+        with self._lock:
+            state = self._connectors.get(name, ConnectorState())
+            self._connectors[name] = replace(state, kind=kind, java_class=java_class, version=version or "")
+
+    def gauge(self, group: str, name: str, read: Gauge) -> None:
+        """Show `read()` as an attribute of the whole worker: a number, a text, or None while there is none.
+
+        group: the MBean's type, as `connect-worker-rebalance-metrics`; name: the attribute's, as `completed-rebalances-total`.
+        `read` is called, on any thread, when the metrics are; it should neither wait nor raise.
+        """
+        with self._lock:
+            self._gauges[group, name] = read
+
+    # ------------------------------------------------------------------------------------- from who reports the states
+    def connector_state(self, name: str, state: str) -> None:
+        """A connector of this worker is in this state (RUNNING …) now; UNASSIGNED: it is no longer this worker's."""
+        with self._lock:
+            if state == "UNASSIGNED":
+                self._connectors.pop(name, None)
+            else:
+                self._connectors[name] = replace(self._connectors.get(name, ConnectorState()), status=state.lower())
+
+    def task_state(self, connector: str, task: int, state: str, error: str | None = None) -> None:
+        """A task of this worker is in this state now; UNASSIGNED: it is stopped, and its metrics end until it is started again.
+
+        error: what ended a task that is FAILED; its metrics stay.
+        """
+        with self._lock:
+            recorder = self._tasks.get((connector, task))
+            if recorder is None and state != "UNASSIGNED":  # it failed before it was made
+                kind = self._connectors.get(connector, ConnectorState()).kind or "source"
+                recorder = self._tasks[connector, task] = TaskRecorder(TaskState.new(kind, self._span, self._now()), self._now)
+        if recorder is not None:
+            if recorder.state.status == "unassigned" and state in ("RUNNING", "FAILED"):
+                self.started("task", ok=state == "RUNNING")
+            recorder.tell(Moved(state.lower(), error))
+
+    def no_task(self, connector: str, task: int) -> None:
+        """The task is no longer part of its connector, or of this worker."""
+        with self._lock:
+            self._tasks.pop((connector, task), None)
+
+    def no_connector(self, name: str) -> None:
+        """The connector was deleted."""
+        with self._lock:
+            self._connectors.pop(name, None)
+            self._tasks = {key: recorder for key, recorder in self._tasks.items() if key[0] != name}
+
+    # ------------------------------------------------------------------------------------------------- reading
+    def measures(self) -> list[Measure]:
+        """Everything that is measured, as it is now."""
+        now = self._now()
+        with self._lock:
+            here = {key: r for key, r in sorted(self._tasks.items()) if r.state.status != "unassigned"}
+            connectors, startups, gauges = dict(self._connectors), dict(self._startups), dict(self._gauges)
+        by_connector: dict[str, list[TaskState]] = {}
+        for (name, _), recorder in here.items():
+            by_connector.setdefault(name, []).append(recorder.state)
+        found = list(of_worker(connectors, by_connector, startups))
+        found += [Measure(*of, value, {}) for of, read in gauges.items() if (value := read()) is not None]
+        for (name, number), recorder in here.items():
+            found += of_task(recorder.state, recorder.lag, {"connector": name, "task": str(number)}, now)
+        return found

@@ -1,0 +1,100 @@
+"""What is known of one task: `(state, event) -> state`. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from headrace.runtime.metrics.events import Assigned, Batch, Committed, Event, Moved, Retried
+from headrace.runtime.metrics.window import Meter, Span, Window
+
+KINDS = ("source", "sink")
+
+
+@dataclass(frozen=True)
+class TaskState:
+    """Counters and windows of one task, from its start on.
+
+    kind: "source" or "sink"; begun_ms: when it was started; status, since_ms: its state and since when; spent_ms: how long it was
+    in each state before; failures: how often this task has FAILED, over all its restarts; error: the last one.
+    """
+
+    kind: str
+    begun_ms: int
+    read: Meter
+    written: Meter
+    commits: Meter
+    sizes: Window
+    times_ms: Window
+    commit_times_ms: Window
+    commit_successes: Window
+    status: str = "unassigned"
+    since_ms: int = 0
+    spent_ms: dict[str, int] = field(default_factory=dict)
+    batches: int = 0
+    failures: int = 0
+    error: str | None = None
+    error_ms: int = 0
+    failed_records: int = 0
+    skipped: int = 0
+    logged: int = 0
+    letters: int = 0
+    retries: int = 0
+    partitions: int = 0
+
+    @classmethod
+    def new(cls, kind: str, span: Span, now_ms: int, failures: int = 0) -> TaskState:
+        """A task that is just being started."""
+        window, meter = Window(span), Meter(Window(span))
+        return cls(kind, now_ms, meter, meter, meter, window, window, window, window, since_ms=now_ms, failures=failures)
+
+    def ratio(self, status: str, now_ms: int) -> float:
+        """The part of its life that the task was in this state, 0 to 1."""
+        spent = self.spent_ms.get(status, 0) + (now_ms - self.since_ms if status == self.status else 0)
+        life = now_ms - self.begun_ms
+        return spent / life if life > 0 else float(status == self.status)
+
+
+def fold(state: TaskState, event: Event, now_ms: int) -> TaskState:
+    """The state after an event."""
+    match event:
+        case Moved():
+            return _moved(state, event, now_ms)
+        case Batch():
+            return _batch(state, event, now_ms)
+        case Committed():
+            return replace(
+                state,
+                commits=state.commits.add(1, now_ms) if event.ok else state.commits,
+                commit_times_ms=state.commit_times_ms.add(event.took_ms, now_ms) if event.ok else state.commit_times_ms,
+                commit_successes=state.commit_successes.add(float(event.ok), now_ms),
+                error_ms=state.error_ms if event.ok else now_ms,
+            )
+        case Retried():
+            return replace(state, retries=state.retries + 1, error_ms=now_ms)
+        case Assigned():
+            return replace(state, partitions=event.partitions)
+
+
+def _moved(state: TaskState, event: Moved, now_ms: int) -> TaskState:
+    spent = {**state.spent_ms, state.status: state.spent_ms.get(state.status, 0) + now_ms - state.since_ms}
+    moved = replace(state, status=event.status, since_ms=now_ms, spent_ms=spent)
+    if event.status != "failed":
+        return moved
+    return replace(moved, failures=state.failures + 1, error=event.error, error_ms=now_ms)
+
+
+def _batch(state: TaskState, event: Batch, now_ms: int) -> TaskState:
+    seen = replace(
+        state,
+        read=state.read.add(event.read, now_ms),
+        written=state.written.add(event.written, now_ms),
+        batches=state.batches + 1,
+        failed_records=state.failed_records + event.failed,
+        skipped=state.skipped + event.skipped,
+        logged=state.logged + event.logged,
+        letters=state.letters + event.letters,
+        error_ms=now_ms if event.failed else state.error_ms,
+    )
+    if not event.read:  # offsets without records, as transactions leave them
+        return seen
+    return replace(seen, sizes=state.sizes.add(event.read, now_ms), times_ms=state.times_ms.add(event.took_ms, now_ms))
