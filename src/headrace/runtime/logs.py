@@ -1,7 +1,8 @@
 """The worker's log: one line an event, with the connector and task that it is about, to standard error.
 
 Kafka client errors and uvicorn's go through Python's own logging and come out in the same form. The level is `HEADRACE_LOG_LEVEL`
-(INFO), and REST's `/admin/loggers` changes it by logger while the worker runs.
+(INFO), and REST's `/admin/loggers` changes it by logger while the worker runs. The last lines about each connector are kept for
+REST as well (`recent_logs`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TextIO
 import structlog
 
 from headrace.config.redaction import redact_event, redact_line
+from headrace.runtime.recent_logs import RECENT
 
 
 def configure(stream: TextIO | None = None, level: str | None = None) -> None:
@@ -39,7 +41,8 @@ def configure(stream: TextIO | None = None, level: str | None = None) -> None:
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=rendering, foreign_pre_chain=shared))
     handler.addFilter(_not_of_py4j)
     root = logging.getLogger()
-    root.handlers[:] = [handler]
+    RECENT.addFilter(_not_of_py4j)
+    root.handlers[:] = [handler, RECENT]
     root.setLevel((level or os.environ.get("HEADRACE_LOG_LEVEL") or "INFO").upper())
     for noisy in ("httpx", "httpcore", "uvicorn.access", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

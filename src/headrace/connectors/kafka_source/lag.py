@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from contextvars import copy_context
 from typing import TYPE_CHECKING
 
 import structlog
@@ -32,7 +33,7 @@ class LagCommitter:
         self._pending: dict[tuple[str, int], int] = {}
         self._changed = threading.Condition()
         self._closed = False
-        self._thread = threading.Thread(target=self._main, name=f"lag-{group}", daemon=True)
+        self._thread = threading.Thread(target=copy_context().run, args=(self._main,), name=f"lag-{group}", daemon=True)
         self._thread.start()
 
     @classmethod

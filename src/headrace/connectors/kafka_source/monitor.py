@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass
 
 import structlog
@@ -67,7 +68,7 @@ class PartitionMonitor:
         self._partitions: Partitions | None = None
         self._first_error: Exception | None = None
         self._first_done, self._stopping = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._main, name="partition-monitor", daemon=True)
+        self._thread = threading.Thread(target=copy_context().run, args=(self._main,), name="partition-monitor", daemon=True)
 
     @property
     def partitions(self) -> Partitions:

@@ -1,0 +1,81 @@
+"""The last log entries of each connector of this worker, for who cannot read the worker's log: a bounded memory, redacted."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import structlog
+
+from headrace.config.redaction import redacted
+
+PER_CONNECTOR = 1000
+"""Entries that are kept of each connector."""
+_CONNECTORS, _LONGEST = 500, 8192
+_SAID_ELSEWHERE = ("event", "level", "logger", "timestamp", "connector", "task")
+
+
+class RecentLogs(logging.Handler):
+    """A handler that keeps what is logged with a `connector`, in the event or in the context of the thread."""
+
+    def __init__(self, per_connector: int = PER_CONNECTOR, connectors: int = _CONNECTORS) -> None:
+        """per_connector: entries kept of each; connectors: how many, those that were silent for longest are forgotten."""
+        super().__init__()
+        self._per_connector, self._connectors = per_connector, connectors
+        self._rings: OrderedDict[str, deque[tuple[int, dict[str, Any]]]] = OrderedDict()
+        self._guard = threading.Lock()
+        self._traces = logging.Formatter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a record, if it is about a connector; one that cannot be kept is lost here only."""
+        try:
+            about = {**structlog.contextvars.get_contextvars(), **(record.msg if isinstance(record.msg, dict) else {})}
+            if about.get("connector") is not None:
+                self._keep(str(about["connector"]), record.levelno, self._entry(record, about))
+        except Exception:
+            self.handleError(record)
+
+    def entries(self, connector: str, lines: int, level: int = logging.NOTSET, task: int | None = None) -> list[dict[str, Any]]:
+        """The last `lines` entries of a connector, oldest first.
+
+        Each has `time` (ISO 8601), `level`, `logger`, `task` (None: the connector itself), `event`, and `details`, its texts.
+        level: the lowest (a number of `logging`); task: of this task only.
+        """
+        with self._guard:
+            ring = list(self._rings.get(connector, ()))
+        found = [entry for number, entry in ring if number >= level and task in (None, entry["task"])]
+        return [redacted(entry) for entry in found[-lines:]] if lines > 0 else []
+
+    def _keep(self, connector: str, level: int, entry: dict[str, Any]) -> None:
+        with self._guard:
+            ring = self._rings.setdefault(connector, deque(maxlen=self._per_connector))
+            ring.append((level, entry))
+            self._rings.move_to_end(connector)
+            if len(self._rings) > self._connectors:
+                self._rings.popitem(last=False)
+
+    def _entry(self, record: logging.LogRecord, about: Mapping[str, Any]) -> dict[str, Any]:
+        event = str(about["event"]) if isinstance(record.msg, dict) else record.getMessage()
+        details = {k: v for k, v in about.items() if k not in _SAID_ELSEWHERE and not k.startswith("_") and v is not None}
+        if record.exc_info and "exception" not in details:
+            details["exception"] = self._traces.formatException(record.exc_info)
+        return {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": "WARN" if record.levelno == logging.WARNING else record.levelname,
+            "logger": record.name,
+            "task": about.get("task"),
+            "event": _short(redacted(event)),
+            "details": {key: _short(redacted(str(value))) for key, value in details.items()},
+        }
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+RECENT = RecentLogs()
+"""Those of this process, as it has one log."""
