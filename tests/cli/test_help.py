@@ -11,11 +11,11 @@ from tests.cli.command import headrace
 Golden = Callable[[str, str], None]
 
 CONNECTORS = (
-    *("list", "describe", "topics", "validate", "create", "apply", "delete"),
+    *("list", "describe", "topics", "logs", "validate", "create", "apply", "delete"),
     *("pause", "resume", "stop", "restart", "offsets", "offsets show", "offsets set", "offsets reset"),
     *("plugins", "loggers", "loggers show", "loggers set"),
 )
-COMMANDS = ("", "worker", "standalone", "preview", "demo", "dev", "broker", "jars", "connectors")
+COMMANDS = ("", "worker", "standalone", "preview", "demo", "dev", "broker", "jars", "hash-password", "connectors")
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *(f"connectors {command}" for command in CONNECTORS)])

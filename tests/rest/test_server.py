@@ -69,11 +69,6 @@ def test_many_requests_at_once_do_not_hold_each_other_up(herder: MemoryHerder, s
     assert statuses == [200] * 20
 
 
-def test_https_is_refused_with_the_way_out(herder: MemoryHerder) -> None:
-    with pytest.raises(ConfigError, match="asks for HTTPS, which headrace does not offer"):
-        RestServer(herder, worker_config({"listeners": "https://localhost:8443"}))
-
-
 def test_a_bad_header_rule_is_found_before_the_start(herder: MemoryHerder) -> None:
     with pytest.raises(ConfigError, match=r"^Invalid header config action: 'put'"):
         RestServer(herder, worker_config({"response.http.headers.config": "put a: b"}))

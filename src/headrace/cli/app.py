@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from headrace import __version__
-from headrace.cli import broker, demo, dev, jars, preview, standalone, worker
+from headrace.cli import broker, demo, dev, hash_password, jars, preview, standalone, worker
 from headrace.cli.connectors.group import group as connectors
 from headrace.config.redaction import redact
 from headrace.errors import HeadraceError
@@ -51,6 +51,7 @@ app.command("demo", rich_help_panel=_LOCAL)(demo.demo)
 app.command("dev", rich_help_panel=_LOCAL)(dev.dev)
 app.command("broker", rich_help_panel=_LOCAL)(broker.broker)
 app.command("jars", rich_help_panel=_LOCAL)(jars.jars)
+app.command("hash-password", rich_help_panel=_LOCAL)(hash_password.hash_password)
 
 
 def run() -> None:

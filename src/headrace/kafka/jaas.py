@@ -1,4 +1,4 @@
-"""Reads `sasl.jaas.config`: one login module and its options, in the syntax of a JAAS configuration file."""
+"""Reads `sasl.jaas.config`, one login module and its options, and JAAS files, which have such modules under names."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from headrace.errors import ConfigError
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|[^\s=;"\']+|[=;]', re.DOTALL)
+_FILE_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|[{}=;]|[^\s{}=;"]+', re.DOTALL)
 _FLAGS = {"required", "requisite", "sufficient", "optional"}
 
 
@@ -25,7 +26,10 @@ def parse_jaas(text: str) -> Login:
 
     Takes the text of `sasl.jaas.config` (KIP-85). Raises ConfigError, which never repeats the text: it holds the password.
     """
-    tokens = _TOKEN.findall(text)
+    return _login(_TOKEN.findall(text))
+
+
+def _login(tokens: list[str]) -> Login:
     if len(tokens) < 3 or tokens[1].lower() not in _FLAGS or tokens[-1] != ";" or ";" in tokens[:-1]:
         raise _invalid()
     options, rest = {}, tokens[2:-1]
@@ -37,6 +41,36 @@ def parse_jaas(text: str) -> Login:
     return Login(tokens[0].rpartition(".")[2], options)
 
 
+def parse_jaas_file(text: str) -> dict[str, list[Login]]:
+    """Parse a JAAS file: entries `NAME { MODULE FLAG key="value" …; … };` by their name, in Java's syntax, with its comments.
+
+    Raises ConfigError, which never repeats the text.
+    """
+    tokens = [token for token in _FILE_TOKEN.findall(text) if not token.startswith(("//", "/*"))]
+    found: dict[str, list[Login]] = {}
+    while tokens:
+        if len(tokens) < 2 or tokens[1] != "{" or "}" not in tokens:
+            raise _invalid_file()
+        end = tokens.index("}")
+        found[_unquote(tokens[0])] = _logins(tokens[2:end])
+        tokens = tokens[end + 2 :] if tokens[end + 1 : end + 2] == [";"] else tokens[end + 1 :]
+    return found
+
+
+def _logins(tokens: list[str]) -> list[Login]:
+    found = []
+    while tokens:
+        if ";" not in tokens:
+            raise _invalid_file()
+        end = tokens.index(";") + 1
+        try:
+            found.append(_login(tokens[:end]))
+        except ConfigError:
+            raise _invalid_file() from None
+        tokens = tokens[end:]
+    return found
+
+
 def _unquote(token: str) -> str:
     return re.sub(r"\\(.)", r"\1", token[1:-1], flags=re.DOTALL) if token[0] in "\"'" else token
 
@@ -46,3 +80,7 @@ def _invalid() -> ConfigError:
         "Invalid value [hidden] for configuration sasl.jaas.config: it must be one login module with its options, "
         'like org.apache.kafka.common.security.plain.PlainLoginModule required username="USER" password="PASSWORD";'
     )
+
+
+def _invalid_file() -> ConfigError:
+    return ConfigError('The JAAS file cannot be read: it has to have entries like NAME { MODULE required key="value"; };')

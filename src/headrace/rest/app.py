@@ -14,12 +14,15 @@ from starlette.responses import Response
 from headrace import __version__
 from headrace.errors import HeadraceError
 from headrace.rest import answers, logs, openapi
+from headrace.rest.access import access
+from headrace.rest.authentication import Authentication
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.headers import ConfiguredHeaders, CrossOrigin, parse_rules
 from headrace.rest.herder import Herder
 from headrace.rest.matching import Matching
 from headrace.rest.resource import REQUEST_TIMEOUT_S, Resource
 from headrace.rest.routes import ADMIN, MAIN, loggers, preview
+from headrace.rest.routes import logs as connector_logs
 from headrace.runtime.worker_config import WorkerConfig
 
 
@@ -32,7 +35,8 @@ def create_app(
     ConfigError for bad `response.http.headers.config`.
     """
     admin = ADMIN if worker_config.admin_listeners is None else []
-    app = _app(herder, worker_config, [*MAIN, preview.resource(worker_config), *admin], others or WorkerClient(), limit_s)
+    own = [preview.resource(worker_config), connector_logs.resource(worker_config)]
+    app = _app(herder, worker_config, [*MAIN, *own, *admin], others or WorkerClient(), limit_s)
     herder.on_log_level(loggers.apply)
     return app
 
@@ -47,6 +51,7 @@ def create_admin_app(
 def _app(herder: Herder, config: WorkerConfig, resources: Sequence[Resource], others: WorkerClient, limit_s: float) -> FastAPI:
     rules = parse_rules(config.response_headers)
     cross_origin = CrossOrigin.of(config.cors_origins, config.cors_methods)
+    allowed = access(config)
     app = FastAPI(
         title="headrace",
         version=__version__,
@@ -57,6 +62,7 @@ def _app(herder: Herder, config: WorkerConfig, resources: Sequence[Resource], ot
         middleware=[
             Middleware(ConfiguredHeaders, rules=rules, cross_origin=cross_origin),
             Middleware(Matching),
+            *([Middleware(Authentication, access=allowed)] if allowed else []),
         ],
         exception_handlers=dict.fromkeys((HeadraceError, HTTPException), _failure),
     )

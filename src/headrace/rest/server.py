@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import socket
+import ssl
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -11,8 +13,9 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from headrace.errors import ConfigError, SetupError
-from headrace.rest import logs
+from headrace.errors import SetupError
+from headrace.rest import logs, tls
+from headrace.rest.access import access
 from headrace.rest.app import create_admin_app, create_app
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import Herder
@@ -34,46 +37,57 @@ class RestServer:
 
         Raises ConfigError.
         """
-        self._main = _Service(create_app(herder, worker_config, others, limit_s), _plain(worker_config.listening()))
-        admin = _plain(worker_config.admin_listening() or [])
-        self._admin = _Service(create_admin_app(herder, worker_config, others, limit_s), admin) if admin else None
-        self._services = [self._main] + ([self._admin] if self._admin else [])
+        self._config = worker_config
+        main = create_app(herder, worker_config, others, limit_s)
+        self._main = self._services(main, worker_config.listening(), tls.LISTENERS)
+        admin_listeners = worker_config.admin_listening()
+        admin = create_admin_app(herder, worker_config, others, limit_s) if admin_listeners else main
+        self._admin = self._services(admin, admin_listeners or [], tls.ADMIN_LISTENERS)
+
+    def _services(self, app: FastAPI, listeners: Sequence[Listener], prefix: str) -> list[_Service]:
+        secure = any(listener.scheme == "https" for listener in listeners)
+        context = tls.server_context(self._config, prefix) if secure else None
+        return [_Service(app, listener, context if listener.scheme == "https" else None) for listener in listeners]
 
     def start(self) -> None:
         """Bind and listen; returns when requests are accepted. Raises SetupError if a listener cannot be bound."""
         try:
-            for service in self._services:
+            for service in (*self._main, *self._admin):
                 service.start()
         except SetupError:
             self.stop()
             raise
         logs.SERVER.info("REST interface listens at %s", ", ".join(self.urls))
+        for service in (*self._main, *self._admin):
+            if (warning := exposure(service.url, service.addresses, service.tls, access(self._config) is not None)) is not None:
+                logs.SERVER.warning("%s", warning)
 
     def stop(self) -> None:
         """Stop accepting, let running requests finish for a few seconds, and end. Harmless if not started."""
-        for service in self._services:
+        for service in (*self._main, *self._admin):
             service.stop()
 
     @property
     def urls(self) -> list[str]:
         """The addresses of the main listeners, with the real port where 0 was given."""
-        return self._main.urls
+        return [service.url for service in self._main]
 
     @property
     def admin_urls(self) -> list[str]:
         """The addresses of the admin resources."""
-        return self._admin.urls if self._admin else self._main.urls
+        return [service.url for service in self._admin or self._main]
 
 
 class _Service:
-    """One app on its listeners."""
+    """One app on one listener. tls: of an https:// one."""
 
-    def __init__(self, app: FastAPI, listeners: Sequence[Listener]) -> None:
-        self._listeners = listeners
+    def __init__(self, app: FastAPI, listener: Listener, tls: ssl.SSLContext | None) -> None:
+        self._listener, self.tls = listener, tls
         self._sockets: list[socket.socket] = []
         self._server = _Uvicorn(
-            uvicorn.Config(
+            _Config(
                 app,
+                tls,
                 http="h11",  # the one that takes any method and hands on the path as it was sent
                 lifespan="off",
                 access_log=False,
@@ -85,17 +99,20 @@ class _Service:
             )
         )
         self._thread = threading.Thread(target=self._run, name="rest-server", daemon=True)
-        self.urls: list[str] = []
+        self.url = ""
+
+    @property
+    def addresses(self) -> list[str]:
+        """The IP addresses that are listened on."""
+        return [bound.getsockname()[0] for bound in self._sockets]
 
     def start(self) -> None:
-        for listener in self._listeners:
-            bound = _bind(listener)
-            self._sockets += bound
-            self.urls.append(_url(listener, bound[0].getsockname()[1]))
+        self._sockets = _bind(self._listener)
+        self.url = _url(self._listener, self._sockets[0].getsockname()[1])
         self._thread.start()
         self._server.up.wait()
         if not self._server.started:
-            raise SetupError(f"The REST interface could not be started at {', '.join(self.urls)}; the log says why.")
+            raise SetupError(f"The REST interface could not be started at {self.url}; the log says why.")
 
     def stop(self) -> None:
         self._server.should_exit = True
@@ -112,6 +129,18 @@ class _Service:
             self._server.up.set()
 
 
+class _Config(uvicorn.Config):
+    """With a TLS context that is made already."""
+
+    def __init__(self, app: FastAPI, tls: ssl.SSLContext | None, **settings: Any) -> None:
+        super().__init__(app, **settings)
+        self._tls = tls
+
+    def load(self) -> None:
+        super().load()
+        self.ssl = self._tls
+
+
 class _Uvicorn(uvicorn.Server):
     """Tells when it accepts."""
 
@@ -124,14 +153,21 @@ class _Uvicorn(uvicorn.Server):
         self.up.set()
 
 
-def _plain(listeners: list[Listener]) -> list[Listener]:
-    for listener in listeners:
-        if listener.scheme != "http":
-            raise ConfigError(
-                f"The listener {_url(listener, listener.port)} asks for HTTPS, which headrace does not offer; "
-                "listen on http://localhost and put a TLS proxy in front."
-            )
-    return listeners
+def exposure(url: str, addresses: Sequence[str], context: ssl.SSLContext | None, authenticated: bool) -> str | None:
+    """What to warn of: a listener beyond loopback that asks nobody who they are, or sends passwords in the clear; else None.
+
+    addresses: that are listened on; context: of TLS; authenticated: whether users have to say who they are.
+    """
+    if all(ipaddress.ip_address(address.partition("%")[0]).is_loopback for address in addresses):
+        return None
+    if not authenticated and (context is None or context.verify_mode != ssl.CERT_REQUIRED):
+        return (
+            f"ANYBODY WHO REACHES {url} MAY CHANGE EVERY CONNECTOR and read its configuration: nobody is asked who they are. Set "
+            "rest.authentication=basic and rest.authentication.users.file, or listen on 127.0.0.1 only (docs/security.md)."
+        )
+    if authenticated and context is None:
+        return f"Passwords cross the network in the clear at {url}: use an https:// listener (docs/security.md)."
+    return None
 
 
 def _url(listener: Listener, port: int) -> str:

@@ -160,7 +160,7 @@ class WorkerConfig(Config):
         None,
         validator=validators.ValidList(null_ok=True),
         importance=LOW,
-        doc="URLs for the admin endpoints (`/admin/loggers`): null is the same as `listeners`, empty switches them off.",
+        doc="URLs for the admin endpoints (`/admin/loggers`, `/metrics`): null: those of `listeners`, empty: none.",
     )
     advertised_host: str | None = option(
         "rest.advertised.host.name",
@@ -211,7 +211,31 @@ class WorkerConfig(Config):
         [],
         validator=validators.ValidList(),
         importance=LOW,
-        doc="REST extensions to load, in this order.",
+        doc="REST extensions to load; headrace has Kafka's BasicAuthSecurityRestExtension.",
+    )
+    jaas_file: str | None = option(
+        "java.security.auth.login.config",
+        Type.STRING,
+        None,
+        importance=LOW,
+        doc="JAAS file whose entry `KafkaConnect` configures BasicAuthSecurityRestExtension; by default the one of the Java "
+        "system property of this name in `KAFKA_OPTS`.",
+    )
+    rest_authentication: str = option(
+        "rest.authentication",
+        Type.STRING,
+        "none",
+        validator=validators.ValidString("none", "basic"),
+        importance=MEDIUM,
+        doc="Whether REST clients have to say who they are: `basic` (user and password) or `none`.",
+    )
+    rest_users_file: str | None = option(
+        "rest.authentication.users.file",
+        Type.STRING,
+        None,
+        importance=MEDIUM,
+        doc="Users of `rest.authentication=basic`, a line `user=role[,role]:hash` each; roles are `read`, `operate` and `admin`, "
+        "hashes come from `headrace hash-password`.",
     )
     ssl_client_auth: str = option(
         "ssl.client.auth",

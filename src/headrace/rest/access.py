@@ -1,0 +1,56 @@
+"""Which authentication the worker's settings ask for, and how it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.responses import Response
+
+from headrace.errors import ConfigError
+from headrace.rest import answers
+from headrace.rest.property_file_login import EXTENSION, property_file_login
+from headrace.rest.roles import Role
+from headrace.rest.users import read_users
+from headrace.runtime.worker_config import WorkerConfig
+
+_CHALLENGE = {"WWW-Authenticate": 'Basic realm="headrace", charset="UTF-8"'}
+
+
+@dataclass(frozen=True)
+class Access:
+    """role: of a user by name and password (None: not sent), or None; it may take a while. refuse: the answer to a stranger."""
+
+    role: Callable[[str | None, str | None], Role | None]
+    refuse: Callable[[], Response]
+
+
+def access(config: WorkerConfig) -> Access | None:
+    """What `rest.authentication` or `rest.extension.classes` ask for, None if neither does. Raises ConfigError."""
+    extended = _extended(config.rest_extensions)
+    if config.rest_authentication == "basic":
+        if extended:
+            raise ConfigError("rest.authentication=basic and BasicAuthSecurityRestExtension are two ways to one end; keep one.")
+        if not config.rest_users_file:
+            raise ConfigError("rest.authentication=basic needs rest.authentication.users.file.")
+        return Access(read_users(Path(config.rest_users_file)).role, _unauthorized)
+    return Access(property_file_login(config.jaas_file).role, _plain) if extended else None
+
+
+def _extended(classes: list[str]) -> bool:
+    strange = [name for name in classes if name not in (EXTENSION, EXTENSION.rpartition(".")[2])]
+    if strange:
+        raise ConfigError(
+            f"rest.extension.classes: {strange[0]} is a Java class, which headrace cannot load; there is {EXTENSION} "
+            "and, beyond Kafka, rest.authentication=basic."
+        )
+    return bool(classes)
+
+
+def _unauthorized() -> Response:
+    return answers.error(401, "This worker has to know who asks: send a user and a password (basic authentication).", _CHALLENGE)
+
+
+def _plain() -> Response:
+    return Response("User cannot access the resource.", 401, media_type="text/plain")

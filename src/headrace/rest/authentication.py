@@ -1,0 +1,94 @@
+"""ASGI middleware that lets requests of known users through, if their role allows it. It stands behind `Matching`."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import threading
+import time
+from functools import partial
+
+import anyio
+from anyio.to_thread import run_sync
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headrace.rest import answers, logs
+from headrace.rest.access import Access
+from headrace.rest.roles import needed, open_to_all
+
+_AT_ONCE = 2  # passwords that are looked at together: each takes 16 MiB and a core
+_LOGGED, _MINUTE_S = 20, 60.0
+
+
+class Authentication:
+    """Answers strangers, and users whose role is too low, and hands on the rest."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self.app, self._access = app, access
+        self._limit = anyio.CapacityLimiter(_AT_ONCE)
+        self._failures = BoundedLog(_LOGGED, _MINUTE_S)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http" or open_to_all(scope["method"], scope["path"]):
+            return await self.app(scope, receive, send)
+        name, password = credentials(Headers(scope=scope).get("authorization"))
+        role = await run_sync(partial(self._access.role, name, password), limiter=self._limit)
+        wanted = needed(scope["method"], scope["path"])
+        if role is None:
+            why = "did not say who they are" if name is None else "is not known here, or the password is wrong"
+            self._tell(why, name, scope)
+            return await self._access.refuse()(scope, receive, send)
+        if role < wanted:
+            self._tell(f"has the role {role.name.lower()}", name, scope)
+            text = f"This needs the role {wanted.name.lower()}; {name} has {role.name.lower()}."
+            return await answers.error(403, text)(scope, receive, send)
+        return await self.app(scope, receive, send)
+
+    def _tell(self, why: str, name: str | None, scope: Scope) -> None:
+        address = (scope.get("client") or ("?",))[0]
+        who = "Somebody" if name is None else f"User {_printable(name)}"
+        self._failures.warning(f"Refused {scope['method']} {_printable(scope['path'])} from {address}: {who} {why}")
+
+
+def credentials(header: str | None) -> tuple[str | None, str | None]:
+    """User and password of an `Authorization` header; None for both if it has none of the kind Basic."""
+    kind, _, encoded = (header or "").strip().partition(" ")
+    if kind.lower() != "basic":
+        return None, None
+    try:
+        decoded = base64.b64decode(encoded.strip(), validate=True)
+    except (binascii.Error, ValueError):
+        return None, None
+    try:
+        name, colon, password = decoded.decode("utf-8").partition(":")
+    except UnicodeDecodeError:
+        name, colon, password = decoded.decode("latin-1").partition(":")
+    return (name, password) if colon else (None, None)
+
+
+class BoundedLog:
+    """Logs so many warnings in a period, and of the others how many there were."""
+
+    def __init__(self, most: int, period_s: float) -> None:
+        self._most, self._period_s = most, period_s
+        self._begun, self._count = -period_s, 0
+        self._lock = threading.Lock()
+
+    def warning(self, text: str) -> None:
+        """Log this, unless there was too much of it."""
+        with self._lock:
+            now, missed = time.monotonic(), max(0, self._count - self._most)
+            if now - self._begun >= self._period_s:
+                self._begun, self._count = now, 0
+                if missed:
+                    logs.SERVER.warning("%d more requests were refused and not logged", missed)
+            self._count += 1
+            logged = self._count <= self._most
+        if logged:
+            logs.SERVER.warning("%s", text)
+
+
+def _printable(text: str) -> str:
+    return repr(text[:64])

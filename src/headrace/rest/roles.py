@@ -1,0 +1,44 @@
+"""Who may do what over REST: each role includes those before it. Pure."""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+
+
+class Role(IntEnum):
+    """read: look at everything, validate and preview; operate: let connectors rest, run, restart, set offsets; admin: all."""
+
+    READ = 1
+    OPERATE = 2
+    ADMIN = 3
+
+
+_CONNECTOR = "/connectors/[^/]+"
+_INTERNAL = (("POST", f"{_CONNECTOR}/tasks"), ("PUT", f"{_CONNECTOR}/fence"))
+_READ = (("GET", ".*"), ("HEAD", ".*"), ("PUT", "/connector-plugins/[^/]+/config/validate"), ("POST", "/headrace/preview"))
+_OPERATE = (
+    ("PUT", f"{_CONNECTOR}/(pause|resume|stop|topics/reset)"),
+    ("POST", f"{_CONNECTOR}/(tasks/[^/]+/)?restart"),
+    ("PATCH", f"{_CONNECTOR}/offsets"),
+    ("DELETE", f"{_CONNECTOR}/offsets"),
+)
+
+
+def open_to_all(method: str, path: str) -> bool:
+    """Whether nobody has to say who they are: for `/health`, and for what workers sign when they ask each other.
+
+    path: decoded (`headrace.rest.uri`), as for `needed`.
+    """
+    return path == "/health" or _is_one_of(_INTERNAL, method, path)
+
+
+def needed(method: str, path: str) -> Role:
+    """The role that a request needs; what is not known here needs admin."""
+    if _is_one_of(_READ, method, path):
+        return Role.READ
+    return Role.OPERATE if _is_one_of(_OPERATE, method, path) else Role.ADMIN
+
+
+def _is_one_of(requests: tuple[tuple[str, str], ...], method: str, path: str) -> bool:
+    return any(method == one and re.fullmatch(pattern, path, re.DOTALL) for one, pattern in requests)
