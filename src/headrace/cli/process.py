@@ -22,6 +22,7 @@ from headrace.cluster.stores import Stores, kafka_stores
 from headrace.config import Type, parse_type
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
+from headrace.rest import tls
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.server import RestServer
 from headrace.runtime.worker import Worker
@@ -53,7 +54,7 @@ def run_distributed(props: Mapping[str, str], ready: Ready | None = None, stop: 
 
     # The same after a restart on this machine, and another on each: two workers may be `localhost:8083` to themselves.
     member = f"{config.worker_id()}@{socket.gethostname()}"
-    others = WorkerClient()
+    others = _client(config)
     stores = kafka_stores(config, member)
     group = Group(config, stores.config, others, member, fatal)
     _run(config, stores, group, Start([], ready, stop), others)
@@ -77,6 +78,11 @@ class Start:
     connectors: Sequence[tuple[str, dict[str, str], str | None]]
     ready: Ready | None
     stop: threading.Event
+
+
+def _client(config: DistributedConfig) -> WorkerClient:
+    """What asks other workers, which are configured like this one."""
+    return WorkerClient(verify=tls.client_context(config)) if config.rest_url().startswith("https:") else WorkerClient()
 
 
 def _with_port(config: DistributedConfig) -> DistributedConfig:

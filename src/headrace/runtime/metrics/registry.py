@@ -56,11 +56,6 @@ class TaskRecorder:
         return self._lag()
 
 
-def unmeasured() -> TaskRecorder:
-    """A recorder that nobody reads, for what is run without a worker."""
-    return TaskRecorder(TaskState.new("source", Span(), 0), _now)
-
-
 class Metrics:
     """All that a worker measures."""
 

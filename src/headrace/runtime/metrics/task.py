@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from headrace.runtime.metrics.events import Assigned, Batch, Committed, Event, Moved, Retried
 from headrace.runtime.metrics.window import Meter, Span, Window
 
-KINDS = ("source", "sink")
+_LONGEST_ERROR = 300
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _moved(state: TaskState, event: Moved, now_ms: int) -> TaskState:
     moved = replace(state, status=event.status, since_ms=now_ms, spent_ms=spent)
     if event.status != "failed":
         return moved
-    return replace(moved, failures=state.failures + 1, error=event.error, error_ms=now_ms)
+    return replace(moved, failures=state.failures + 1, error=(event.error or "")[:_LONGEST_ERROR], error_ms=now_ms)
 
 
 def _batch(state: TaskState, event: Batch, now_ms: int) -> TaskState:

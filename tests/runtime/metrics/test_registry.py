@@ -1,0 +1,142 @@
+"""Events in, attributes of Kafka Connect's MBeans out."""
+
+from __future__ import annotations
+
+from headrace.runtime.metrics import Metrics
+from headrace.runtime.metrics.events import Assigned, Batch, Committed, Retried
+
+
+class Clock:
+    """Epoch ms, as a test sets them."""
+
+    def __init__(self) -> None:
+        self.ms = 1_000_000
+
+    def __call__(self) -> int:
+        return self.ms
+
+
+def of(metrics: Metrics, group: str, **labels: str) -> dict[str, float | str]:
+    return {m.name: m.value for m in metrics.measures() if m.group == group and dict(m.labels) == labels}
+
+
+def running(metrics: Metrics, kind: str = "source"):
+    recorder = metrics.task("c", 0, kind)
+    metrics.task_state("c", 0, "RUNNING")
+    return recorder
+
+
+def test_batches_of_a_source_add_up() -> None:
+    clock = Clock()
+    metrics = Metrics(now=clock)
+    recorder = running(metrics)
+    recorder.tell(Batch(read=10, written=8, took_ms=20))
+    recorder.tell(Batch(read=30, written=30, took_ms=40))
+    recorder.tell(Batch(read=0, written=0, took_ms=1))  # offsets without records
+    recorder.tell(Committed(ok=True, took_ms=4))
+    recorder.tell(Committed(ok=False, took_ms=9))
+    source = of(metrics, "source-task-metrics", connector="c", task="0")
+    assert (source["source-record-poll-total"], source["source-record-write-total"]) == (40, 38)
+    assert source["source-record-poll-rate"] == 40 / 30
+    assert (source["poll-batch-max-time-ms"], source["poll-batch-avg-time-ms"]) == (40, 30)
+    task = of(metrics, "connector-task-metrics", connector="c", task="0")
+    assert (task["batch-size-max"], task["batch-size-avg"]) == (30, 20)
+    assert (task["offset-commit-success-percentage"], task["offset-commit-failure-percentage"]) == (0.5, 0.5)
+    assert (task["offset-commit-max-time-ms"], task["status"]) == (4, "running")
+    assert of(metrics, "headrace-task", connector="c", task="0") == {"batches-total": 3, "failures-total": 0}
+
+
+def test_a_sink_has_its_own_names() -> None:
+    metrics = Metrics(now=Clock())
+    recorder = running(metrics, "sink")
+    recorder.tell(Assigned(3))
+    recorder.follow_lag(lambda: {"t-0": 4, "t-1": 7})
+    recorder.tell(Batch(read=10, written=9, took_ms=20))
+    recorder.tell(Committed(ok=True, took_ms=1))
+    sink = of(metrics, "sink-task-metrics", connector="c", task="0")
+    assert (sink["sink-record-read-total"], sink["sink-record-send-total"], sink["sink-record-lag-max"]) == (10, 9, 7)
+    assert (sink["partition-count"], sink["offset-commit-seq-no"], sink["offset-commit-completion-total"]) == (3, 1, 1)
+    assert of(metrics, "headrace-task", connector="c", task="0")["record-lag"] == 11
+    assert not of(metrics, "source-task-metrics", connector="c", task="0")
+
+
+def test_records_that_fail_are_counted_by_what_became_of_them() -> None:
+    clock = Clock()
+    metrics = Metrics(now=clock)
+    recorder = running(metrics)
+    recorder.tell(Batch(read=10, written=7, took_ms=1, failed=3, skipped=3, logged=3, letters=3))
+    recorder.tell(Retried())
+    assert of(metrics, "task-error-metrics", connector="c", task="0") == {
+        "total-record-failures": 3, "total-record-errors": 3, "total-records-skipped": 3, "total-retries": 1,
+        "total-errors-logged": 3, "deadletterqueue-produce-requests": 3, "deadletterqueue-produce-failures": 0,
+        "last-error-timestamp": clock.ms,
+    }  # fmt: skip
+
+
+def test_a_failed_task_keeps_its_metrics_until_it_is_restarted() -> None:
+    metrics = Metrics(now=Clock())
+    recorder = running(metrics)
+    recorder.follow_lag(lambda: {"t-0": 5})
+    recorder.tell(Batch(read=10, written=10, took_ms=1))
+    metrics.task_state("c", 0, "FAILED", "ConnectException: no")
+    task = {"connector": "c", "task": "0"}
+    assert of(metrics, "source-task-metrics", **task)["source-record-write-total"] == 10
+    assert of(metrics, "headrace-task", **task) == {
+        "batches-total": 1, "failures-total": 1, "record-lag": 5, "record-lag-max": 5, "last-error": "ConnectException: no",
+    }  # fmt: skip
+    metrics.task_state("c", 0, "UNASSIGNED")
+    assert not of(metrics, "source-task-metrics", **task)
+    running(metrics)
+    assert of(metrics, "source-task-metrics", **task)["source-record-write-total"] == 0
+    assert of(metrics, "headrace-task", **task) == {"batches-total": 0, "failures-total": 1}
+    metrics.no_task("c", 0)
+    assert not of(metrics, "headrace-task", **task)
+
+
+def test_a_paused_task_goes_on_with_its_counters() -> None:
+    clock = Clock()
+    metrics = Metrics(now=clock)
+    running(metrics).tell(Batch(read=10, written=10, took_ms=1))
+    clock.ms += 1000
+    metrics.task_state("c", 0, "PAUSED")
+    clock.ms += 3000
+    running(metrics)
+    found = of(metrics, "connector-task-metrics", connector="c", task="0")
+    assert (found["running-ratio"], found["pause-ratio"]) == (0.25, 0.75)
+    assert of(metrics, "source-task-metrics", connector="c", task="0")["source-record-poll-total"] == 10
+    assert of(metrics, "connect-worker-metrics")["task-startup-attempts-total"] == 1
+
+
+def test_a_worker_counts_connectors_tasks_and_their_starts() -> None:
+    metrics = Metrics(now=Clock())
+    metrics.started("connector", ok=True)
+    metrics.started("connector", ok=False)
+    metrics.connector("c", "source", "org.x.Source", "1.2")
+    metrics.connector_state("c", "RUNNING")
+    metrics.connector_state("d", "FAILED")
+    running(metrics)
+    metrics.task_state("c", 1, "FAILED", "no plan")  # before it was made
+    worker = of(metrics, "connect-worker-metrics")
+    assert (worker["connector-count"], worker["task-count"]) == (2, 2)
+    assert (worker["connector-startup-attempts-total"], worker["connector-startup-failure-percentage"]) == (2, 0.5)
+    assert (worker["task-startup-success-total"], worker["task-startup-failure-total"]) == (1, 1)
+    counts = of(metrics, "connect-worker-metrics", connector="c")
+    assert {name: n for name, n in counts.items() if n} == {
+        "connector-total-task-count": 2, "connector-running-task-count": 1, "connector-failed-task-count": 1,
+    }  # fmt: skip
+    assert of(metrics, "connector-metrics", connector="c") == {
+        "status": "running", "connector-type": "source", "connector-class": "org.x.Source", "connector-version": "1.2",
+    }  # fmt: skip
+    metrics.connector_state("d", "UNASSIGNED")  # another worker has it now
+    assert of(metrics, "connect-worker-metrics")["connector-count"] == 1
+    metrics.no_connector("c")
+    assert not of(metrics, "connect-worker-metrics", connector="c")
+
+
+def test_others_put_in_what_they_know() -> None:
+    metrics, epoch = Metrics(now=Clock()), [3]
+    metrics.gauge("connect-worker-rebalance-metrics", "epoch", lambda: epoch[0])
+    metrics.gauge("connect-worker-rebalance-metrics", "leader-name", lambda: None)
+    assert of(metrics, "connect-worker-rebalance-metrics") == {"epoch": 3}
+    epoch[0] = 4
+    assert of(metrics, "connect-worker-rebalance-metrics") == {"epoch": 4}
