@@ -15,6 +15,8 @@ from structlog.testing import capture_logs
 
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
+from headrace.spark import session as spark_session
+from headrace.spark.extras import FORMATS
 from tests.clusters import Cluster
 from tests.process import worker_properties
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from headrace.testing.worker import EmbeddedWorker
+
+# The process has one session, made by whoever asks first: it has what tests of formats need.
+spark_session._DEFAULTS[FORMATS] = "delta,postgresql"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
+    from pyspark.sql.types import DataType
 
 HEADERS_TYPE = "array<struct<key:string,value:binary>>"
 
@@ -26,7 +27,7 @@ class Record:
     timestamp: timestamp with ms precision, None: the time of writing;
     partition: int, None or NULL: the producer's partitioner decides; offset: bigint, of a sink's record;
     key_kind, value_kind: what key and value are before conversion: "bytes", "string" (then the Column is a string), or "null"
-    (no schema and no value: never converted);
+    (no schema and no value: never converted), or the Spark type of the Column, for data with a schema;
     origin: where the record came from, a Column per part (topic, partition, offset …), for the report of a record that fails.
     """
 
@@ -37,6 +38,6 @@ class Record:
     timestamp: Column | None = None
     partition: Column | None = None
     offset: Column | None = None
-    key_kind: str = "bytes"
-    value_kind: str = "bytes"
+    key_kind: str | DataType = "bytes"
+    value_kind: str | DataType = "bytes"
     origin: Mapping[str, Column] = field(default_factory=dict)

@@ -77,6 +77,11 @@ class Connector(ABC):
         """The connector's own options; those common to all connectors are added by the runtime."""
 
     @classmethod
+    def task_for(cls, config: Props) -> type[Any]:
+        """The class of the tasks of a connector with this configuration; by default `task_class`."""
+        return cls.task_class
+
+    @classmethod
     def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
         """Further errors of a configuration whose options are valid one by one: option name → sentences. Default: none."""
         return {}
@@ -182,7 +187,9 @@ class Stream:
 
     frame: the streaming DataFrame; record: Columns over it; destination: how the topic follows from a source topic (None: it
     depends on data); initial: offsets to store at once, so that a start position that was looked up is never looked up twice;
-    partition_counts: if given, `record.partition` counts only for destination topics that have exactly this many partitions.
+    partition_counts: if given, `record.partition` counts only for destination topics that have exactly this many partitions;
+    after: the query's first batch begins after this offset, in Spark's own JSON, as if a checkpoint said so (None: it begins
+    where the source does); interval_ms: how often the source is asked for news, None: as often as can be.
     """
 
     frame: DataFrame
@@ -190,6 +197,8 @@ class Stream:
     destination: Callable[[str], str] | None = None
     initial: Sequence[tuple[SourcePartition, SourceOffset]] = ()
     partition_counts: Mapping[str, int] | None = None
+    after: str | None = None
+    interval_ms: int | None = None
 
 
 class StoredOffsets:
@@ -224,7 +233,7 @@ class PollingSourceTask(OffsetTask):
     Life: `start` → (`partitions` → `poll` → `committed`)* → `stop`. Delivery is that of a SourceTask.
     """
 
-    poll_interval_s: ClassVar[float] = 1.0
+    poll_interval_s: float = 1.0
 
     @abstractmethod
     def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:

@@ -6,22 +6,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headrace.values.results import with_schema
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql
 from headrace.values.typed import NULL, Typed, Value, always
 
 if TYPE_CHECKING:
+    from pyspark.sql.types import DataType
+
     from headrace.values.run import Run
 
 
 @dataclass(frozen=True)
 class Given:
-    """Reads a column of a kind: "bytes" (binary) and "string" (string) have Connect's optional schema, "null" has none."""
+    """Reads a column of a kind: "bytes" (binary) and "string" (string) have Connect's optional schema, "null" has none.
 
-    kind: str
+    A Spark type as the kind stands for the optional schema of that type.
+    """
+
+    kind: str | DataType
 
     def read(self, run: Run, source: Sql, schemas: Sequence[str] = ()) -> Value:
-        """The column, typed."""
+        """The column, typed. Raises ConfigError for a Spark type that Connect has nothing for."""
+        if not isinstance(self.kind, str):
+            return with_schema(self.kind, source)
         return always(NULL if self.kind == "null" else Typed(self.kind, source, Schema(self.kind, optional=True)))
 
     def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None:

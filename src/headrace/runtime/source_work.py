@@ -14,7 +14,7 @@ from headrace.runtime.delivery import Delivery, Ports
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.routing import routing
-from headrace.runtime.stream import StreamRun
+from headrace.runtime.stream import Begin, StreamRun
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -83,7 +83,7 @@ class SourceWork:
         who = (self._plan.connector, self._plan.task)
         self._run = StreamRun(spark, who, self._deliver(task, stream, chain), self._delivery.abandon, self._needs.recorder)
         if not self._stopping.is_set():
-            self._run.run(frame)
+            self._run.run(frame, begin=Begin(stream.after, stream.interval_ms))
         return 0.0
 
     def _deliver(self, task: SourceTask, stream: Stream, chain: SourceChain) -> Callable[[DataFrame, str | None, str], None]:

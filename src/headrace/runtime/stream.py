@@ -7,9 +7,11 @@ after it.
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 import threading
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +41,14 @@ class Watch:
     changed: Callable[[], bool]
 
 
+@dataclass(frozen=True)
+class Begin:
+    """Where a query begins and its pace: see `headrace.connectors.base.Stream`."""
+
+    after: str | None = None
+    interval_ms: int | None = None
+
+
 class BatchEndedError(Exception):
     """Raised inside a batch to end its query; what went wrong, if anything did, is kept by the run."""
 
@@ -60,12 +70,14 @@ class StreamRun:
         self._spark, self._who, self._deliver, self._abandon, self._recorder = spark, who, deliver, abandon, recorder
         self._batch = threading.Lock()  # held while a batch is delivered, so that a stop can wait for its commit
         self._stopping = False
+        self._begin = Begin()
         self._query: Any = None
         self._previous: str | None = None
         self._failure: BaseException | None = None
 
-    def run(self, frame: DataFrame, watch: Watch | None = None) -> None:
+    def run(self, frame: DataFrame, watch: Watch | None = None, begin: Begin | None = None) -> None:
         """Run until `stop`, until `watch` sees a change, or raise what ended the query: an error of headrace, or Spark's own."""
+        self._begin = begin or Begin()
         scratch = Path(tempfile.mkdtemp(prefix=f"headrace-{self._who[1]}-"))
         try:
             self._query = self._start(frame, scratch)
@@ -93,6 +105,11 @@ class StreamRun:
         # Jobs of one task queue among themselves; those of different tasks share the slots fairly.
         self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", who)
         writer = frame.writeStream.queryName(f"{who}@{scratch.name}").option("checkpointLocation", str(scratch))
+        if self._begin.interval_ms is not None:
+            writer = writer.trigger(processingTime=f"{self._begin.interval_ms} milliseconds")
+        if self._begin.after is not None:
+            begin_after(scratch, self._begin.after)
+            self._previous = self._begin.after
         return writer.foreachBatch(self._batches(scratch)).start()
 
     def _batches(self, scratch: Path) -> Callable[[DataFrame, int], None]:
@@ -138,3 +155,16 @@ def batch_offsets(scratch: Path, batch: int) -> str:
     """The source's end offsets of a batch as Spark planned them (its offset log: version, metadata, then one line per source)."""
     lines = (scratch / "offsets" / str(batch)).read_text(encoding="utf-8").splitlines()
     return lines[2]
+
+
+def begin_after(scratch: Path, offset: str) -> None:
+    """Write the log of a query that has processed everything up to this offset, for a query that has not been started yet.
+
+    Two batches, because Spark asks some sources for the range of the last one again, which is then empty.
+    """
+    (scratch / "metadata").write_text(json.dumps({"id": str(uuid.uuid4())}), encoding="utf-8")
+    about = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": 0, "conf": {}})
+    for batch in ("0", "1"):
+        for log_, text in (("offsets", f"v1\n{about}\n{offset}"), ("commits", 'v1\n{"nextBatchWatermarkMs":0}')):
+            (scratch / log_).mkdir(exist_ok=True)
+            (scratch / log_ / batch).write_text(text, encoding="utf-8")

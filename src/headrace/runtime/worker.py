@@ -144,7 +144,7 @@ class Worker:
         config, props = (self.config.resolver.resolve(one).props for one in (config, props))
         cls = connector_class(config)
         context = TaskContext(who.connector, who.task, threading.Event(), who.tasks)
-        instance: Task = cls.task_class(context)
+        instance: Task = cls.task_for(config)(context)
         make = self._sink_work if cls.plugin_kind == Kind.SINK else self._source_work
         recorder = self.metrics.task(who.connector, who.task, str(cls.plugin_kind))
         work = make(context, instance, (config, props), recorder)

@@ -27,7 +27,10 @@ from typing import Literal
 from headrace.errors import SetupError
 from headrace.spark.java import find_java
 
-Conf = Literal["spark", "broker", "peers"]
+Conf = Literal[
+    "spark", "broker", "peers", "postgresql", "delta",
+    "postgres-linux-amd64", "postgres-linux-arm64v8", "postgres-darwin-amd64", "postgres-darwin-arm64v8",
+]  # fmt: skip
 Progress = Callable[[str], None]
 
 IVY_FILE = Path(__file__).with_name("ivy.xml")

@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from headrace.errors import SetupError
+from headrace.spark.extras import FORMATS, wanted
 from headrace.spark.jars import extension_jar, jars
 from headrace.spark.java import find_java
 
@@ -74,12 +75,17 @@ def session(conf: Mapping[str, str] | None = None) -> SparkSession:
 
 def settings(conf: Mapping[str, str]) -> dict[str, str]:
     """All `spark.*` settings of the session: headrace's defaults, then the user's; jars and JVM options of both are joined."""
-    own_jars = [*map(str, jars("spark")), str(extension_jar())]
+    extras = wanted({**_DEFAULTS, **conf})
+    own_jars = [*map(str, jars("spark")), str(extension_jar()), *(str(jar) for extra in extras for jar in jars(extra.jars))]
     merged = {"spark.app.name": "headrace", "spark.master": "local[*]", **_DEFAULTS, "spark.pyspark.python": sys.executable}
     if conf.get("spark.master", "local[*]").startswith("local"):
         merged |= _LOCAL
+    for extra in extras:
+        merged |= extra.settings
     merged |= conf
-    merged["spark.sql.extensions"] = ",".join(filter(None, [conf.get("spark.sql.extensions"), EXTENSIONS]))
+    merged.pop(FORMATS, None)
+    extensions = [conf.get("spark.sql.extensions"), *(extra.extension for extra in extras), EXTENSIONS]
+    merged["spark.sql.extensions"] = ",".join(filter(None, extensions))
     merged["spark.jars"] = ",".join(filter(None, [conf.get("spark.jars"), *own_jars]))
     log4j = f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}"
     for side, own in (("driver", [log4j, _JIT]), ("executor", [_JIT])):

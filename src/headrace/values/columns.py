@@ -82,6 +82,36 @@ def expression(run: Run, record: ConnectRecord, name: str) -> Sql:
     return getattr(record, name)
 
 
+def column(run: Run, value: Value, name: str) -> Sql:
+    """A value as one column of the type that it has; structs of several schemas as one of all their fields, else VARIANT.
+
+    Of fields with one name and several types, integers and floats take the widest, all others become text.
+    """
+    present = [a for a in value if a.when != NEVER and a.value.kind != "null"]
+    shapes = [_of_typed(a.value) for a in present]
+    if len(set(shapes)) < 2 or not all(s.fields for s in shapes):
+        return _sql(run, value, shape(value), name)
+    fields: dict[str, str] = {}
+    for one in shapes:
+        for field, inner in one.fields:
+            fields[field] = _wider(fields.get(field, inner.ddl), inner.ddl)
+    branches = []
+    for a, own in zip(present, shapes, strict=True):
+        with run.only(a.when):
+            struct = run.scope.bind(_typed(run, a, own, name))
+        has = dict(own.fields)
+        casts = {f: f"cast({f'{struct}.{quoted(f)}' if f in has else 'NULL'} as {ddl})" for f, ddl in fields.items()}
+        branches.append((a.when, call("named_struct", *(x for f, sql in casts.items() for x in (lit(f), sql)))))
+    return case(branches, f"cast(NULL as STRUCT<{', '.join(f'{quoted(f)}: {ddl}' for f, ddl in fields.items())}>)")
+
+
+def _wider(a: str, b: str) -> str:
+    for kinds in (("TINYINT", "SMALLINT", "INT", "BIGINT"), ("FLOAT", "DOUBLE")):
+        if a in kinds and b in kinds:
+            return max(a, b, key=kinds.index)
+    return a if a == b else "STRING"
+
+
 def json_text(run: Run, value: Value) -> Sql:
     """A value as JSON text, NULL for null."""
     writer = JsonWriter(run, final=False)

@@ -1,0 +1,1 @@
+"""SparkSink: Kafka's records to whatever Spark can write."""

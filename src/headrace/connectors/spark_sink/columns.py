@@ -1,0 +1,41 @@
+"""The form in which SparkSink wants its records: typed columns instead of bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headrace.values.columns import column, json_text
+from headrace.values.sql import Sql, case, lit
+
+if TYPE_CHECKING:
+    from headrace.values.run import Run
+    from headrace.values.typed import Value
+
+
+@dataclass(frozen=True)
+class ColumnWriter:
+    """Keys or values as a column (what: "key" or "value"): see `headrace.values.columns.column`, or by a schema in DDL.
+
+    A record that does not fit the schema fails.
+    """
+
+    what: str
+    ddl: str | None = None
+
+    def write(self, run: Run, value: Value) -> Sql:
+        """The column, NULL for null."""
+        if self.ddl is None:
+            return column(run, value, self.what)
+        branches = []
+        for a in value:
+            if a.value.kind == "string":
+                branches.append((a.when, a.value.sql))
+            elif a.value.kind == "bytes":
+                branches.append((a.when, f"cast({a.value.sql} as string)"))
+            elif a.value.kind != "null":
+                branches.append((a.when, json_text(run, (a,))))
+        text = run.scope.bind(f"string({case(branches)})")
+        parsed = run.scope.bind(f"headrace_try(from_json({text}, {lit(self.ddl)}, map('mode', 'FAILFAST')))")
+        run.fail(f"({text} IS NOT NULL AND {parsed} IS NULL)", lit(f"The {self.what} is not a JSON object of {self.ddl}"))
+        return parsed

@@ -1,0 +1,117 @@
+"""The options of SparkSink."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.config import Config, Importance, Type, Width, option
+from headrace.config.validators import NonEmptyString, ValidString
+from headrace.errors import ConfigError
+
+JDBC, DELTA = "jdbc", "delta"
+METADATA = ("topic", "partition", "offset", "timestamp", "key")
+_FORMAT, _RECORD, _DATABASE = "Format", "Records", "Databases"
+
+
+class SparkSinkConfig(Config):
+    """Configuration of a SparkSinkConnector. `option.<name>` keys are options of the Spark data source."""
+
+    format: str = option(
+        "format", Type.STRING, validator=NonEmptyString(), importance=Importance.HIGH, group=_FORMAT, width=Width.MEDIUM,
+        doc="The Spark data source: `json`, `csv`, `parquet`, `text`, `orc`, `xml`, `jdbc`, `delta`, the name of any other that "
+        "the session has, or the dotted name of a PySpark `DataSource` class. Its options are given as `option.<name>`, for "
+        "example `option.path`; `${topic}` in their values is the topic of the records.",
+    )  # fmt: skip
+    partition_by: list[str] = option(
+        "partition.by", Type.LIST, [], importance=Importance.MEDIUM, group=_FORMAT,
+        doc="The columns by whose values files are laid into directories.",
+    )  # fmt: skip
+    schema: str | None = option(
+        "schema", Type.STRING, None, importance=Importance.HIGH, group=_RECORD, width=Width.LONG,
+        doc="The columns, `id BIGINT, name STRING`, of values without a schema, which are read as JSON objects; a record whose "
+        "value is none of these fails. Not set: values with a schema give their fields, others one column `value`.",
+    )  # fmt: skip
+    key_schema: str | None = option(
+        "key.schema", Type.STRING, None, importance=Importance.LOW, group=_RECORD, width=Width.LONG,
+        doc="The same for keys, where they are used.",
+    )  # fmt: skip
+    metadata_columns: list[str] = option(
+        "metadata.columns", Type.LIST, [], importance=Importance.MEDIUM, group=_RECORD,
+        doc="Further columns: some of `topic`, `partition`, `offset`, `timestamp` and `key`, of the record as Kafka has it.",
+    )  # fmt: skip
+    metadata_prefix: str = option(
+        "metadata.prefix", Type.STRING, "__connect_", importance=Importance.LOW, group=_RECORD,
+        doc="How the names of those columns begin.",
+    )  # fmt: skip
+    insert_mode: str = option(
+        "insert.mode", Type.STRING, "insert", validator=ValidString("insert", "upsert", "update"), importance=Importance.HIGH,
+        group=_DATABASE,
+        doc="For `jdbc`. `insert`: rows are added; `upsert`: added, or changed where their key is there (PostgreSQL); `update`: "
+        "changed where their key is there (PostgreSQL).",
+    )  # fmt: skip
+    pk_mode: str = option(
+        "pk.mode", Type.STRING, "none", validator=ValidString("none", "kafka", "record_key", "record_value"),
+        importance=Importance.HIGH, group=_DATABASE,
+        doc="For `jdbc`: what the primary key is: nothing; topic, partition and offset; the record's key; fields of its value.",
+    )  # fmt: skip
+    pk_fields: list[str] = option(
+        "pk.fields", Type.LIST, [], importance=Importance.MEDIUM, group=_DATABASE,
+        doc="The columns of the primary key. `kafka`: their three names, by default `__connect_topic`, `__connect_partition`, "
+        "`__connect_offset`. `record_key`: the fields of a key that is a struct, by default all; the name for any other key. "
+        "`record_value`: the fields, by default all.",
+    )  # fmt: skip
+    delete_enabled: bool = option(
+        "delete.enabled", Type.BOOLEAN, False, importance=Importance.MEDIUM, group=_DATABASE,
+        doc="Whether a record without value deletes the row of its key; needs `pk.mode=record_key`. If not, they are left "
+        "out, as all other formats do.",
+    )  # fmt: skip
+    auto_create: bool = option(
+        "auto.create", Type.BOOLEAN, False, importance=Importance.MEDIUM, group=_DATABASE,
+        doc="Whether a table that is not there is made, with the types that Spark has for the columns.",
+    )  # fmt: skip
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options of the Spark data source."""
+        return {name: str(value) for name, value in self.originals_with_prefix("option.").items() if value is not None}
+
+    @property
+    def kind(self) -> str:
+        """How the format is written: "jdbc", "delta" or "append"."""
+        name = self.format.lower()
+        return name if name in (JDBC, DELTA) else "append"
+
+    @property
+    def wants_key(self) -> bool:
+        """Whether columns come from the key."""
+        return "key" in self.metadata_columns or self.pk_mode == "record_key"
+
+    def check(self) -> None:
+        """Check what needs more than one option. Raises ConfigError."""
+        for name, sentence in problems(self).items():
+            raise ConfigError.invalid(name, self.values.get(name, self.originals.get(name)), sentence)
+
+
+def problems(config: Config) -> dict[str, str]:
+    """What is wrong in a configuration whose options are valid one by one: option → sentence."""
+    values: dict[str, Any] = config.values
+    found, given = {}, {name.lower() for name in config.originals_with_prefix("option.")}
+    name, mode, key = values["format"].lower(), values["insert.mode"], values["pk.mode"]
+    wrong = [column for column in values["metadata.columns"] if column not in METADATA]
+    if wrong:
+        found["metadata.columns"] = f"{wrong[0]} is none of {', '.join(METADATA)}"
+    if name == DELTA and "path" not in given:
+        found["option.path"] = "The format delta needs the path of the table"
+    if name != JDBC:
+        return found
+    if "url" not in given:
+        found["option.url"] = "The format jdbc needs the URL of the database"
+    if "dbtable" not in given:
+        found["option.dbtable"] = "The format jdbc needs the table"
+    if mode != "insert" and key == "none":
+        found["pk.mode"] = f"insert.mode={mode} needs a primary key"
+    if values["delete.enabled"] and key != "record_key":
+        found["delete.enabled"] = "Deletes need pk.mode=record_key"
+    if key == "kafka" and len(values["pk.fields"]) not in (0, 3):
+        found["pk.fields"] = "pk.mode=kafka needs three names"
+    return found

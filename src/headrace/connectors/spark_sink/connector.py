@@ -1,0 +1,62 @@
+"""SparkSink: a Spark data source, as a sink connector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from headrace.config import ConfigDef
+from headrace.connectors.base import Props
+from headrace.connectors.sink import SinkConnector, TopicPartition
+from headrace.connectors.spark_sink import config as options
+from headrace.connectors.spark_sink.config import SparkSinkConfig
+from headrace.connectors.spark_sink.delta import DeltaTask
+from headrace.connectors.spark_sink.jdbc import JdbcSinkTask
+from headrace.connectors.spark_sink.task import AppendTask, SparkSinkTask
+from headrace.errors import ConfigError
+from headrace.plugins import Kind, plugin
+from headrace.spark import formats
+
+_TASKS: Mapping[str, type[SparkSinkTask]] = {"jdbc": JdbcSinkTask, "delta": DeltaTask, "append": AppendTask}
+
+
+@plugin("headrace.connectors.SparkSinkConnector", Kind.SINK)
+class SparkSinkConnector(SinkConnector):
+    """Kafka's records to whatever Spark can write: files, tables of databases, Delta Lake, Python data sources and any other."""
+
+    task_class = AppendTask
+
+    @classmethod
+    def task_for(cls, config: Props) -> type[SparkSinkTask]:
+        """By how the format is written."""
+        return _TASKS[SparkSinkConfig(config).kind]
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options but those of the data source itself."""
+        return SparkSinkConfig.definition()
+
+    @classmethod
+    def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
+        """What needs more than one option; and the format, if Spark runs already and can tell."""
+        try:
+            config = _Unchecked(props)
+        except ConfigError:
+            return {}  # reported option by option
+        found = {name: [sentence] for name, sentence in options.problems(config).items()}
+        unknown = formats.missing(config["format"])
+        return found if unknown is None else found | {"format": [unknown]}
+
+    @classmethod
+    def alter_offsets(cls, config: Props, offsets: Mapping[TopicPartition, int | None]) -> bool:
+        """Agree to any; a Delta table keeps its own as well, and does not take again what it has."""
+        return SparkSinkConfig(config).kind != options.DELTA
+
+    def start(self, props: Props) -> None:
+        """Keep the configuration. Raises ConfigError."""
+        SparkSinkConfig(props)
+        super().start(props)
+
+
+class _Unchecked(SparkSinkConfig):
+    def check(self) -> None:
+        """Leave it to `problems`."""

@@ -1,0 +1,111 @@
+"""Databases: Spark's executors fill a stage table, and one transaction takes its rows to the table.
+
+So a batch is there as a whole or not at all; with a key, a batch that comes again changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from headrace.connectors.sink import SinkBatch
+from headrace.connectors.spark_sink.jdbc_sql import DELETED, OFFSET, PARTITION, Merge
+from headrace.connectors.spark_sink.rows import metadata_columns, part_columns, value_columns
+from headrace.connectors.spark_sink.task import SparkSinkTask
+from headrace.errors import ConfigError
+from headrace.spark.jdbc import Database
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_KAFKA = ("__connect_topic", "__connect_partition", "__connect_offset")
+
+
+class JdbcSinkTask(SparkSinkTask):
+    """Inserts, upserts, updates and deletes by the options of Confluent's JDBC sink connector."""
+
+    def write(self, batch: SinkBatch, records: DataFrame, options: Mapping[str, str]) -> None:
+        """Stage the rows, then one transaction. Raises ConfigError for a table that does not have the columns."""
+        given = {name.lower(): value for name, value in options.items()}
+        database, table = Database(batch.spark, options), given["dbtable"]
+        if self._config.insert_mode != "insert" and not database.url.startswith("jdbc:postgresql:"):
+            raise ConfigError.invalid(
+                "insert.mode", self._config.insert_mode, "It is built for PostgreSQL only; others take insert"
+            )
+        columns, keys = self._columns(records)
+        staged = self._staged(records, columns)
+        names = self._names(database, table, staged.select(*columns), keys)
+        prefix, _, _ = table.rpartition(".")
+        digest = hashlib.sha256(f"{self.context.connector}/{table}".encode()).hexdigest()[:12]
+        stage = f"{prefix}{'.' if prefix else ''}headrace_stage_{digest}_{self.context.task}"
+        merge = Merge(table, stage, [names[c] for c in columns], [names[k] for k in keys], database.quoted)
+        with database.transaction() as transaction:
+            transaction.execute(f"DROP TABLE IF EXISTS {stage}")
+            transaction.execute(merge.create_stage())
+        renamed = staged.withColumnsRenamed(names)
+        renamed.write.format("jdbc").options(**database.options).option("dbtable", stage).mode("append").save()
+        with database.transaction() as transaction:
+            for statement in merge.statements(self._config.insert_mode, self._config.delete_enabled):
+                transaction.execute(statement)
+
+    def _columns(self, records: DataFrame) -> tuple[dict[str, Column], list[str]]:
+        """The columns by name, and which of them are the key."""
+        config, value = self._config, {**value_columns(records), **metadata_columns(self._config)}
+        if config.pk_mode == "kafka":
+            names = config.pk_fields or list(_KAFKA)
+            places = ("original_topic", "original_partition", "offset")
+            return {**value, **{n: records[p] for n, p in zip(names, places, strict=True)}}, names
+        if config.pk_mode == "record_key":
+            key = self._key(records)
+            return {**key, **{n: c for n, c in value.items() if n not in key}}, list(key)
+        if config.pk_mode == "record_value":
+            return value, self._among(config.pk_fields or list(value_columns(records)), value, "value")
+        return value, []
+
+    def _key(self, records: DataFrame) -> dict[str, Column]:
+        fields, wanted = part_columns(records, "key"), self._config.pk_fields
+        if fields:
+            return {name: fields[name] for name in self._among(wanted or list(fields), fields, "key")}
+        if len(wanted) != 1:
+            raise ConfigError.invalid(
+                "pk.fields", ",".join(wanted), "The keys are no structs: it has to be the name of one column"
+            )
+        return {wanted[0]: records["key"]}
+
+    def _among(self, wanted: list[str], there: Mapping[str, Column], part: str) -> list[str]:
+        for name in wanted:
+            if name not in there:
+                why = f"The {part} of the records has no field {name}; it has {', '.join(there)}"
+                raise ConfigError.invalid("pk.fields", ",".join(wanted), why)
+        return wanted
+
+    def _staged(self, records: DataFrame, columns: Mapping[str, Column]) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        deleted = records["value"].isNull()
+        kept = records if self._config.delete_enabled else records.where(~deleted)
+        order = {PARTITION: records["original_partition"], OFFSET: records["offset"], DELETED: F.when(deleted, 1).otherwise(0)}
+        return kept.select(*(column.alias(name) for name, column in {**columns, **order}.items()))
+
+    def _names(self, database: Database, table: str, empty: DataFrame, keys: list[str]) -> dict[str, str]:
+        """The table's own names of the columns. Makes the table if it may."""
+        with database.transaction() as transaction:
+            exists = database.exists(transaction.connection, table)
+            if not exists and not self._config.auto_create:
+                raise ConfigError.invalid("option.dbtable", table, "There is no such table; make it, or set auto.create")
+        if not exists:
+            empty.limit(0).write.format("jdbc").options(**database.options).option("dbtable", table).mode("append").save()
+        with database.transaction() as transaction:
+            if not exists and keys:
+                quoted = ", ".join(map(database.quoted, keys))
+                transaction.execute(f"ALTER TABLE {table} ADD PRIMARY KEY ({quoted})")
+            there = transaction.columns(table)
+        found = {}
+        for name in empty.columns:
+            match = [c for c in there if c == name] or [c for c in there if c.lower() == name.lower()]
+            if not match:
+                why = f"The records have a column {name}, the table has {', '.join(there)}"
+                raise ConfigError.invalid("option.dbtable", table, why)
+            found[name] = match[0]
+        return found

@@ -1,0 +1,73 @@
+"""What the tasks of SparkSink have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from headrace.connectors.base import Props
+from headrace.connectors.sink import SinkBatch, SinkTask
+from headrace.connectors.spark_sink.columns import ColumnWriter
+from headrace.connectors.spark_sink.config import SparkSinkConfig
+from headrace.connectors.spark_sink.rows import rows
+from headrace.converters.base import Writers
+from headrace.errors import HeadraceError
+from headrace.spark import formats
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_TOPIC = "${topic}"
+
+
+class SparkSinkTask(SinkTask):
+    """Writes batches to the targets that the options name: one, or one for each topic."""
+
+    def start(self, props: Props) -> None:
+        """Take the configuration. Raises ConfigError."""
+        self._config = SparkSinkConfig(props)
+
+    def writers(self, own: Writers) -> Writers:
+        """Typed columns; keys only where they are used."""
+        key = ColumnWriter("key", self._config.key_schema) if self._config.wants_key else own.key
+        return Writers(key, ColumnWriter("value", self._config.schema), own.header)
+
+    def put(self, batch: SinkBatch) -> None:
+        """Write the records of each target, if there are any."""
+        try:
+            for records, options in self._targets(batch):
+                self.write(batch, records, options)
+        except HeadraceError:
+            raise
+        except Exception as error:
+            raise formats.as_error(error, f"The format {self._config.format} could not be written") from error
+
+    def _targets(self, batch: SinkBatch) -> Iterator[tuple[DataFrame, dict[str, str]]]:
+        """The records of each target and its options."""
+        options = self._config.options
+        if not any(_TOPIC in value for value in options.values()):
+            if not batch.frame.isEmpty():
+                yield batch.frame, options
+            return
+        from pyspark.sql import functions as F
+
+        found: Any = batch.frame.agg(F.collect_set("topic")).first()
+        for topic in sorted(found[0]):
+            here = batch.frame.where(batch.frame["topic"] == topic)
+            yield here, {name: value.replace(_TOPIC, topic) for name, value in options.items()}
+
+    @abstractmethod
+    def write(self, batch: SinkBatch, records: DataFrame, options: Mapping[str, str]) -> None:
+        """Write the records of one target; there is one at least."""
+
+
+class AppendTask(SparkSinkTask):
+    """Formats that are appended to: at least once, a batch that is delivered again is there twice."""
+
+    def write(self, batch: SinkBatch, records: DataFrame, options: Mapping[str, str]) -> None:
+        """One job of Spark's."""
+        name = formats.resolved(batch.spark, self._config.format)
+        table = rows(records, self._config)
+        writer = table.write.format(name).options(**options).mode("append")
+        (writer.partitionBy(*self._config.partition_by) if self._config.partition_by else writer).save()

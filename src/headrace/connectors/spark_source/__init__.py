@@ -1,0 +1,1 @@
+"""SparkSource: whatever Spark can read, into Kafka."""

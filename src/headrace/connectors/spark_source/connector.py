@@ -1,0 +1,109 @@
+"""SparkSource: a Spark data source, as a source connector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef
+from headrace.connectors.base import (
+    PollingSourceTask,
+    Props,
+    SourceConnector,
+    SourceOffset,
+    SourcePartition,
+    SourceTask,
+)
+from headrace.connectors.spark_source import config as options
+from headrace.connectors.spark_source.bulk import BulkTask
+from headrace.connectors.spark_source.config import SparkSourceConfig
+from headrace.connectors.spark_source.files import FilesTask
+from headrace.connectors.spark_source.jdbc import JdbcTask
+from headrace.connectors.spark_source.jdbc_position import Position, whole
+from headrace.connectors.spark_source.stream import StreamTask
+from headrace.errors import ConfigError, ConnectError
+from headrace.plugins import Kind, plugin
+from headrace.spark import formats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_TASKS: Mapping[str, type[SourceTask] | type[PollingSourceTask]] = {
+    "jdbc": JdbcTask, "bulk": BulkTask, "files": FilesTask, "stream": StreamTask,
+}  # fmt: skip
+
+
+@plugin("headrace.connectors.SparkSourceConnector", Kind.SOURCE)
+class SparkSourceConnector(SourceConnector):
+    """Whatever Spark can read, into Kafka: files, tables of databases, Delta Lake, Python data sources and any other format."""
+
+    task_class = StreamTask
+
+    @classmethod
+    def task_for(cls, config: Props) -> type[SourceTask] | type[PollingSourceTask]:
+        """By how the format is read."""
+        return _TASKS[SparkSourceConfig(config).kind]
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options but those of the data source itself."""
+        return SparkSourceConfig.definition()
+
+    @classmethod
+    def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
+        """What needs more than one option; and the format, if Spark runs already and can tell."""
+        try:
+            config = _Unchecked(props)
+        except ConfigError:
+            return {}  # reported option by option
+        found = {name: [sentence] for name, sentence in options.problems(config).items()}
+        unknown = formats.missing(config["format"])
+        return found if unknown is None else found | {"format": [unknown]}
+
+    @classmethod
+    def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
+        """Agree to offsets that have what the tasks store. Raises ConnectError."""
+        kind = SparkSourceConfig(config).kind
+        if kind == "bulk":
+            raise ConnectError("Offsets cannot be modified in mode bulk: there are none.")
+        for partition, offset in changes:
+            _PARTITIONS[kind](partition)
+            if offset is not None:
+                _OFFSETS[kind](offset)
+        return True
+
+    def start(self, props: Props) -> None:
+        """Keep the configuration. Raises ConfigError."""
+        SparkSourceConfig(props)
+        self._props = dict(props)
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """One task with the connector's own configuration: Spark spreads it over its executors."""
+        return [self._props]
+
+    def stop(self) -> None:
+        """Nothing to end."""
+
+
+class _Unchecked(SparkSourceConfig):
+    def check(self) -> None:
+        """Leave it to `problems`."""
+
+
+def _needs(*keys: str) -> Callable[[SourcePartition], None]:
+    def check(found: SourcePartition) -> None:
+        for key in keys:
+            if key not in found:
+                raise ConnectError(f"Partition objects should contain the key '{key}'")
+
+    return check
+
+
+def _file_offset(offset: SourceOffset) -> None:
+    whole("modified", offset.get("modified"))
+    if not isinstance(offset.get("path"), str):
+        raise ConnectError("Offset objects should either be null or contain the keys 'modified' and 'path'")
+
+
+_PARTITIONS = {"jdbc": _needs("table"), "files": _needs("format", "path"), "stream": _needs("format")}
+_OFFSETS: Mapping[str, Callable[[SourceOffset], object]] = {"jdbc": Position.of, "files": _file_offset, "stream": len}

@@ -1,0 +1,83 @@
+"""Where a table has been read to, and the conditions that follow from it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headrace.connectors.base import SourceOffset
+from headrace.errors import ConnectError
+
+MICROS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Position:
+    """The last row that was read: its time (microseconds since the epoch) and its number, as far as the mode has them."""
+
+    time: int | None = None
+    number: int | None = None
+
+    @classmethod
+    def of(cls, offset: SourceOffset | None) -> Position:
+        """From a Connect offset, `{"timestamp": ms, "timestamp_nanos": of the second, "incrementing": n}`, as Confluent's
+        JDBC source connector writes them.
+        """
+        if offset is None:
+            return cls()
+        found = {k: whole(k, offset[k]) for k in ("timestamp", "timestamp_nanos", "incrementing") if offset.get(k) is not None}
+        time = None
+        if "timestamp" in found:
+            ms = found["timestamp"]
+            time = ms // 1000 * MICROS + found["timestamp_nanos"] // 1000 if "timestamp_nanos" in found else ms * 1000
+        return cls(time, found.get("incrementing"))
+
+    @property
+    def offset(self) -> SourceOffset:
+        """The reverse of `of`."""
+        found: dict[str, int] = {}
+        if self.time is not None:
+            found |= {"timestamp": self.time // 1000, "timestamp_nanos": self.time % MICROS * 1000}
+        return found if self.number is None else found | {"incrementing": self.number}
+
+
+def whole(name: str, value: object) -> int:
+    """A whole number of an offset. Raises ConnectError."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ConnectError(f"The value for the '{name}' key in the offset is expected to be a whole number, not {value!r}")
+    return value
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The columns by which a table grows, as SQL; literal: the SQL text of a time (microseconds)."""
+
+    time: str | None
+    number: str | None
+    literal: Callable[[int], str]
+
+    @property
+    def columns(self) -> list[str]:
+        """Those that there are, in the order of the rows."""
+        return [c for c in (self.time, self.number) if c is not None]
+
+    def after(self, position: Position) -> str:
+        """The condition of the rows that come after a position; NULL is nowhere."""
+        there = " AND ".join(f"{c} IS NOT NULL" for c in self.columns)
+        beyond = self._compared(position, ">", ">")
+        return f"{there} AND {beyond}" if beyond else there
+
+    def until(self, position: Position) -> str:
+        """The condition of the rows up to a position, that one included."""
+        return self._compared(position, "<", "<=")
+
+    def _compared(self, position: Position, strictly: str, last: str) -> str:
+        time = None if self.time is None or position.time is None else self.literal(position.time)
+        number = None if self.number is None else position.number
+        if time is None:
+            return "" if number is None else f"{self.number} {last} {number}"
+        if self.number is None:
+            return f"{self.time} {last} {time}"
+        if number is None:  # a start time without a row
+            return f"{self.time} {strictly} {time}"
+        return f"({self.time} {strictly} {time} OR ({self.time} = {time} AND {self.number} {last} {number}))"

@@ -1,0 +1,109 @@
+"""The data sources that a session has, by the names that `format` takes."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import ConfigError, HeadraceError, RetriableError
+from headrace.spark import failure
+from headrace.spark.extras import EXTRAS, FORMATS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_AWAY = re.compile(
+    r"java\.net\.(ConnectException|SocketException|SocketTimeoutException|UnknownHostException|NoRouteToHostException)"
+    r"|SQLTransient\w*Exception|SQLRecoverableException|SQLNonTransientConnectionException"
+    r"|Connection to \S+ refused|terminating connection due to|the database system is (starting up|shutting down)"
+)
+
+
+def known(spark: SparkSession) -> list[str]:
+    """The short names of the data sources in the session's jars, in alphabetical order."""
+    jvm: Any = spark._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    register = jvm.java.lang.Class.forName("org.apache.spark.sql.sources.DataSourceRegister", True, loader)
+    names = {one.shortName() for one in _each(jvm.java.util.ServiceLoader.load(register, loader).iterator())}
+    return sorted(name for name in names if not name.startswith("__"))
+
+
+def _each(iterator: Any) -> list[Any]:
+    found = []
+    while iterator.hasNext():
+        found.append(iterator.next())
+    return found
+
+
+def resolved(spark: SparkSession, name: str) -> str:
+    """The name under which Spark knows a format; a Python class by its dotted name is registered first.
+
+    Raises ConfigError, in a sentence that lists what there is, for a format that the session does not have.
+    """
+    cls = python_class(name)
+    if cls is not None:
+        spark.dataSource.register(cls)
+        return cls.name()
+    if not exists(spark, name):
+        raise unknown(name, known(spark))
+    return name
+
+
+def missing(name: str) -> str | None:
+    """The sentence about a format that the running session does not have; None if it has it, or none is running."""
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.getActiveSession() or SparkSession._instantiatedSession  # pyright: ignore
+    try:
+        if spark is None or python_class(name) is not None or exists(spark, name):
+            return None
+    except ConfigError as error:
+        return str(error)
+    return str(unknown(name, known(spark)))
+
+
+def exists(spark: SparkSession, name: str) -> bool:
+    """Whether the session has this data source, or can load the class of this name."""
+    jvm: Any = spark._jvm
+    session: Any = spark._jsparkSession
+    lookup, state = jvm.org.apache.spark.sql.execution.datasources.DataSource, session.sessionState()
+    try:
+        lookup.lookupDataSource(name, state.conf())
+    except Exception:  # not found, or found and broken: what is wrong shows when it is used
+        return state.dataSourceManager().dataSourceExists(name)  # those in Python: a process that looks for them
+    return True
+
+
+def python_class(name: str) -> type[Any] | None:
+    """The PySpark `DataSource` class of this dotted name, None if there is none; imports its module."""
+    from pyspark.sql.datasource import DataSource
+
+    module, _, attribute = name.rpartition(".")
+    if not module or not all(part.isidentifier() for part in name.split(".")):
+        return None
+    try:
+        found = getattr(importlib.import_module(module), attribute, None)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module + ".").startswith(error.name + "."):
+            return None
+        raise ConfigError.invalid("format", name, f"Its module cannot be imported: {error}") from error
+    return found if isinstance(found, type) and issubclass(found, DataSource) else None
+
+
+def unknown(name: str, names: list[str]) -> ConfigError:
+    """The error for a format that is not there."""
+    if name in EXTRAS:
+        return ConfigError.invalid("format", name, f"Its jars are not in this session: add {name} to {FORMATS} of the worker")
+    have = f"The session has no such data source; it has {', '.join(names)}, and takes the dotted name of a Python class"
+    return ConfigError.invalid("format", name, have)
+
+
+def as_error(error: Exception, what: str) -> HeadraceError:
+    """What a data source raised, as one sentence that begins with `what`; a RetriableError if a server is away."""
+    wrapped = failure.as_error(error, what)
+    if any(_AWAY.search(f"{one.java_class}: {one.message}") for one in failure.causes(error)):
+        again = RetriableError(str(wrapped))
+        again.__cause__ = wrapped.__cause__
+        return again
+    return wrapped

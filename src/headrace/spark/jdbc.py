@@ -1,0 +1,120 @@
+"""Databases through Spark's JDBC dialects: what its reader and writer have no option for.
+
+Connections and dialects are Spark's own objects, made in the driver's JVM; no row passes through here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import ConfigError
+from headrace.spark.extras import FORMATS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Database:
+    """A database by the options of Spark's JDBC source: `url`, `user`, `password` and so on."""
+
+    def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
+        """options: case of names does not matter. Raises ConfigError if there is no driver for the URL."""
+        self._spark = spark
+        self.url = next((v for k, v in options.items() if k.lower() == "url"), "")
+        self.options = {k: v for k, v in options.items() if k.lower() not in ("dbtable", "query")}
+        if not any(name.lower() == "driver" for name in options):
+            self.options["driver"] = driver(spark, self.url)
+        jvm: Any = spark._jvm
+        self._jvm = jvm
+        self._dialect = jvm.org.apache.spark.sql.jdbc.JdbcDialects.get(self.url)
+
+    def table(self, name: str) -> DataFrame:
+        """The rows of a table, or of a subquery with an alias."""
+        return self._spark.read.format("jdbc").options(**self.options).option("dbtable", name).load()
+
+    def quoted(self, name: str) -> str:
+        """An identifier as it is written, in the quotes of the database."""
+        return self._dialect.quoteIdentifier(name)
+
+    def first(self, table: str, columns: Sequence[str], count: int) -> str:
+        """The SQL text of the first rows of a table, or subquery, in the order of its columns; in the database's own words."""
+        builder = self._dialect.getJdbcSQLQueryBuilder(self._jdbc_options(table))
+        builder = builder.withColumns(self._array(columns)).withSortOrders(self._array([f"{c} ASC" for c in columns]))
+        return builder.withLimit(count).build()
+
+    def timestamp(self, micros: int) -> str:
+        """The SQL text of a time (microseconds since the epoch), in the JVM's zone, in which drivers read and write times."""
+        time = self._jvm.java.sql.Timestamp(micros // 1000)
+        time.setNanos(micros % 1_000_000 * 1000)
+        return f"{{ts '{time.toString()}'}}"
+
+    def exists(self, connection: Any, table: str) -> bool:
+        """Whether there is a table of this name."""
+        return self._jvm.org.apache.spark.sql.execution.datasources.jdbc.JdbcUtils.tableExists(
+            connection, self._jdbc_options(table, "JdbcOptionsInWrite")
+        )
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """A connection of the driver's JVM: committed at the end, rolled back if something is raised. Raises Py4JJavaError."""
+        connection = self._dialect.createConnectionFactory(self._jdbc_options("none")).apply(-1)
+        try:
+            connection.setAutoCommit(False)
+            yield Transaction(connection)
+            connection.commit()
+        finally:
+            connection.close()  # what was not committed is rolled back
+
+    def _jdbc_options(self, table: str, kind: str = "JDBCOptions") -> Any:
+        made = self._jvm.PythonUtils.toScalaMap({**self.options, "dbtable": table})
+        return getattr(self._jvm.org.apache.spark.sql.execution.datasources.jdbc, kind)(made)
+
+    def _array(self, texts: Sequence[str]) -> Any:
+        gateway: Any = self._spark.sparkContext._gateway
+        array = gateway.new_array(self._jvm.java.lang.String, len(texts))
+        for i, text in enumerate(texts):
+            array[i] = text
+        return array
+
+
+def driver(spark: SparkSession, url: str) -> str:
+    """The class of the JDBC driver that takes this URL, of those in the session's jars.
+
+    Spark looks for it where only its own jars are. Raises ConfigError, with the remedy, if there is none.
+    """
+    jvm: Any = spark._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    found = jvm.java.util.ServiceLoader.load(jvm.java.lang.Class.forName("java.sql.Driver", True, loader), loader).iterator()
+    while found.hasNext():
+        one = found.next()
+        if one.acceptsURL(url):
+            return one.getClass().getName()
+    remedy = f"add postgresql to {FORMATS}" if url.startswith("jdbc:postgresql:") else "name its jar in spark.jars"
+    raise ConfigError.invalid("option.url", url.partition("?")[0], f"There is no JDBC driver for it: {remedy} of the worker")
+
+
+class Transaction:
+    """Statements on one connection."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    def execute(self, sql: str) -> int:
+        """Run a statement; returns how many rows it changed."""
+        statement = self.connection.createStatement()
+        try:
+            statement.setEscapeProcessing(False)
+            return statement.executeUpdate(sql)
+        finally:
+            statement.close()
+
+    def columns(self, table: str) -> list[str]:
+        """The names of a table's columns."""
+        statement = self.connection.createStatement()
+        try:
+            about = statement.executeQuery(f"SELECT * FROM {table} WHERE 1 = 0").getMetaData()
+            return [about.getColumnName(i + 1) for i in range(about.getColumnCount())]
+        finally:
+            statement.close()
