@@ -12,6 +12,8 @@
     ├── StreamsError                  a streams application cannot be built or go on                 500
     │   ├── TopologyError             its operators do not fit together                              500
     │   ├── MissingSourceTopicError   a topic that it reads is not there                             500
+    │   ├── MissingInternalTopicsError, MisconfiguredInternalTopicError, InternalTopicsAlreadySetupError (KIP-698)
+    │   ├── StreamsTimeoutError       Kafka did not answer in time                                   500
     │   ├── ArgumentError             a value given to the DSL is impossible (also a ValueError)     500
     │   └── TaskAssignmentError       partitions of an internal topic cannot be counted              500
     └── SetupError                    this machine lacks something (Java, a port, a directory)       500
@@ -144,6 +146,38 @@ class MissingSourceTopicError(StreamsError):
             f"Missing source topics: {', '.join(self.topics)}. Create them, each with the number of partitions that its data "
             "needs, before this application."
         )
+
+
+class MissingInternalTopicsError(StreamsError):
+    """Internal topics are not there (KIP-698). `topics`: their names."""
+
+    java_class = "org.apache.kafka.streams.errors.MissingInternalTopicsException"
+
+    def __init__(self, topics: Iterable[str], message: str) -> None:
+        self.topics = list(topics)
+        super().__init__(message)
+
+
+class MisconfiguredInternalTopicError(StreamsError):
+    """Internal topics are not as they have to be (KIP-698). `topics`: their names; the text says what to do, to an operator."""
+
+    java_class = "org.apache.kafka.streams.errors.MisconfiguredInternalTopicException"
+
+    def __init__(self, topics: Iterable[str], message: str) -> None:
+        self.topics = list(topics)
+        super().__init__(message)
+
+
+class InternalTopicsAlreadySetupError(StreamsError):
+    """Every internal topic is there already: the application has been initialized before (KIP-698)."""
+
+    java_class = "org.apache.kafka.streams.errors.InternalTopicsAlreadySetupException"
+
+
+class StreamsTimeoutError(StreamsError):
+    """Kafka did not answer, or a topic was not gone, in time."""
+
+    java_class = "org.apache.kafka.common.errors.TimeoutException"
 
 
 class TaskAssignmentError(StreamsError):

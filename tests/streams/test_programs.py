@@ -52,7 +52,7 @@ def built(case: Case) -> Topology:
 
 
 def topics(case: Case, topology: Topology) -> dict[str, Any]:
-    config = StreamsConfig({"application.id": "app", **case.config})
+    config = StreamsConfig({"application.id": "app", "bootstrap.servers": "nowhere:1", **case.config})
     found = derive(topology, config, lambda topic: case.partitions.get(topic, 4))
     return {topic.name: {"kind": topic.kind, "partitions": topic.partitions, "configs": topic.configs} for topic in found}
 

@@ -7,12 +7,14 @@ builder.stream("words").group_by_key().count().to_stream().to("counts")
 print(builder.build().describe())
 """
 
+from headrace.streams.app import KafkaStreams
 from headrace.streams.builder import StreamsBuilder
 from headrace.streams.cogrouped import CogroupedKStream
 from headrace.streams.config import StreamsConfig
 from headrace.streams.global_table import GlobalKTable
 from headrace.streams.grouped_stream import KGroupedStream, SessionWindowedKStream, TimeWindowedKStream
 from headrace.streams.grouped_table import KGroupedTable
+from headrace.streams.initialization import InitParameters
 from headrace.streams.materialized import Materialized, StoreType
 from headrace.streams.operations import EmitStrategy
 from headrace.streams.options import (
@@ -36,9 +38,41 @@ from headrace.streams.topology import Topology
 from headrace.streams.windows import JoinWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 
 __all__ = [
-    "Branched", "BufferConfig", "CogroupedKStream", "Consumed", "EmitStrategy", "GlobalKTable", "Grouped", "JoinWindows",
-    "Joined", "KGroupedStream", "KGroupedTable", "KStream", "KTable", "Materialized", "Named", "Printed", "Produced",
-    "Repartitioned", "Serde", "Serdes", "SessionWindowedKStream", "SessionWindows", "SlidingWindows", "StateStore",
-    "StoreType", "Stores", "StreamJoined", "StreamsBuilder", "StreamsConfig", "Suppressed", "TableJoined",
-    "TimeWindowedKStream", "TimeWindows", "Topology", "UnlimitedWindows",
+    "Branched",
+    "BufferConfig",
+    "CogroupedKStream",
+    "Consumed",
+    "EmitStrategy",
+    "GlobalKTable",
+    "Grouped",
+    "InitParameters",
+    "JoinWindows",
+    "Joined",
+    "KGroupedStream",
+    "KGroupedTable",
+    "KStream",
+    "KTable",
+    "KafkaStreams",
+    "Materialized",
+    "Named",
+    "Printed",
+    "Produced",
+    "Repartitioned",
+    "Serde",
+    "Serdes",
+    "SessionWindowedKStream",
+    "SessionWindows",
+    "SlidingWindows",
+    "StateStore",
+    "StoreType",
+    "Stores",
+    "StreamJoined",
+    "StreamsBuilder",
+    "StreamsConfig",
+    "Suppressed",
+    "TableJoined",
+    "TimeWindowedKStream",
+    "TimeWindows",
+    "Topology",
+    "UnlimitedWindows",
 ]  # fmt: skip

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.config import Config, Importance, Type, option
+from headrace.config import Config, Importance, Type, option, validators
 from headrace.errors import ConfigError
 
 TOPOLOGY_OPTIMIZATION = "topology.optimization"
 ENSURE_EXPLICIT_NAMING = "ensure.explicit.internal.resource.naming"
 TOPIC_PREFIX_ALTERNATIVE = "__internal.override.topic.prefix__"
 NO_OPTIMIZATION, OPTIMIZE = "none", "all"
+AUTOMATIC_SETUP, MANUAL_SETUP = "automatic", "manual"
 REUSE_KTABLE_SOURCE_TOPICS = "reuse.ktable.source.topics"
 MERGE_REPARTITION_TOPICS = "merge.repartition.topics"
 SINGLE_STORE_SELF_JOIN = "single.store.self.join"
@@ -39,15 +40,9 @@ def _optimization(_name: str, value: Any) -> None:
     optimizations(value)
 
 
-class StreamsConfig(Config):
-    """The options that decide about a topology and its internal topics."""
+class TopologyConfig(Config):
+    """The options that decide what a topology is."""
 
-    application_id: str = option(
-        "application.id",
-        Type.STRING,
-        importance=Importance.HIGH,
-        doc="Name of the application: prefix of its internal topics, and its consumer group.",
-    )
     topology_optimization: str = option(
         TOPOLOGY_OPTIMIZATION,
         Type.STRING,
@@ -62,6 +57,38 @@ class StreamsConfig(Config):
         False,
         importance=Importance.HIGH,
         doc="Whether every store and internal topic must have a name of the user's (KIP-1111).",
+    )
+
+    @property
+    def optimizations(self) -> frozenset[str]:
+        """The optimizations that are on."""
+        return optimizations(self.topology_optimization)
+
+
+class StreamsConfig(TopologyConfig):
+    """The options of an application: its topology, its cluster and its internal topics."""
+
+    application_id: str = option(
+        "application.id",
+        Type.STRING,
+        validator=validators.NonEmptyString(),
+        importance=Importance.HIGH,
+        doc="Name of the application: prefix of its internal topics, and its consumer group.",
+    )
+    bootstrap_servers: list[str] = option(
+        "bootstrap.servers",
+        Type.LIST,
+        importance=Importance.HIGH,
+        doc="Brokers to ask first, as host:port. Further settings of Kafka's clients stand beside it; under `admin.` those that "
+        "count for the admin client only.",
+    )
+    internal_topics_setup: str = option(
+        "internal.topics.setup",
+        Type.STRING,
+        AUTOMATIC_SETUP,
+        validator=validators.ValidString(AUTOMATIC_SETUP, MANUAL_SETUP),
+        doc="Who creates internal topics (KIP-698): `automatic`, the application whenever one is missing; `manual`, only "
+        "`init()` or `headrace streams init`, so that one that was deleted by accident is noticed.",
     )
     replication_factor: int = option(
         "replication.factor",
@@ -78,10 +105,37 @@ class StreamsConfig(Config):
         doc="Added to the retention of a windowed store for that of its changelog topic, to allow for clocks that differ.",
     )
 
+    max_poll_interval_ms: int = option(
+        "max.poll.interval.ms",
+        Type.INT,
+        300_000,
+        validator=validators.Range(1),
+        doc="Half of it is the time in which internal topics have to be looked at, or created.",
+    )
+    retry_backoff_ms: int = option(
+        "retry.backoff.ms",
+        Type.LONG,
+        100,
+        validator=validators.Range(0),
+        importance=Importance.LOW,
+        doc="The pause before a topic is tried again.",
+    )
+
+    def check(self) -> None:
+        """Segments of internal topics have to hold a batch. Raises ConfigError."""
+        segment, batch = self.topic_configs.get("segment.bytes"), self.originals.get("producer.batch.size")
+        if segment is not None and batch is not None and int(segment) < int(batch):
+            raise ConfigError(
+                f"Specified topic segment size {segment} is is smaller than the configured producer batch size {batch}, "
+                "this will cause produced batch not able to be appended to the topic"
+            )
+
     @property
-    def optimizations(self) -> frozenset[str]:
-        """The optimizations that are on."""
-        return optimizations(self.topology_optimization)
+    def admin_settings(self) -> dict[str, str]:
+        """Settings of the admin client."""
+        prefixes = ("producer.", "consumer.", "main.consumer.", "restore.consumer.", "global.consumer.", "topic.", "admin.")
+        plain = {key: value for key, value in self.originals.items() if not key.startswith(prefixes)}
+        return {key: str(value) for key, value in {**plain, **self.originals_with_prefix("admin.")}.items()}
 
     @property
     def topic_prefix(self) -> str:
@@ -96,7 +150,5 @@ class StreamsConfig(Config):
 
 def topology_settings(props: Mapping[str, Any]) -> tuple[frozenset[str], bool]:
     """The optimizations, and whether names have to be explicit: what a builder asks, which needs no application id yet."""
-    known = (TOPOLOGY_OPTIMIZATION, ENSURE_EXPLICIT_NAMING)
-    given = {key: value for key, value in props.items() if key in known}
-    config = StreamsConfig({"application.id": "", **given})
+    config = TopologyConfig(props)
     return config.optimizations, config.ensure_explicit_naming
