@@ -47,7 +47,7 @@ class TopologyConfig(Config):
         TOPOLOGY_OPTIMIZATION,
         Type.STRING,
         NO_OPTIMIZATION,
-        validator=_optimization,
+        validator=validators.Lambda(_optimization, "none, all, or a list of optimizations"),
         doc="Optimizations of the topology: `none`, `all`, or a list of `reuse.ktable.source.topics`, "
         "`merge.repartition.topics` and `single.store.self.join`.",
     )
