@@ -9,6 +9,13 @@
     │   └── BadRequestError           the request, or the configuration in it, is wrong              400
     ├── RestError                     an answer with a status of its own (403, 409, 500 …)           given
     ├── ConfigError                   one or more options are missing or wrong                       400
+    ├── StreamsError                  a streams application cannot be built or go on                 500
+    │   ├── TopologyError             its operators do not fit together                              500
+    │   ├── MissingSourceTopicError   a topic that it reads is not there                             500
+    │   ├── MissingInternalTopicsError, MisconfiguredInternalTopicError, InternalTopicsAlreadySetupError (KIP-698)
+    │   ├── StreamsTimeoutError       Kafka did not answer in time                                   500
+    │   ├── ArgumentError             a value given to the DSL is impossible (also a ValueError)     500
+    │   └── TaskAssignmentError       partitions of an internal topic cannot be counted              500
     └── SetupError                    this machine lacks something (Java, a port, a directory)       500
 
 Each class names the exception that Kafka Connect throws in the same place (`java_class`): traces in `/status` begin with it, so
@@ -17,6 +24,7 @@ that tools which read them keep working.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 
@@ -104,6 +112,78 @@ class ConfigError(HeadraceError):
     def missing(cls, name: str) -> ConfigError:
         """Kafka's sentence for an absent required option."""
         return cls(f'Missing required configuration "{name}" which has no default value.')
+
+
+class StreamsError(HeadraceError):
+    """A streams application cannot be built, initialized or go on."""
+
+    java_class = "org.apache.kafka.streams.errors.StreamsException"
+
+
+class TopologyError(StreamsError):
+    """The operators of a topology do not fit together; the message begins with Kafka's `Invalid topology: `."""
+
+    java_class = "org.apache.kafka.streams.errors.TopologyException"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"Invalid topology: {message}")
+
+
+class ArgumentError(StreamsError, ValueError):
+    """A value given to a window, a store or an operator is impossible."""
+
+    java_class = "java.lang.IllegalArgumentException"
+
+
+class MissingSourceTopicError(StreamsError):
+    """Topics that the application reads are not there; they may belong to somebody else. `topics`: their names."""
+
+    java_class = "org.apache.kafka.streams.errors.MissingSourceTopicException"
+
+    def __init__(self, topics: Iterable[str]) -> None:
+        self.topics = list(topics)
+        super().__init__(
+            f"Missing source topics: {', '.join(self.topics)}. Create them, each with the number of partitions that its data "
+            "needs, before this application."
+        )
+
+
+class MissingInternalTopicsError(StreamsError):
+    """Internal topics are not there (KIP-698). `topics`: their names."""
+
+    java_class = "org.apache.kafka.streams.errors.MissingInternalTopicsException"
+
+    def __init__(self, topics: Iterable[str], message: str) -> None:
+        self.topics = list(topics)
+        super().__init__(message)
+
+
+class MisconfiguredInternalTopicError(StreamsError):
+    """Internal topics are not as they have to be (KIP-698). `topics`: their names; the text says what to do, to an operator."""
+
+    java_class = "org.apache.kafka.streams.errors.MisconfiguredInternalTopicException"
+
+    def __init__(self, topics: Iterable[str], message: str) -> None:
+        self.topics = list(topics)
+        super().__init__(message)
+
+
+class InternalTopicsAlreadySetupError(StreamsError):
+    """Every internal topic is there already: the application has been initialized before (KIP-698)."""
+
+    java_class = "org.apache.kafka.streams.errors.InternalTopicsAlreadySetupException"
+
+
+class StreamsTimeoutError(StreamsError):
+    """Kafka did not answer, or a topic was not gone, in time."""
+
+    java_class = "org.apache.kafka.common.errors.TimeoutException"
+
+
+class TaskAssignmentError(StreamsError):
+    """The number of partitions of an internal topic cannot be computed."""
+
+    java_class = "org.apache.kafka.streams.errors.TaskAssignmentException"
 
 
 class SetupError(HeadraceError):

@@ -15,10 +15,14 @@ CONNECTORS = (
     *("pause", "resume", "stop", "restart", "offsets", "offsets show", "offsets set", "offsets reset"),
     *("plugins", "loggers", "loggers show", "loggers set"),
 )
-COMMANDS = ("", "worker", "standalone", "preview", "demo", "dev", "broker", "jars", "hash-password", "connectors")
+STREAMS = ("describe", "plan", "init", "verify")
+COMMANDS = ("", "worker", "standalone", "preview", "demo", "dev", "broker", "jars", "hash-password", "connectors", "streams")
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, *(f"connectors {command}" for command in CONNECTORS)])
+GROUPED = [f"{group} {name}" for group, names in (("connectors", CONNECTORS), ("streams", STREAMS)) for name in names]
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *GROUPED])
 def test_help_reads_well(command: str, golden: Golden):
     answer = headrace(*command.split(), "--help")
     assert (answer.returncode, answer.stderr) == (0, "")

@@ -10,6 +10,7 @@ import typer
 from headrace import __version__
 from headrace.cli import broker, demo, dev, hash_password, jars, preview, standalone, worker
 from headrace.cli.connectors.group import group as connectors
+from headrace.cli.streams.group import group as streams
 from headrace.config.redaction import redact
 from headrace.errors import HeadraceError
 
@@ -42,10 +43,11 @@ def headrace(
 
 
 # in the order of the help
-_RUN, _REST, _LOCAL = "Run", "Over REST", "On this machine"
+_RUN, _REST, _STREAMS, _LOCAL = "Run", "Over REST", "Streams", "On this machine"
 app.command("worker", rich_help_panel=_RUN)(worker.worker)
 app.command("standalone", rich_help_panel=_RUN)(standalone.standalone)
 app.add_typer(connectors, name="connectors", rich_help_panel=_REST)
+app.add_typer(streams, name="streams", rich_help_panel=_STREAMS)
 app.command("preview", rich_help_panel=_LOCAL)(preview.preview)
 app.command("demo", rich_help_panel=_LOCAL)(demo.demo)
 app.command("dev", rich_help_panel=_LOCAL)(dev.dev)

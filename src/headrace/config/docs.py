@@ -27,7 +27,7 @@ def pages() -> dict[str, str]:
     """
     from headrace import plugins
 
-    found = {"options-worker.md": _worker_page(), **_common_pages()}
+    found = {"options-worker.md": _worker_page(), "options-streams.md": _streams_page(), **_common_pages()}
     for cls in plugins.every("source", "sink"):
         found[f"options-{_kebab(cls.plugin_name)}.md"] = _connector_page(cls)
     found["options-converters.md"] = _page("Options of converters", *_sections(plugins.every("converter")))
@@ -86,6 +86,18 @@ def _worker_page() -> str:
         "## Only a worker of a group\n\n" + table(distributed),
         "## Only a worker that is alone\n\n" + table(standalone),
         "## Settings of Kafka's clients\n\nThey have the meaning that Kafka gives them.\n\n" + table(passed_on),
+    )
+
+
+def _streams_page() -> str:
+    from headrace.streams import StreamsConfig
+
+    return _page(
+        "Options of a streams application",
+        "Keys that are not listed here are accepted and ignored. `topic.*` keys are settings of every internal topic; those of a "
+        "store (`Materialized.with_logging_enabled`) win over them. `admin.*` keys, and settings of Kafka's clients that have no "
+        "prefix, configure the admin client.",
+        StreamsConfig.definition().to_markdown(),
     )
 
 

@@ -82,4 +82,7 @@ def _responses(route: Route, early: bool) -> Iterator[tuple[str, dict[str, Any]]
 
 
 def _response(description: str, schema: str | None) -> dict[str, Any]:
-    return {"description": description} | ({"content": {JSON: {"schema": ref(schema)}}} if schema else {})
+    if schema is None:
+        return {"description": description}
+    kind = "text/plain" if schema == "Text" else JSON
+    return {"description": description, "content": {kind: {"schema": ref(schema)}}}

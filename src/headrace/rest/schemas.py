@@ -43,6 +43,11 @@ _OBJECT: Schema = {"type": "object"}
 _OBJECT_OR_NULL: Schema = {"type": ["object", "null"]}
 _STATE: dict[str, Schema] = {"state": _one_of(STATES), "worker_id": _TEXT, "version": _TEXT_OR_NULL}
 _TRACE: dict[str, Schema] = {"trace": {"type": "string", "description": "Of a failure: what went wrong, and its causes."}}
+_RESTART = _object(
+    {"attempts": _INT, "budget": _INT, "history": _list(_object({"at": _TEXT, "cause": _TEXT}))},
+    {"next": _TEXT},
+    description="Of a task that starts again by itself (`task.restart.*`): how often it did, and when it does next.",
+)
 _TASK_ID = _object({"connector": _TEXT, "task": _INT})
 _KIND = _one_of(("source", "sink", "unknown"))
 _VERSION = _object({"class": _TEXT, "type": _TEXT, "version": _TEXT_OR_NULL})
@@ -77,7 +82,7 @@ SCHEMAS: dict[str, Schema] = {
             _map(_object({}, {"status": ref("ConnectorStatus"), "info": ref("ConnectorInfo")})),
         ],
     },
-    "TaskStatus": _object({"id": _INT, **_STATE}, _TRACE),
+    "TaskStatus": _object({"id": _INT, **_STATE}, {**_TRACE, "restart": _RESTART}),
     "ConnectorStatus": _object(
         {"name": _TEXT, "connector": _object(_STATE, _TRACE), "tasks": _list(ref("TaskStatus")), "type": _KIND}
     ),
@@ -95,6 +100,8 @@ SCHEMAS: dict[str, Schema] = {
         )},
     ),
     "Message": _object({"message": _TEXT}),
+    "Text": _TEXT,
+    "ConnectorLogs": _object({"connector": _TEXT, "worker_id": _TEXT, "entries": _list(_OBJECT)}),
     "Plugins": _list(_VERSION),
     "Definition": _object({
         "name": _TEXT, "type": _TEXT, "required": _BOOLEAN, "default_value": _TEXT_OR_NULL, "importance": _TEXT,

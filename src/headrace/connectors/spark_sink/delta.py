@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -41,7 +42,7 @@ class DeltaTask(SparkSinkTask):
         new = {tp: last for tp, (first, last) in batch.offsets.items() if last > max(first, ends.get(tp, -1))}
         if not new:
             return
-        left = SinkBatch(records, batch.id, batch.offsets, batch.spark, batch.partition_counts).beyond(ends)
+        left = replace(batch, frame=records).beyond(ends)
         try:
             commit.append(rows(left, self._config), self._config.partition_by, {names[tp]: last for tp, last in new.items()})
         except Exception as error:

@@ -19,7 +19,7 @@ def resource(worker: WorkerConfig) -> Resource:
     """The resource of a worker with these settings."""
     made = Resource("logs")
 
-    @made.get("/headrace/connectors/{connector}/logs")
+    @made.get("/headrace/connectors/{connector}/logs", gives={200: "ConnectorLogs"}, errors=[400, 404])
     def logs(herder: Herder, connector: str, lines: str = "", level: str = "", task: str = "") -> Response:
         """The last `lines` (200) entries of at least this `level`, of all tasks or of one `task`, oldest first."""
         wanted = _number("lines", lines, _DEFAULT_LINES)

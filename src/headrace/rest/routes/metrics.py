@@ -12,7 +12,7 @@ from headrace.rest.resource import Resource
 resource = Resource("metrics", early=True)
 
 
-@resource.get("/metrics")
+@resource.get("/metrics", gives={200: "Text"}, errors=[400])
 def metrics(herder: Herder, request: Request, names: str = SCHEMES[0]) -> Response:
     """The metrics of this worker's connectors and tasks as text; `names`: `kafka` or `strimzi` (docs/metrics.md)."""
     content, content_type = render(herder.metrics.measures(), names, request.headers.get("accept"))

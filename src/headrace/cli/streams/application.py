@@ -1,0 +1,94 @@
+"""Finds the application that a command is about: a topology in a module or file, with its configuration."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headrace.errors import SetupError
+
+if TYPE_CHECKING:
+    from headrace.streams import KafkaStreams, Topology
+
+_NAME = "topology"
+
+App = Annotated[
+    str,
+    typer.Argument(metavar="APP",
+                   help="A module or Python file and what it calls its topology, `module:name` or `file.py:name`; the name is "
+                        "`topology` if left out. It is a Topology, a StreamsBuilder, or a function that returns one of them."),
+]  # fmt: skip
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", exists=True, dir_okay=False, readable=True,
+                 help="Settings of the application, .properties. Without it: `config` of the module, if it has that."),
+]  # fmt: skip
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting that wins over those; may be repeated.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON (docs/streams.md).")]
+
+
+def load(app: str, file: Path | None, given: list[str] | None) -> tuple[Topology, dict[str, Any]]:
+    """The topology and the settings. Raises SetupError if there is no such thing, ConfigError, TopologyError."""
+    from headrace.config import load_properties
+    from headrace.streams import StreamsBuilder, Topology
+
+    where, _, name = app.rpartition(":") if ":" in app else (app, "", _NAME)
+    module = _module(where)
+    if not hasattr(module, name):
+        raise SetupError(f"{where} has no `{name}`; name its topology as {where}:NAME.")
+    own = getattr(module, "config", None)
+    settings = load_properties(file) if file else dict(own) if isinstance(own, Mapping) else {}
+    settings |= dict(_setting(text) for text in given or [])
+    found = getattr(module, name)
+    if callable(found) and not isinstance(found, Topology | StreamsBuilder):
+        found = found()
+    if isinstance(found, StreamsBuilder):
+        found = found.build(settings)
+    if not isinstance(found, Topology):
+        raise SetupError(
+            f"`{name}` of {where} is a {type(found).__name__}, but should be a Topology, a StreamsBuilder or a function."
+        )
+    return found, settings
+
+
+def streams(app: str, file: Path | None, given: list[str] | None) -> KafkaStreams:
+    """The application, which has not asked its cluster yet. Raises what `load` raises."""
+    from headrace.streams import KafkaStreams
+
+    return KafkaStreams(*load(app, file, given))
+
+
+def _module(where: str) -> ModuleType:
+    """Import a module as Python in this directory would, or a file. What its code raises is the user's, and passes."""
+    sys.path.insert(0, str(Path.cwd()))
+    if not where.endswith(".py"):
+        try:
+            return importlib.import_module(where)
+        except ModuleNotFoundError as error:
+            if error.name is not None and not f"{where}.".startswith(f"{error.name}."):
+                raise
+            raise SetupError(f"There is no module {where} here; name it as Python would, or a file that ends in .py.") from None
+    path = Path(where)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise SetupError(f"There is no file {where}.")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent.resolve()))
+    spec.loader.exec_module(module)
+    return module
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, separator, value = text.partition("=")
+    if not separator or not key.strip():
+        raise typer.BadParameter(f"'{text}' is not of the form KEY=VALUE.", param_hint="'--set'")
+    return key.strip(), value

@@ -1,0 +1,16 @@
+"""The commands of `headrace streams`, in the order of its help."""
+
+from __future__ import annotations
+
+import typer
+
+from headrace.cli.streams import describe, init, plan, verify
+
+group = typer.Typer(
+    no_args_is_help=True,
+    help="Look at streams applications, and set up their internal topics before the first start (KIP-698).",
+)
+group.command("describe")(describe.describe)
+group.command("plan")(plan.plan)
+group.command("init")(init.init)
+group.command("verify")(verify.verify)

@@ -1,0 +1,50 @@
+"""`headrace streams init`: create the internal topics of an application (KIP-698)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headrace.cli.streams import application
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Check everything and show what would be created only.")]
+IfIncomplete = Annotated[
+    bool,
+    typer.Option("--setup-if-incomplete", help="If some are missing, create those, empty; what they held is lost."),
+]
+Timeout = Annotated[float | None, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="How long all may take.")]
+
+
+def init(
+    app: application.App,
+    config: application.ConfigFile = None,
+    set_: application.Settings = None,
+    setup_if_incomplete: IfIncomplete = False,
+    timeout: Timeout = None,
+    dry_run: DryRun = False,
+    as_json: application.AsJson = False,
+) -> None:
+    """Create the internal topics before the first start, or after a reset: all of them, or none.
+
+    It is refused if all are there, if some are (unless `--setup-if-incomplete`), if one is misconfigured, or if a source topic is
+    missing.
+    """
+    from headrace.cli.streams import report
+    from headrace.streams.initialization import InitParameters, to_create
+
+    streams = application.streams(app, config, set_)
+    parameters = InitParameters(setup_if_incomplete)
+    findings = streams.look() if dry_run or as_json else None
+    if dry_run and findings:
+        created, done = to_create(findings, parameters), "would be created"
+    else:
+        created = streams.init(parameters, *([] if timeout is None else [round(timeout * 1000)]))
+        done = "has been created"
+    if as_json and findings:
+        typer.echo(report.as_json(findings, () if dry_run else created))
+        return
+    for topic in created:
+        typer.echo(f"{topic.name} {done}: {topic.kind}, partitions: {topic.partitions}.")
+    if not created:
+        typer.echo("The topology has no internal topics; nothing is to be set up.")

@@ -1,0 +1,58 @@
+"""Internal topics for a terminal and for machines: what each is to be, and how it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from headrace.cli.connectors.tables import cells_of, show
+
+if TYPE_CHECKING:
+    from headrace.streams.initialization import Findings
+    from headrace.streams.internal_topics import InternalTopic
+
+_STYLES = {"missing": "yellow", "misconfigured": "bold red", "ok": "green"}
+
+
+def show_topics(findings: Findings) -> None:
+    """A table of all internal topics, and below it what is wrong with them."""
+    from rich.table import Table
+
+    if not findings.topics:
+        show("The topology has no internal topics.")
+        return
+    table = Table()
+    for column in ("topic", "kind", "partitions", "settings", "is"):
+        table.add_column(column, overflow="fold")
+    for topic in findings.topics:
+        state = _state(topic, findings)
+        settings = "\n".join(f"{key}={value}" for key, value in topic.configs.items())
+        table.add_row(*cells_of((topic.name, topic.kind, str(topic.partitions), settings, Text(state, style=_STYLES[state]))))
+    show(table, *(f"{one.sentence} {one.remedy}" for one in findings.verification.misconfigured))
+
+
+def as_json(findings: Findings, created: Iterable[InternalTopic] = ()) -> str:
+    """The same for a machine, with what has been created."""
+    problems = findings.verification.misconfigured
+    topics: list[dict[str, Any]] = [
+        {
+            "name": topic.name,
+            "kind": topic.kind,
+            "partitions": topic.partitions,
+            "replication_factor": topic.replication_factor,
+            "configs": dict(topic.configs),
+            "state": _state(topic, findings),
+            "problems": [one.sentence for one in problems if one.topic == topic.name],
+        }
+        for topic in findings.topics
+    ]
+    return json.dumps({"topics": topics, "created": [topic.name for topic in created]}, ensure_ascii=False)
+
+
+def _state(topic: InternalTopic, findings: Findings) -> str:
+    if topic in findings.verification.missing:
+        return "missing"
+    return "misconfigured" if topic.name in findings.verification.misconfigured_topics else "ok"

@@ -1,0 +1,78 @@
+"""Kafka Streams' DSL in Python: define a topology, see what it is and which internal topics it has.
+
+from headrace.streams import StreamsBuilder
+
+builder = StreamsBuilder()
+builder.stream("words").group_by_key().count().to_stream().to("counts")
+print(builder.build().describe())
+"""
+
+from headrace.streams.app import KafkaStreams
+from headrace.streams.builder import StreamsBuilder
+from headrace.streams.cogrouped import CogroupedKStream
+from headrace.streams.config import StreamsConfig
+from headrace.streams.global_table import GlobalKTable
+from headrace.streams.grouped_stream import KGroupedStream, SessionWindowedKStream, TimeWindowedKStream
+from headrace.streams.grouped_table import KGroupedTable
+from headrace.streams.initialization import InitParameters
+from headrace.streams.materialized import Materialized, StoreType
+from headrace.streams.operations import EmitStrategy
+from headrace.streams.options import (
+    Branched,
+    Consumed,
+    Grouped,
+    Joined,
+    Named,
+    Printed,
+    Produced,
+    Repartitioned,
+    StreamJoined,
+    TableJoined,
+)
+from headrace.streams.serdes import Serde, Serdes
+from headrace.streams.stores import StateStore, Stores
+from headrace.streams.stream import KStream
+from headrace.streams.suppressed import BufferConfig, Suppressed
+from headrace.streams.table import KTable
+from headrace.streams.topology import Topology
+from headrace.streams.windows import JoinWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+
+__all__ = [
+    "Branched",
+    "BufferConfig",
+    "CogroupedKStream",
+    "Consumed",
+    "EmitStrategy",
+    "GlobalKTable",
+    "Grouped",
+    "InitParameters",
+    "JoinWindows",
+    "Joined",
+    "KGroupedStream",
+    "KGroupedTable",
+    "KStream",
+    "KTable",
+    "KafkaStreams",
+    "Materialized",
+    "Named",
+    "Printed",
+    "Produced",
+    "Repartitioned",
+    "Serde",
+    "Serdes",
+    "SessionWindowedKStream",
+    "SessionWindows",
+    "SlidingWindows",
+    "StateStore",
+    "StoreType",
+    "Stores",
+    "StreamJoined",
+    "StreamsBuilder",
+    "StreamsConfig",
+    "Suppressed",
+    "TableJoined",
+    "TimeWindowedKStream",
+    "TimeWindows",
+    "Topology",
+    "UnlimitedWindows",
+]  # fmt: skip

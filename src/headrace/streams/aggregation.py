@@ -1,0 +1,127 @@
+"""How aggregations of streams are put into the graph, plain and windowed; what `KGroupedStream` and its windows share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from headrace.errors import ArgumentError
+from headrace.streams import table
+from headrace.streams.flow import Flow, repartition
+from headrace.streams.graph import Graph, GraphNode, Operator
+from headrace.streams.materialized import Materialized, Settled, settle
+from headrace.streams.operations import Aggregation, Count, EmitStrategy, Reduce, StreamAggregate
+from headrace.streams.options import Grouped, Named
+from headrace.streams.serdes import Serde, Serdes, WindowedSerde
+from headrace.streams.stores import StateStore, StoreKind
+from headrace.streams.views import StoredView
+from headrace.streams.windows import SessionWindows, SlidingWindows, Windows
+
+AGGREGATE, REDUCE = "KSTREAM-AGGREGATE-", "KSTREAM-REDUCE-"
+
+
+@dataclass(eq=False)
+class Grouping:
+    """A stream grouped by key, which may have to be repartitioned first; a topic that the user named is made once."""
+
+    flow: Flow
+    grouped: Grouped
+    repartition_required: bool
+    topic: GraphNode | None = None
+
+    def parent(self, settled: Settled) -> Flow:
+        """What an aggregation into this store comes behind."""
+        if not self.repartition_required:
+            return self.flow
+        named = self.grouped.name is not None
+        prefix = self.grouped.name if self.grouped.name is not None else settled.store_name
+        topic = repartition(self.flow.graph, prefix, named or settled.queryable_name is not None)
+        topic.key_serde, topic.value_serde = self.grouped.key_serde, self.grouped.value_serde
+        if self.topic is None or not named:
+            self.topic = topic
+        self.flow.graph.add(self.flow.node, self.topic)
+        return replace(self.flow, name=topic.name, node=self.topic, sources=frozenset({topic.name}))
+
+
+def aggregate(
+    grouping: Grouping,
+    aggregation: Aggregation,
+    given: tuple[Named | None, Materialized | None],
+    windows: Windows | SessionWindows | None = None,
+    emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE,
+) -> table.KTable:
+    """A table of one aggregate per key, or per key and window. given: the options of the operator. Raises ArgumentError."""
+    named, materialized = given
+    graph, grouped = grouping.flow.graph, grouping.grouped
+    prefix = REDUCE if isinstance(aggregation, Reduce) else AGGREGATE
+    if materialized is not None and materialized.name is None and isinstance(aggregation, Count):
+        _take_a_second_number(graph, windows)
+    value_serde = Serdes.long() if isinstance(aggregation, Count) else grouped.value_serde if prefix == REDUCE else None
+    chosen = materialized or Materialized.with_(grouped.key_serde, value_serde)
+    chosen = replace(chosen, key_serde=chosen.key_serde or grouped.key_serde, value_serde=chosen.value_serde or value_serde)
+    settled = settle(chosen, graph, prefix)
+    name = graph.names.given_or(named.name if named else None, prefix)
+    store = windowed_store(settled, windows)
+    flow = grouping.parent(settled)
+    node = Operator(name, StreamAggregate(aggregation, store.name, windows, emit), only(store))
+    node.versioned = chosen.versioned if windows is None else False
+    node.grace_ms = grace_ms(windows)
+    key_serde = windowed_serde(chosen.key_serde, windows)
+    result = flow.to(node, key_serde=key_serde, value_serde=chosen.value_serde)
+    return table.KTable(result, StoredView(store.name), settled.queryable_name)
+
+
+def _take_a_second_number(graph: Graph, windows: Windows | SessionWindows | None) -> None:
+    """For a count that is given a Materialized without a name, Kafka generates two, unless its windows slide."""
+    if not isinstance(windows, SlidingWindows):
+        graph.names.store(AGGREGATE)
+
+
+def only(store: StateStore) -> Callable[[], tuple[StateStore, ...]]:
+    """The stores of an operator that has this one."""
+    return lambda: (store,)
+
+
+def grace_ms(windows: Windows | SessionWindows | None) -> int | None:
+    """How long after its end a window may change; of a session, after its last record."""
+    return windows.gap_ms + windows.grace_ms if isinstance(windows, SessionWindows) else windows.grace_ms if windows else None
+
+
+def windowed_serde(key_serde: Serde | None, windows: Windows | SessionWindows | None) -> Serde | None:
+    """The format of a key with its window."""
+    if windows is None or key_serde is None:
+        return key_serde
+    if isinstance(windows, SessionWindows):
+        return WindowedSerde("session_windowed", key_serde)
+    return WindowedSerde("time_windowed", key_serde, windows.size_ms)
+
+
+def windowed_store(settled: Settled, windows: Windows | SessionWindows | None) -> StateStore:
+    """The store of an aggregation. Raises ArgumentError if it keeps windows for too short a time."""
+    if windows is None:
+        return settled.store()
+    given = settled.materialized.retention_ms
+    retention_ms = windows.retention_ms if given is None else given
+    if windows.retention_ms > retention_ms:
+        raise ArgumentError(_too_short(settled.store_name, windows, retention_ms))
+    if isinstance(windows, SessionWindows):
+        return settled.store(StoreKind.SESSION, retention_ms)
+    return settled.store(StoreKind.WINDOW, retention_ms, windows.size_ms)
+
+
+def _too_short(store: str, windows: Windows | SessionWindows, retention_ms: int) -> str:
+    grace = f" grace=[{windows.grace_ms}], retention=[{retention_ms}]"
+    if isinstance(windows, SessionWindows):
+        return (
+            f"The retention period of the session store {store} must be no smaller than the session inactivity gap plus the "
+            f"grace period. Got gap=[{windows.gap_ms}],{grace}"
+        )
+    if isinstance(windows, SlidingWindows):
+        return (
+            f"The retention period of the window store {store} must be no smaller than 2 * time difference plus the grace "
+            f"period. Got time difference=[{windows.difference_ms}],{grace}"
+        )
+    return (
+        f"The retention period of the window store {store} must be no smaller than its window size plus the grace period. "
+        f"Got size=[{windows.size_ms}],{grace}"
+    )

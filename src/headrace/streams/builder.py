@@ -1,0 +1,103 @@
+"""`StreamsBuilder`: where a topology begins. Defining one changes nothing anywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from headrace.errors import ArgumentError, TopologyError
+from headrace.streams.config import topology_settings
+from headrace.streams.flow import SOURCE, Flow
+from headrace.streams.global_table import GlobalKTable
+from headrace.streams.graph import Graph
+from headrace.streams.materialized import Materialized, Settled, settle
+from headrace.streams.optimizer import optimize
+from headrace.streams.options import Consumed, take
+from headrace.streams.sources import GlobalTableNode, StoreNode, StreamSource, TableSourceNode
+from headrace.streams.stores import StateStore
+from headrace.streams.stream import KStream
+from headrace.streams.table import KTable
+from headrace.streams.topology import Topology
+from headrace.streams.views import SourceView
+
+TABLE_SOURCE = "KTABLE-SOURCE-"
+Topics = str | Iterable[str] | re.Pattern[str]
+
+
+class StreamsBuilder:
+    """Collects operators. `config`: settings of Kafka Streams that the topology depends on; `build` takes them as well."""
+
+    def __init__(self, config: Mapping[str, Any] | None = None) -> None:
+        self._config = dict(config or {})
+        self._graph = Graph()
+
+    def stream(self, topics: Topics, *options: Consumed, **keywords: Consumed) -> KStream:
+        """The records of a topic, of several, or of all whose name matches a compiled pattern."""
+        consumed: Consumed = take(options, keywords, Consumed)[0] or Consumed()
+        given = topics if isinstance(topics, re.Pattern) else (topics,) if isinstance(topics, str) else tuple(topics)
+        name = self._graph.names.given_or(consumed.name, SOURCE)
+        node = StreamSource(name, given, consumed)
+        self._graph.add(self._graph.root, node)
+        return KStream(Flow(self._graph, name, node, frozenset({name}), consumed.key_serde, consumed.value_serde))
+
+    def table(self, topic: str, *options: Consumed | Materialized, **keywords: Consumed | Materialized) -> KTable:
+        """The latest value per key of a topic; a null value deletes."""
+        consumed, settled = self._table_options(topic, options, keywords)
+        source, name = self._table_names(consumed)
+        view = SourceView(settled.store(), settled.queryable_name is not None)
+        node = TableSourceNode(source, name, topic, consumed, view)
+        node.versioned = settled.materialized.versioned
+        self._graph.add(self._graph.root, node)
+        flow = Flow(self._graph, name, node, frozenset({source}), consumed.key_serde, consumed.value_serde)
+        return KTable(flow, view, settled.queryable_name)
+
+    def global_table(self, topic: str, *options: Consumed | Materialized, **keywords: Consumed | Materialized) -> GlobalKTable:
+        """The latest value per key of a topic, whole in every instance. Raises TopologyError for a versioned store."""
+        consumed, settled = self._table_options(topic, options, keywords, logged=False)
+        if settled.materialized.versioned:
+            raise TopologyError("GlobalTables cannot be versioned.")
+        source, name = self._table_names(consumed)
+        self._graph.add(self._graph.root, GlobalTableNode(source, name, topic, settled.store()))
+        return GlobalKTable(settled.store_name, settled.queryable_name)
+
+    def add_state_store(self, store: StateStore) -> StreamsBuilder:
+        """A store for processors of the user's; returns the builder."""
+        self._graph.add(self._graph.root, StoreNode(store))
+        return self
+
+    def add_global_store(self, store: StateStore, topic: str, consumed: Consumed, supplier: Any) -> StreamsBuilder:
+        """A store that a processor of the user's fills with a topic, whole in every instance; returns the builder."""
+        source, name = self._table_names(consumed)
+        self._graph.add(self._graph.root, GlobalTableNode(source, name, topic, store, supplier))
+        return self
+
+    def build(self, config: Mapping[str, Any] | None = None) -> Topology:
+        """The topology, optimized as `topology.optimization` in the config says. Raises TopologyError, ConfigError."""
+        chosen, explicit = topology_settings({**self._config, **(config or {})})
+        optimize(self._graph, chosen)
+        topology = self._graph.write()
+        if explicit and (message := self._graph.unnamed.message()):
+            raise TopologyError(message)
+        return topology
+
+    def _table_names(self, consumed: Consumed) -> tuple[str, str]:
+        names = self._graph.names
+        return names.suffixed_or(consumed.name, "-source", SOURCE), names.given_or(consumed.name, TABLE_SOURCE)
+
+    def _table_options(
+        self, topic: str, options: tuple[Consumed | Materialized, ...], keywords: dict[str, Any], *, logged: bool = True
+    ) -> tuple[Consumed, Settled]:
+        """Formats come from either; the store's generated name begins with the topic's."""
+        if not isinstance(topic, str):
+            raise ArgumentError(f"A table reads one topic, not {topic!r}.")
+        consumed, materialized = take(options, keywords, Consumed, Materialized)
+        chosen: Materialized = materialized or Materialized()
+        if consumed is None:
+            consumed = Consumed(None, chosen.key_serde, chosen.value_serde)
+        else:
+            chosen = replace(chosen, key_serde=consumed.key_serde, value_serde=consumed.value_serde)
+        if not logged:
+            chosen = chosen.with_logging_disabled()
+        return consumed, settle(chosen, self._graph, f"{topic}-")

@@ -1,0 +1,154 @@
+"""What a streams application can be configured with: Kafka's `StreamsConfig`, and `internal.topics.setup` (KIP-698).
+
+Keys that no option knows are kept (`originals`). `topic.*` are settings of every internal topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.config import Config, Importance, Type, option, validators
+from headrace.errors import ConfigError
+
+TOPOLOGY_OPTIMIZATION = "topology.optimization"
+ENSURE_EXPLICIT_NAMING = "ensure.explicit.internal.resource.naming"
+TOPIC_PREFIX_ALTERNATIVE = "__internal.override.topic.prefix__"
+NO_OPTIMIZATION, OPTIMIZE = "none", "all"
+AUTOMATIC_SETUP, MANUAL_SETUP = "automatic", "manual"
+REUSE_KTABLE_SOURCE_TOPICS = "reuse.ktable.source.topics"
+MERGE_REPARTITION_TOPICS = "merge.repartition.topics"
+SINGLE_STORE_SELF_JOIN = "single.store.self.join"
+_ALL = (REUSE_KTABLE_SOURCE_TOPICS, MERGE_REPARTITION_TOPICS, SINGLE_STORE_SELF_JOIN)
+_ACCEPTABLE = (
+    'Acceptable values are: "+NO_OPTIMIZATION+", "+OPTIMIZE+", or a comma separated list of specific optimizations: '
+    '("+REUSE_KTABLE_SOURCE_TOPICS+", "+MERGE_REPARTITION_TOPICS+" + "SINGLE_STORE_SELF_JOIN+").'
+)
+
+
+def optimizations(value: str) -> frozenset[str]:
+    """The optimizations that a value of `topology.optimization` means. Raises ConfigError in Kafka's words."""
+    names = [name.strip() for name in value.split(",")]
+    if len(names) > 1 and {NO_OPTIMIZATION, OPTIMIZE} & set(names):
+        raise ConfigError(f'"{value}" is not a valid optimization config. {_ACCEPTABLE}')
+    if not set(names) <= {NO_OPTIMIZATION, OPTIMIZE, *_ALL}:
+        raise ConfigError(f"Unrecognized config. {_ACCEPTABLE}")
+    return frozenset(_ALL if names == [OPTIMIZE] else () if names == [NO_OPTIMIZATION] else names)
+
+
+def _optimization(_name: str, value: Any) -> None:
+    optimizations(value)
+
+
+class TopologyConfig(Config):
+    """The options that decide what a topology is."""
+
+    topology_optimization: str = option(
+        TOPOLOGY_OPTIMIZATION,
+        Type.STRING,
+        NO_OPTIMIZATION,
+        validator=validators.Lambda(_optimization, "none, all, or a list of optimizations"),
+        doc="Optimizations of the topology: `none`, `all`, or a list of `reuse.ktable.source.topics`, "
+        "`merge.repartition.topics` and `single.store.self.join`.",
+    )
+    ensure_explicit_naming: bool = option(
+        ENSURE_EXPLICIT_NAMING,
+        Type.BOOLEAN,
+        False,
+        importance=Importance.HIGH,
+        doc="Whether every store and internal topic must have a name of the user's (KIP-1111).",
+    )
+
+    @property
+    def optimizations(self) -> frozenset[str]:
+        """The optimizations that are on."""
+        return optimizations(self.topology_optimization)
+
+
+class StreamsConfig(TopologyConfig):
+    """The options of an application: its topology, its cluster and its internal topics."""
+
+    application_id: str = option(
+        "application.id",
+        Type.STRING,
+        validator=validators.NonEmptyString(),
+        importance=Importance.HIGH,
+        doc="Name of the application: prefix of its internal topics, and its consumer group.",
+    )
+    bootstrap_servers: list[str] = option(
+        "bootstrap.servers",
+        Type.LIST,
+        importance=Importance.HIGH,
+        doc="Brokers to ask first, as host:port. Further settings of Kafka's clients stand beside it; under `admin.` those that "
+        "count for the admin client only.",
+    )
+    internal_topics_setup: str = option(
+        "internal.topics.setup",
+        Type.STRING,
+        AUTOMATIC_SETUP,
+        validator=validators.ValidString(AUTOMATIC_SETUP, MANUAL_SETUP),
+        doc="Who creates internal topics (KIP-698): `automatic`, the application whenever one is missing; `manual`, only "
+        "`init()` or `headrace streams init`, so that one that was deleted by accident is noticed.",
+    )
+    replication_factor: int = option(
+        "replication.factor",
+        Type.INT,
+        -1,
+        importance=Importance.HIGH,
+        doc="Replication factor of internal topics; -1: the broker's default.",
+    )
+    additional_retention_ms: int = option(
+        "windowstore.changelog.additional.retention.ms",
+        Type.LONG,
+        86_400_000,
+        importance=Importance.LOW,
+        doc="Added to the retention of a windowed store for that of its changelog topic, to allow for clocks that differ.",
+    )
+
+    max_poll_interval_ms: int = option(
+        "max.poll.interval.ms",
+        Type.INT,
+        300_000,
+        validator=validators.Range(1),
+        doc="Half of it is the time in which internal topics have to be looked at, or created.",
+    )
+    retry_backoff_ms: int = option(
+        "retry.backoff.ms",
+        Type.LONG,
+        100,
+        validator=validators.Range(0),
+        importance=Importance.LOW,
+        doc="The pause before a topic is tried again.",
+    )
+
+    def check(self) -> None:
+        """Segments of internal topics have to hold a batch. Raises ConfigError."""
+        segment, batch = self.topic_configs.get("segment.bytes"), self.originals.get("producer.batch.size")
+        if segment is not None and batch is not None and int(segment) < int(batch):
+            raise ConfigError(
+                f"Specified topic segment size {segment} is is smaller than the configured producer batch size {batch}, "
+                "this will cause produced batch not able to be appended to the topic"
+            )
+
+    @property
+    def admin_settings(self) -> dict[str, str]:
+        """Settings of the admin client."""
+        prefixes = ("producer.", "consumer.", "main.consumer.", "restore.consumer.", "global.consumer.", "topic.", "admin.")
+        plain = {key: value for key, value in self.originals.items() if not key.startswith(prefixes)}
+        return {key: str(value) for key, value in {**plain, **self.originals_with_prefix("admin.")}.items()}
+
+    @property
+    def topic_prefix(self) -> str:
+        """What the names of internal topics begin with: the application's id, or what replaces it."""
+        return str(self.originals.get(TOPIC_PREFIX_ALTERNATIVE) or self.application_id)
+
+    @property
+    def topic_configs(self) -> dict[str, str]:
+        """Settings of every internal topic."""
+        return {key: str(value) for key, value in self.originals_with_prefix("topic.").items()}
+
+
+def topology_settings(props: Mapping[str, Any]) -> tuple[frozenset[str], bool]:
+    """The optimizations, and whether names have to be explicit: what a builder asks, which needs no application id yet."""
+    config = TopologyConfig(props)
+    return config.optimizations, config.ensure_explicit_naming

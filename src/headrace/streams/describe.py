@@ -1,0 +1,98 @@
+"""The text of a topology: Kafka's `Topology.describe()`, byte for byte.
+
+Nodes stand in the order of their size, which is the number of ways that lead on from a node. Kafka counts it while it links
+the nodes, in the order of a hash map, and sorts successors and predecessors by what has been counted until then: so does this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from headrace.streams.java_order import TreeSet, hash_order
+from headrace.streams.nodes import Node, ProcessorNode, SourceNode
+
+if TYPE_CHECKING:
+    from headrace.streams.topology import Topology
+
+
+def _compare(one: _Described, other: _Described) -> int:
+    if one is other:
+        return 0
+    if one.size != other.size:
+        return other.size - one.size
+    return -1 if one.name < other.name else 1
+
+
+@dataclass(eq=False)
+class _Described:
+    """A node with what it is linked to."""
+
+    name: str
+    head: str
+    size: int = 1
+    predecessors: TreeSet[_Described] = field(default_factory=lambda: TreeSet(_compare))
+    successors: TreeSet[_Described] = field(default_factory=lambda: TreeSet(_compare))
+
+    def grow(self, delta: int) -> None:
+        self.size += delta
+        for predecessor in self.predecessors:
+            predecessor.grow(delta)
+
+    def text(self) -> str:
+        lines = [self.head]
+        if not self.head.startswith("Sink"):
+            lines.append(f"      --> {_names(self.successors)}")
+        if not self.head.startswith("Source"):
+            lines.append(f"      <-- {_names(self.predecessors)}")
+        return "\n".join(lines)
+
+
+def describe(topology: Topology) -> str:
+    """The sub-topologies and global stores, each under its number."""
+    parts = ["Topologies:\n "]
+    for number, names in enumerate(topology.groups()):
+        is_global = topology.is_global(names)
+        parts.append("  " + (_global_store if is_global else _subtopology)(topology, number, names))
+    return "".join(parts)
+
+
+def _subtopology(topology: Topology, number: int, names: tuple[str, ...]) -> str:
+    nodes = _link(topology, names)
+    nodes.sort(key=lambda node: (-node.size, node.name))
+    return f"Sub-topology: {number}\n" + "".join(f"    {node.text()}\n" for node in nodes) + "\n"
+
+
+def _global_store(topology: Topology, number: int, names: tuple[str, ...]) -> str:
+    nodes = "".join(f"    {node.text()}\n" for node in _link(topology, names, ordered=True))
+    return f"Sub-topology: {number} for global store (will not generate tasks)\n{nodes}"
+
+
+def _link(topology: Topology, names: tuple[str, ...], *, ordered: bool = False) -> list[_Described]:
+    in_hash_order = names if ordered else hash_order(hash_order(names))
+    found = {name: _Described(name, _head(topology.nodes[name])) for name in in_hash_order}
+    for node in found.values():
+        for parent in topology.nodes[node.name].parents:
+            predecessor = found[parent]
+            node.predecessors.add(predecessor)
+            predecessor.successors.add(node)
+            predecessor.grow(node.size)
+    return list(found.values())
+
+
+def _head(node: Node) -> str:
+    if isinstance(node, SourceNode):
+        topics = node.pattern.pattern if node.pattern else _set(node.topics)
+        return f"Source: {node.name} (topics: {topics})"
+    if isinstance(node, ProcessorNode):
+        return f"Processor: {node.name} (stores: {_set(hash_order(node.stores))})"
+    target = f"topic: {node.topic}" if isinstance(node.topic, str) else f"extractor class: {node.topic}"
+    return f"Sink: {node.name} ({target})"
+
+
+def _set(texts: tuple[str, ...] | list[str]) -> str:
+    return "[" + ", ".join(hash_order(texts, copied=True)) + "]"
+
+
+def _names(nodes: TreeSet[_Described]) -> str:
+    return ", ".join(node.name for node in nodes) or "none"

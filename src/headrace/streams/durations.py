@@ -1,0 +1,24 @@
+"""Durations as users give them: a `timedelta`, or a whole number of milliseconds."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from headrace.errors import ArgumentError
+
+MAX_LONG = 2**63 - 1
+Duration = timedelta | int
+
+
+def milliseconds(duration: Duration, what: str) -> int:
+    """The duration in milliseconds, rounded down; `what`: the parameter's name, for the ArgumentError if it is no duration."""
+    if isinstance(duration, timedelta):
+        return duration // timedelta(milliseconds=1)
+    if isinstance(duration, bool) or not isinstance(duration, int):
+        raise ArgumentError(f"`{what}` is {duration!r}, but should be a timedelta or a number of milliseconds.")
+    return duration
+
+
+def added(*parts: int) -> int:
+    """The sum in milliseconds, at most Java's greatest long, where Kafka stops as well."""
+    return min(sum(parts), MAX_LONG)

@@ -1,0 +1,54 @@
+"""What streams, tables and groups have in common: their place in the graph, and the way to a repartition topic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from headrace.streams.graph import Graph, GraphNode
+from headrace.streams.serdes import Serde
+from headrace.streams.sources import Repartition
+
+SOURCE, SINK, FILTER = "KSTREAM-SOURCE-", "KSTREAM-SINK-", "KSTREAM-FILTER-"
+REPARTITION_SUFFIX = "-repartition"
+_GENERATED = re.compile(r"KSTREAM.*-[0-9]{10}")
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Where records come from. `sources`: the names of the source nodes that have to be co-partitioned with those of a join."""
+
+    graph: Graph
+    name: str
+    node: GraphNode
+    sources: frozenset[str]
+    key_serde: Serde | None = None
+    value_serde: Serde | None = None
+
+    def to(self, node: GraphNode, **changes: object) -> Flow:
+        """Behind an operator, which is put into the graph here; `changes`: fields that are not as before."""
+        self.graph.add(self.node, node)
+        return replace(self, name=node.name, node=node, **changes)  # type: ignore[arg-type]
+
+
+def copartitioned(flows: Iterable[Flow]) -> frozenset[str]:
+    """The sources of all, noted as ones whose topics need the same number of partitions."""
+    given = list(flows)
+    sources = frozenset().union(*(flow.sources for flow in given))
+    given[0].graph.topology.copartitioned.append(sources)
+    return sources
+
+
+def repartition(graph: Graph, prefix: str, named: bool) -> Repartition:
+    """A repartition topic that is not in the graph yet. prefix: its name without the ending; named: by the user.
+
+    It takes three numbers, whatever its name; a generated name of an operator keeps those as names of its nodes.
+    """
+    topic = prefix if prefix.endswith(REPARTITION_SUFFIX) else prefix + REPARTITION_SUFFIX
+    if not named:
+        graph.unnamed.repartitions.append(topic)
+    sink, filter, source = graph.names.processor(SINK), graph.names.processor(FILTER), graph.names.processor(SOURCE)
+    if not _GENERATED.fullmatch(prefix):
+        sink, source, filter = f"{topic}-sink", f"{topic}-source", f"{topic}-filter"
+    return Repartition(source, sink, filter, topic)

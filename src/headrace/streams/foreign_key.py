@@ -1,0 +1,120 @@
+"""Joins of two tables by a foreign key (KIP-213): subscriptions go to the other table through one internal topic, answers come
+back through another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from headrace.streams import table
+from headrace.streams.flow import Flow
+from headrace.streams.graph import Graph, GraphNode, Operator
+from headrace.streams.materialized import Materialized, settle
+from headrace.streams.nodes import RepartitionTopic
+from headrace.streams.operations import (
+    ForeignKeyChange,
+    ForeignKeyLookup,
+    ForeignKeyReceive,
+    ForeignKeyRespond,
+    ForeignKeySend,
+    Function,
+    JoinKind,
+    TableSource,
+)
+from headrace.streams.options import Consumed, Partitioner, Produced, TableJoined
+from headrace.streams.serdes import Serde
+from headrace.streams.sources import StreamSink, StreamSource
+from headrace.streams.stores import StateStore, StoreKind
+from headrace.streams.views import SourceView
+
+if TYPE_CHECKING:
+    from headrace.streams.table import KTable
+
+_FK = "KTABLE-FK-JOIN-"
+_REGISTRATION, _RESPONSE = _FK + "SUBSCRIPTION-REGISTRATION-", _FK + "SUBSCRIPTION-RESPONSE-"
+_PROCESSOR, _STORE, _OUTPUT = _FK + "SUBSCRIPTION-PROCESSOR-", _FK + "SUBSCRIPTION-", _FK + "OUTPUT-"
+_RESOLVER = _FK + "SUBSCRIPTION-RESPONSE-RESOLVER-PROCESSOR-"
+_SINK, _SOURCE = "KTABLE-SINK-", "KTABLE-SOURCE-"
+
+
+@dataclass(frozen=True)
+class _Names:
+    """Generates the names of one join."""
+
+    graph: Graph
+    name: str | None
+
+    def of(self, suffix: str, prefix: str) -> str:
+        return self.graph.names.suffixed_or(self.name, suffix, prefix)
+
+    def topic(self, suffix: str, prefix: str) -> str:
+        """An internal topic, known to the topology from now on."""
+        topic = self.of(suffix, prefix) + "-topic"
+        self.graph.topology.repartition_topics[topic] = RepartitionTopic(topic)
+        return topic
+
+    def through(
+        self, parents: list[GraphNode], topic: str, suffix: str, given: tuple[Serde | None, Partitioner | None]
+    ) -> StreamSource:
+        """Write to the topic and read it again; given: the format of its keys, and what chooses its partitions."""
+        key_serde, partitioner = given
+        sink = StreamSink(self.of(f"{suffix}-sink", _SINK), topic, Produced(None, key_serde, None, partitioner))
+        self.graph.add(parents, sink)
+        source = StreamSource(self.of(f"{suffix}-source", _SOURCE), (topic,), Consumed(None, key_serde))
+        self.graph.add(sink, source)
+        return source
+
+
+def join(kind: JoinKind, left: KTable, right: KTable, functions: tuple[Function, Function], options: list[Any]) -> KTable:
+    """Each row with the row of the other table whose key it has. functions: the extractor of that key, and the joiner."""
+    extractor, joiner = functions
+    joined: TableJoined = options[0] or TableJoined()
+    graph = left.flow.graph
+    names = _Names(graph, joined.name)
+    right.view.send_old_values(True)
+    left.view.send_old_values(True)
+    asked = names.topic("-subscription-registration", _REGISTRATION)
+    send = Operator(names.of("-subscription-registration-processor", _REGISTRATION), ForeignKeySend(extractor, kind))
+    graph.add(left.flow.node, send)
+    keys = right.flow.key_serde
+    questions = names.through([send], asked, "-subscription-registration", (keys, joined.other_partitioner))
+    graph.topology.copartitioned.append(right.flow.sources | {questions.name})
+    answering = _answering(names, right, questions)
+    answered = names.topic("-subscription-response", _RESPONSE)
+    given = left.flow.key_serde, joined.partitioner
+    answers = names.through(answering, answered, "-subscription-response", given)
+    sources = left.flow.sources | {answers.name}
+    graph.topology.copartitioned.append(sources)
+    respond = Operator(
+        names.of("-subscription-response-resolver", _RESOLVER), ForeignKeyRespond(joiner, kind), uses=left.view.stores()
+    )
+    graph.add(answers, respond)
+    flow = Flow(graph, respond.name, respond, sources, left.flow.key_serde)
+    return _result(names, flow, options[1] or Materialized())
+
+
+def _answering(names: _Names, right: KTable, questions: StreamSource) -> list[GraphNode]:
+    """The operators that answer: new subscriptions, and changes of the other table."""
+    graph = names.graph
+    store_name = names.graph.names.suffixed_or(names.name, "-subscription-store", _STORE + "STATE-STORE-")
+    store = StateStore(name=store_name, kind=StoreKind.KEY_VALUE, key_serde=right.flow.key_serde)
+    receive = Operator(names.of("-subscription-receive", _PROCESSOR), ForeignKeyReceive(store_name), lambda: (store,))
+    graph.add(questions, receive)
+    used = right.view.stores()
+    lookup = Operator(names.of("-subscription-join-foreign", _PROCESSOR), ForeignKeyLookup(), uses=used)
+    graph.add(receive, lookup)
+    change = Operator(names.of("-foreign-join-subscription", _PROCESSOR), ForeignKeyChange(store_name), lambda: (store,))
+    graph.add(right.flow.node, change)
+    return [lookup, change]
+
+
+def _result(names: _Names, flow: Flow, materialized: Materialized) -> KTable:
+    name = names.of("-result", _OUTPUT)
+    settled = settle(materialized, names.graph, _OUTPUT)
+    key_serde = settled.key_serde or flow.key_serde
+    store = replace(settled.store(), key_serde=key_serde)
+    view = SourceView(store, settled.queryable_name is not None)
+    node = Operator(name, TableSource(store.name), view.kept)
+    node.versioned = settled.materialized.versioned
+    return table.KTable(flow.to(node, value_serde=settled.value_serde), view, store.name)

@@ -1,0 +1,111 @@
+"""`KGroupedStream`: a stream grouped by key; and its windows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, overload
+
+from headrace.errors import ArgumentError
+from headrace.streams import cogrouped
+from headrace.streams.aggregation import Grouping, aggregate
+from headrace.streams.flow import Flow
+from headrace.streams.materialized import Materialized
+from headrace.streams.operations import Count, EmitStrategy, Fold, Function, Reduce
+from headrace.streams.options import Grouped, Named, take
+from headrace.streams.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
+
+if TYPE_CHECKING:
+    from headrace.streams.table import KTable
+
+Options = Named | Materialized
+
+
+class KGroupedStream:
+    """A stream grouped by key."""
+
+    def __init__(self, flow: Flow, grouped: Grouped, repartition_required: bool) -> None:
+        self.grouping = Grouping(flow, grouped, repartition_required)
+
+    def count(self, *options: Options, **keywords: Options) -> KTable:
+        """How many records each key has."""
+        return aggregate(self.grouping, Count(), _two(options, keywords))
+
+    def reduce(self, reducer: Function, *options: Options, **keywords: Options) -> KTable:
+        """One value per key, made of two, two at a time; the first is the start."""
+        return aggregate(self.grouping, Reduce(reducer), _two(options, keywords))
+
+    def aggregate(self, initializer: Function, aggregator: Function, *options: Options, **keywords: Options) -> KTable:
+        """One value per key, beginning with the initializer's; the aggregator takes key, value and aggregate."""
+        return aggregate(self.grouping, Fold(initializer, aggregator), _two(options, keywords))
+
+    def cogroup(self, aggregator: Function) -> cogrouped.CogroupedKStream:
+        """Begin an aggregation of several groups into one."""
+        return cogrouped.CogroupedKStream().cogroup(self, aggregator)
+
+    @overload
+    def windowed_by(self, windows: Windows) -> TimeWindowedKStream: ...
+    @overload
+    def windowed_by(self, windows: SessionWindows) -> SessionWindowedKStream: ...
+    def windowed_by(self, windows: Windows | SessionWindows) -> TimeWindowedKStream | SessionWindowedKStream:
+        """Group by window as well."""
+        if isinstance(windows, SessionWindows):
+            return SessionWindowedKStream(self.grouping, windows)
+        if not isinstance(windows, TimeWindows | UnlimitedWindows | SlidingWindows):
+            kinds = "TimeWindows, UnlimitedWindows, SlidingWindows or SessionWindows"
+            raise ArgumentError(f"windowed_by takes {kinds}, not {windows!r}.")
+        return TimeWindowedKStream(self.grouping, windows)
+
+
+class TimeWindowedKStream:
+    """A stream grouped by key and window."""
+
+    def __init__(self, grouping: Grouping, windows: Windows, emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE) -> None:
+        self._grouping, self._windows, self._emit = grouping, windows, emit
+
+    def count(self, *options: Options, **keywords: Options) -> KTable:
+        """How many records each key has in each window."""
+        return aggregate(self._grouping, Count(), _two(options, keywords), self._windows, self._emit)
+
+    def reduce(self, reducer: Function, *options: Options, **keywords: Options) -> KTable:
+        """One value per key and window, made of two, two at a time."""
+        return aggregate(self._grouping, Reduce(reducer), _two(options, keywords), self._windows, self._emit)
+
+    def aggregate(self, initializer: Function, aggregator: Function, *options: Options, **keywords: Options) -> KTable:
+        """One value per key and window, beginning with the initializer's."""
+        return aggregate(self._grouping, Fold(initializer, aggregator), _two(options, keywords), self._windows, self._emit)
+
+    def emit_strategy(self, emit_strategy: EmitStrategy) -> TimeWindowedKStream:
+        """When to pass on results. Raises ArgumentError for a window that never closes."""
+        if isinstance(self._windows, UnlimitedWindows) and emit_strategy is EmitStrategy.ON_WINDOW_CLOSE:
+            raise ArgumentError("ON_WINDOW_CLOSE emit strategy cannot be used for UnlimitedWindows")
+        return TimeWindowedKStream(self._grouping, self._windows, emit_strategy)
+
+
+class SessionWindowedKStream:
+    """A stream grouped by key and session."""
+
+    def __init__(self, grouping: Grouping, windows: SessionWindows, emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE) -> None:
+        self._grouping, self._windows, self._emit = grouping, windows, emit
+
+    def count(self, *options: Options, **keywords: Options) -> KTable:
+        """How many records each session has."""
+        return aggregate(self._grouping, Count(), _two(options, keywords), self._windows, self._emit)
+
+    def reduce(self, reducer: Function, *options: Options, **keywords: Options) -> KTable:
+        """One value per session, made of two, two at a time."""
+        return aggregate(self._grouping, Reduce(reducer), _two(options, keywords), self._windows, self._emit)
+
+    def aggregate(
+        self, initializer: Function, aggregator: Function, session_merger: Function, *options: Options, **keywords: Options
+    ) -> KTable:
+        """One value per session, beginning with the initializer's; the merger makes one of two sessions' values."""
+        fold = Fold(initializer, aggregator, session_merger)
+        return aggregate(self._grouping, fold, _two(options, keywords), self._windows, self._emit)
+
+    def emit_strategy(self, emit_strategy: EmitStrategy) -> SessionWindowedKStream:
+        """When to pass on results."""
+        return SessionWindowedKStream(self._grouping, self._windows, emit_strategy)
+
+
+def _two(options: tuple[Options, ...], keywords: dict[str, Options]) -> tuple[Named | None, Materialized | None]:
+    named, materialized = take(options, keywords, Named, Materialized)
+    return named, materialized

@@ -1,0 +1,66 @@
+"""`KGroupedTable`: a table grouped by a new key; every aggregation is behind a repartition topic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headrace.streams import table
+from headrace.streams.flow import REPARTITION_SUFFIX, SINK, SOURCE, Flow
+from headrace.streams.graph import Operator
+from headrace.streams.materialized import Materialized, settle
+from headrace.streams.operations import Aggregation, Count, Fold, Function, Reduce, TableAggregate
+from headrace.streams.options import Grouped, Named, take
+from headrace.streams.serdes import Serdes
+from headrace.streams.sources import Repartition
+from headrace.streams.views import StoredView
+
+Options = Named | Materialized
+AGGREGATE, REDUCE = "KTABLE-AGGREGATE-", "KTABLE-REDUCE-"
+
+
+class KGroupedTable:
+    """A table grouped by a new key. An update first takes the old value out of its group, then puts the new one in."""
+
+    def __init__(self, flow: Flow, grouped: Grouped) -> None:
+        self._flow, self._grouped = flow, grouped
+        self._topic: Repartition | None = None
+
+    def count(self, *options: Options, **keywords: Options) -> table.KTable:
+        """How many rows each new key has."""
+        return self._aggregate(Count(), take(options, keywords, Named, Materialized))
+
+    def reduce(self, adder: Function, subtractor: Function, *options: Options, **keywords: Options) -> table.KTable:
+        """One value per new key, made of two, two at a time."""
+        return self._aggregate(Reduce(adder, subtractor), take(options, keywords, Named, Materialized))
+
+    def aggregate(
+        self, initializer: Function, adder: Function, subtractor: Function, *options: Options, **keywords: Options
+    ) -> table.KTable:
+        """One value per new key, beginning with the initializer's."""
+        fold = Fold(initializer, adder, subtractor=subtractor)
+        return self._aggregate(fold, take(options, keywords, Named, Materialized))
+
+    def _aggregate(self, aggregation: Aggregation, options: list) -> table.KTable:
+        named, materialized = options
+        name, graph, grouped = named.name if named else None, self._flow.graph, self._grouped
+        value_serde = {Count: Serdes.long(), Reduce: grouped.value_serde}.get(type(aggregation))
+        chosen = materialized or Materialized()
+        chosen = replace(chosen, key_serde=chosen.key_serde or grouped.key_serde, value_serde=chosen.value_serde or value_serde)
+        settled = settle(chosen, graph, AGGREGATE)
+        sink = graph.names.suffixed_or(name, "-sink", SINK)
+        source = graph.names.suffixed_or(name, "-source", SOURCE)
+        function = graph.names.given_or(name, REDUCE if isinstance(aggregation, Reduce) else AGGREGATE)
+        topic = (grouped.name if grouped.name is not None else settled.store_name) + REPARTITION_SUFFIX
+        if grouped.name is None and settled.queryable_name is None:
+            graph.unnamed.repartitions.append(topic)
+        if self._topic is None or grouped.name is None:
+            self._topic = Repartition(source, sink, None, topic)
+            self._topic.optimizable = False
+            self._topic.key_serde, self._topic.value_serde = grouped.key_serde, grouped.value_serde
+        graph.add(self._flow.node, self._topic)
+        store = settled.store()
+        node = Operator(function, TableAggregate(aggregation, store.name), lambda: (store,))
+        node.versioned = chosen.versioned
+        flow = replace(self._flow, name=source, node=self._topic, sources=frozenset({source}))
+        result = flow.to(node, key_serde=chosen.key_serde, value_serde=chosen.value_serde)
+        return table.KTable(result, StoredView(store.name), settled.queryable_name)

@@ -1,0 +1,160 @@
+"""The explicit initialization of a streams application (KIP-698): derive its internal topics → verify them → set them up.
+
+`look` asks the cluster, `to_create` decides by KIP-698's table, `setup.set_up` creates. `make_ready` is what a start does.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import structlog
+
+from headrace.errors import (
+    InternalTopicsAlreadySetupError,
+    MisconfiguredInternalTopicError,
+    MissingInternalTopicsError,
+    StreamsError,
+    StreamsTimeoutError,
+)
+from headrace.kafka.admin import Admin
+from headrace.kafka.failures import KafkaFailure, RetriableKafkaFailure
+from headrace.streams.config import MANUAL_SETUP, StreamsConfig
+from headrace.streams.internal_topics import InternalTopic, check_copartitioned, derive
+from headrace.streams.setup import set_up
+from headrace.streams.topology import Topology
+from headrace.streams.verification import ExistingTopic, Verification, verify
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class InitParameters:
+    """What `init` does if some, but not all internal topics are missing: raise, or create them, empty."""
+
+    setup_internal_topics_if_incomplete_enabled: bool = False
+
+    @classmethod
+    def init_parameters(cls) -> InitParameters:
+        """The default: raise."""
+        return cls()
+
+    def enable_setup_internal_topics_if_incomplete(self) -> InitParameters:
+        """Create what is missing; what those topics held is lost."""
+        return replace(self, setup_internal_topics_if_incomplete_enabled=True)
+
+    def disable_setup_internal_topics_if_incomplete(self) -> InitParameters:
+        """Raise MissingInternalTopicsError, and create nothing."""
+        return replace(self, setup_internal_topics_if_incomplete_enabled=False)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The internal topics that an application has, and how those on the cluster are."""
+
+    topics: tuple[InternalTopic, ...]
+    verification: Verification
+
+
+def look(topology: Topology, config: StreamsConfig, admin: Admin, timeout_s: float) -> Findings:
+    """Derive the internal topics and verify those that exist; changes nothing.
+
+    Raises MissingSourceTopicError, TopologyError (co-partitioning), TaskAssignmentError, StreamsTimeoutError, StreamsError.
+    """
+    deadline = time.monotonic() + timeout_s
+    try:
+        known = {name: len(topic.partitions) for name, topic in admin.topics(timeout_s).items()}
+        expected = derive(topology, config, known.get, known)
+        check_copartitioned(topology, known.get, known)
+        existing = {topic.name: known[topic.name] for topic in expected if topic.name in known}
+        found = {name: ExistingTopic(count, _configs(admin, name, deadline)) for name, count in existing.items()}
+    except RetriableKafkaFailure as failure:
+        raise StreamsTimeoutError(
+            f"Could not validate internal topics within {round(timeout_s * 1000)} milliseconds. This can happen if the Kafka "
+            "cluster is temporarily not available."
+        ) from failure
+    except KafkaFailure as failure:
+        raise StreamsError(f"Could not validate internal topics for the following reason: {failure.reason}") from failure
+    return Findings(tuple(expected), verify(expected, found))
+
+
+def _configs(admin: Admin, name: str, deadline: float) -> dict[str, str | None]:
+    try:
+        return admin.topic_configs(name, timeout_s=max(deadline - time.monotonic(), 0.1))
+    except RetriableKafkaFailure:
+        raise
+    except KafkaFailure as failure:
+        raise StreamsError(f"Could not validate internal topic {name} for the following reason: {failure.reason}") from failure
+
+
+def to_create(findings: Findings, parameters: InitParameters) -> tuple[InternalTopic, ...]:
+    """KIP-698's decision: the topics that `init` has to create.
+
+    A topology without internal topics needs none, which is no error. Raises MisconfiguredInternalTopicError, then
+    InternalTopicsAlreadySetupError if all are there, MissingInternalTopicsError if some are and the parameters do not allow more.
+    """
+    missing = findings.verification.missing
+    _refuse_misconfigured(findings)
+    if findings.topics and not missing:
+        raise InternalTopicsAlreadySetupError(
+            "All required internal topics already exist: the application has been initialized before. Start it without init; to "
+            "begin anew, reset it with kafka-streams-application-reset.sh first."
+        )
+    if len(missing) < len(findings.topics) and not parameters.setup_internal_topics_if_incomplete_enabled:
+        raise MissingInternalTopicsError(
+            [topic.name for topic in missing],
+            f"Some but not all internal topics are missing: {_names(missing)}. Nothing has been created, because what they held "
+            "may be lost. To go on without it, initialize with setup if incomplete enabled, which creates them empty.",
+        )
+    return missing
+
+
+def initialize(
+    topology: Topology, config: StreamsConfig, admin: Admin, parameters: InitParameters, timeout_s: float | None = None
+) -> tuple[InternalTopic, ...]:
+    """Create the internal topics of an application that has none, or complete them if the parameters allow it.
+
+    timeout_s: for everything; without it, half of `max.poll.interval.ms` for looking, and again for creating. Returns the topics
+    that were created. Raises what `look`, `to_create` and `set_up` raise; then none has been created.
+    """
+    each_s = config.max_poll_interval_ms / 2000
+    deadline = time.monotonic() + (2 * each_s if timeout_s is None else timeout_s)
+    findings = look(topology, config, admin, each_s if timeout_s is None else timeout_s)
+    chosen = to_create(findings, parameters)
+    set_up(admin, chosen, min(each_s, deadline - time.monotonic()), config.retry_backoff_ms / 1000)
+    return chosen
+
+
+def check(findings: Findings) -> None:
+    """Raise MissingInternalTopicsError or MisconfiguredInternalTopicError unless every internal topic is as it has to be."""
+    if missing := findings.verification.missing:
+        raise MissingInternalTopicsError(
+            [topic.name for topic in missing],
+            f"Missing internal topics: {_names(missing)}. If the application has never run, create them with init; if it has, "
+            "find out who deleted them, because what they held is lost.",
+        )
+    _refuse_misconfigured(findings)
+
+
+def make_ready(findings: Findings, config: StreamsConfig, admin: Admin) -> None:
+    """What a start does about internal topics: in manual mode `check`, in automatic mode create what is missing.
+
+    In automatic mode a wrong number of partitions is a StreamsError, everything else that is wrong a warning in the log.
+    """
+    if config.internal_topics_setup == MANUAL_SETUP:
+        check(findings)
+        return
+    for problem in findings.verification.misconfigured:
+        if problem.stops:
+            raise StreamsError(f"{problem.sentence} {problem.remedy}")
+        log.warning(f"{problem.sentence} {problem.remedy}")
+    set_up(admin, findings.verification.missing, config.max_poll_interval_ms / 2000, config.retry_backoff_ms / 1000)
+
+
+def _refuse_misconfigured(findings: Findings) -> None:
+    if findings.verification.misconfigured:
+        raise MisconfiguredInternalTopicError(findings.verification.misconfigured_topics, findings.verification.explanation())
+
+
+def _names(topics: tuple[InternalTopic, ...]) -> str:
+    return ", ".join(topic.name for topic in topics)

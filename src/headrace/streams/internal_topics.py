@@ -1,0 +1,171 @@
+"""Which internal topics a topology has on a cluster, with how many partitions and which settings: derived, nothing is asked.
+
+Kafka derives the same from its topology while a group rebalances (`RepartitionTopics`, `ChangelogTopics`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from headrace.errors import MissingSourceTopicError, StreamsError
+from headrace.streams.config import StreamsConfig
+from headrace.streams.durations import added
+from headrace.streams.nodes import ProcessorNode, SinkNode, SourceNode
+from headrace.streams.partitions import PartitionCounts, repartition_counts
+from headrace.streams.stores import WINDOWED, StateStore, StoreKind
+from headrace.streams.topology import Topology
+
+Count = Callable[[str], int | None]
+VERSIONED_ADDITIONAL_MS = 86_400_000
+_MAX_NAME = 249
+
+
+class TopicKind(StrEnum):
+    """What an internal topic is for; what is verified depends on it."""
+
+    REPARTITION = "repartition"
+    CHANGELOG = "changelog"
+    WINDOWED_CHANGELOG = "windowed changelog"
+    VERSIONED_CHANGELOG = "versioned changelog"
+
+
+_DEFAULTS = {
+    TopicKind.REPARTITION: {"cleanup.policy": "delete", "segment.bytes": "52428800", "retention.ms": "-1"},
+    TopicKind.CHANGELOG: {"cleanup.policy": "compact"},
+    TopicKind.WINDOWED_CHANGELOG: {"cleanup.policy": "compact,delete"},
+    TopicKind.VERSIONED_CHANGELOG: {"cleanup.policy": "compact"},
+}
+
+
+@dataclass(frozen=True)
+class InternalTopic:
+    """A topic that the application needs and nobody else writes to. `replication_factor` −1: the broker's default."""
+
+    name: str
+    kind: TopicKind
+    partitions: int
+    configs: Mapping[str, str] = field(hash=False)
+    replication_factor: int = -1
+
+
+@dataclass(frozen=True)
+class Subtopology:
+    """The topics of a part of the topology that has tasks of its own; names are those on the cluster."""
+
+    number: int
+    sources: frozenset[str]
+    sinks: frozenset[str]
+    repartitions: Mapping[str, int | None]  # those among the sources, with the number of partitions that the user gave
+    stores: tuple[str, ...]
+
+
+def derive(topology: Topology, config: StreamsConfig, count: Count, known: Iterable[str] = ()) -> list[InternalTopic]:
+    """The internal topics, by name.
+
+    count: the number of partitions of a topic on the cluster, None if there is no such topic; known: the topics of the cluster,
+    which patterns are matched with. Raises MissingSourceTopicError, TopologyError for topics that have to be co-partitioned and
+    are not, TaskAssignmentError if a number of partitions does not follow from anything.
+    """
+    groups = subtopologies(topology, config.topic_prefix, known)
+    counts = _source_counts(groups, count)
+    counts |= repartition_counts(groups, copartition_groups(topology, config.topic_prefix, known), counts)
+    found = {
+        name: _topic(name, TopicKind.REPARTITION, counts[name], {}, config) for group in groups for name in group.repartitions
+    }
+    for group in groups:
+        partitions = max((counts[source] for source in group.sources), default=0)
+        for store in (topology.stores[name] for name in group.stores) if partitions else ():
+            name = f"{config.topic_prefix}-{store.name}-changelog"
+            found[name] = _changelog(name, partitions, store, config)
+    return [found[name] for name in sorted(found)]
+
+
+def subtopologies(topology: Topology, prefix: str, known: Iterable[str] = ()) -> list[Subtopology]:
+    """The sub-topologies that read something, global ones left out. prefix: of internal topics; known: topics for patterns."""
+    topics = list(known)
+    found = []
+    for number, names in enumerate(topology.groups()):
+        if topology.is_global(names):
+            continue
+        nodes = [topology.nodes[name] for name in names]
+        read = [topic for node in nodes if isinstance(node, SourceNode) for topic in _read(node, topics)]
+        written = [node.topic for node in nodes if isinstance(node, SinkNode) and isinstance(node.topic, str)]
+        stores = dict.fromkeys(store for node in nodes if isinstance(node, ProcessorNode) for store in node.stores)
+        own = [topology.repartition_topics[topic] for topic in read if topic in topology.repartition_topics]
+        found.append(
+            Subtopology(
+                number,
+                frozenset(_full(topology, prefix, topic) for topic in read),
+                frozenset(_full(topology, prefix, topic) for topic in written),
+                {_full(topology, prefix, topic.name): topic.partitions for topic in own},
+                tuple(name for name in stores if _has_changelog(topology, name)),
+            )
+        )
+    return [group for group in found if group.sources]
+
+
+def copartition_groups(topology: Topology, prefix: str, known: Iterable[str] = ()) -> list[frozenset[str]]:
+    """The topics that need the same number of partitions, in groups: those of one join, and what shares a topic with them."""
+    topics = list(known)
+    sources = {source.name: source for source in topology.sources()}
+    by_topic: dict[str, set[str]] = {}
+    for names in topology.copartitioned:
+        read = {_full(topology, prefix, t) for name in names if name in sources for t in _read(sources[name], topics)}
+        group = next((by_topic[topic] for topic in sorted(read) if topic in by_topic), set())
+        group |= read
+        by_topic.update(dict.fromkeys(read, group))
+    return list(dict.fromkeys(frozenset(group) for group in by_topic.values()))
+
+
+def check_copartitioned(topology: Topology, count: Count, known: Iterable[str] = ()) -> None:
+    """Raise TopologyError if source topics that are joined as they are differ in their numbers of partitions.
+
+    Kafka finds out only if the topology has a repartition topic as well; then `derive` has found it.
+    """
+    for group in copartition_groups(topology, "", known):
+        external = {topic: partitions for topic in group if (partitions := count(topic)) is not None}
+        PartitionCounts.same(external)
+
+
+def _read(source: SourceNode, known: list[str]) -> list[str]:
+    if source.pattern is None:
+        return list(source.topics)
+    return [topic for topic in known if source.pattern.fullmatch(topic)]
+
+
+def _full(topology: Topology, prefix: str, topic: str) -> str:
+    return f"{prefix}-{topic}" if topic in topology.repartition_topics else topic
+
+
+def _has_changelog(topology: Topology, store: str) -> bool:
+    return store in topology.stores and topology.stores[store].logging_enabled and store not in topology.source_changelogs
+
+
+def _source_counts(groups: list[Subtopology], count: Count) -> dict[str, int]:
+    internal = {name for group in groups for name in group.repartitions}
+    external = sorted({topic for group in groups for topic in group.sources} - internal)
+    counts = {topic: count(topic) for topic in external}
+    if missing := [topic for topic, partitions in counts.items() if partitions is None]:
+        raise MissingSourceTopicError(missing)
+    return {topic: partitions for topic, partitions in counts.items() if partitions is not None}
+
+
+def _changelog(name: str, partitions: int, store: StateStore, config: StreamsConfig) -> InternalTopic:
+    if store.kind is StoreKind.VERSIONED:
+        lag = added(store.retention_ms or 0, VERSIONED_ADDITIONAL_MS)
+        own = {"min.compaction.lag.ms": str(lag), **store.log_config}
+        return _topic(name, TopicKind.VERSIONED_CHANGELOG, partitions, own, config)
+    if store.kind in WINDOWED:
+        retention = added(store.retention_ms or 0, config.additional_retention_ms)
+        own = {"retention.ms": str(retention), **store.log_config}
+        return _topic(name, TopicKind.WINDOWED_CHANGELOG, partitions, own, config)
+    return _topic(name, TopicKind.CHANGELOG, partitions, store.log_config, config)
+
+
+def _topic(name: str, kind: TopicKind, partitions: int, own: Mapping[str, str], config: StreamsConfig) -> InternalTopic:
+    if len(name) > _MAX_NAME:
+        raise StreamsError(f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {_MAX_NAME}")
+    configs = {"message.timestamp.type": "CreateTime", **_DEFAULTS[kind], **config.topic_configs, **own}
+    return InternalTopic(name, kind, partitions, dict(sorted(configs.items())), config.replication_factor)

@@ -1,0 +1,146 @@
+"""How the result of an operator is kept: Kafka's `Materialized`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from headrace.errors import ArgumentError
+from headrace.streams.durations import Duration, milliseconds
+from headrace.streams.naming import valid_name
+from headrace.streams.serdes import Serde
+from headrace.streams.stores import StateStore, StoreKind, StoreSupplier
+
+if TYPE_CHECKING:
+    from headrace.streams.graph import Graph
+
+
+class StoreType(StrEnum):
+    """Where stores without a supplier are kept: `default.dsl.store`."""
+
+    ROCKS_DB = "rocksDB"
+    IN_MEMORY = "in_memory"
+
+
+@dataclass(frozen=True)
+class Materialized:
+    """A store's name or supplier, formats, changelog, cache and retention."""
+
+    store_name: str | None = None
+    supplier: StoreSupplier | None = None
+    key_serde: Serde | None = None
+    value_serde: Serde | None = None
+    logging_enabled: bool = True
+    topic_config: Mapping[str, str] = field(default_factory=dict)
+    caching_enabled: bool = True
+    retention_ms: int | None = None
+    store_type: StoreType | None = None
+
+    @classmethod
+    def as_(cls, store: str | StoreSupplier | StoreType) -> Materialized:
+        """With a name, a supplier (see `Stores`) or a store type. Raises TopologyError for an illegal name."""
+        if isinstance(store, StoreSupplier):
+            return cls(supplier=store)
+        return cls(store_type=store) if isinstance(store, StoreType) else cls(store_name=valid_name(store))
+
+    @classmethod
+    def with_(cls, key_serde: Serde | None = None, value_serde: Serde | None = None) -> Materialized:
+        """With formats of key and value."""
+        return cls(key_serde=key_serde, value_serde=value_serde)
+
+    def with_key_serde(self, key_serde: Serde | None) -> Materialized:
+        """With another format of keys."""
+        return replace(self, key_serde=key_serde)
+
+    def with_value_serde(self, value_serde: Serde | None) -> Materialized:
+        """With another format of values."""
+        return replace(self, value_serde=value_serde)
+
+    def with_logging_enabled(self, config: Mapping[str, str]) -> Materialized:
+        """With a changelog topic that has these settings."""
+        return replace(self, logging_enabled=True, topic_config=dict(config))
+
+    def with_logging_disabled(self) -> Materialized:
+        """Without a changelog topic: what is lost is lost."""
+        return replace(self, logging_enabled=False, topic_config={})
+
+    def with_caching_enabled(self) -> Materialized:
+        """With a cache before the store."""
+        return replace(self, caching_enabled=True)
+
+    def with_caching_disabled(self) -> Materialized:
+        """Without a cache before the store."""
+        return replace(self, caching_enabled=False)
+
+    def with_retention(self, retention: Duration) -> Materialized:
+        """With a time that windows are kept for. Raises ArgumentError if it is negative."""
+        retention_ms = milliseconds(retention, "retention")
+        if retention_ms < 0:
+            raise ArgumentError("Retention must not be negative.")
+        return replace(self, retention_ms=retention_ms)
+
+    def with_store_type(self, store_type: StoreType) -> Materialized:
+        """With a store type. Raises ArgumentError if there is a supplier."""
+        if self.supplier:
+            raise ArgumentError("Cannot set store type when store supplier is pre-configured.")
+        return replace(self, store_type=store_type)
+
+    @property
+    def name(self) -> str | None:
+        """The store's name, if one was given."""
+        return self.supplier.name if self.supplier else self.store_name
+
+    @property
+    def versioned(self) -> bool:
+        """Whether the store keeps values with their time."""
+        return self.supplier is not None and self.supplier.kind is StoreKind.VERSIONED
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A Materialized whose store has a name. `queryable_name`: None if the name was generated."""
+
+    materialized: Materialized
+    store_name: str
+    queryable_name: str | None
+
+    @property
+    def key_serde(self) -> Serde | None:
+        """The format of keys."""
+        return self.materialized.key_serde
+
+    @property
+    def value_serde(self) -> Serde | None:
+        """The format of values."""
+        return self.materialized.value_serde
+
+    def store(
+        self, kind: StoreKind = StoreKind.KEY_VALUE, retention_ms: int | None = None, size_ms: int | None = None
+    ) -> StateStore:
+        """The store: of the supplier's kind if that is versioned, with a retention and window size in milliseconds."""
+        supplier, given = self.materialized.supplier, self.materialized
+        if supplier is not None and self.materialized.versioned:
+            kind, retention_ms = StoreKind.VERSIONED, supplier.retention_ms
+        return StateStore(
+            name=self.store_name,
+            kind=kind,
+            retention_ms=retention_ms,
+            window_size_ms=size_ms,
+            persistent=supplier.persistent if supplier else given.store_type is not StoreType.IN_MEMORY,
+            key_serde=given.key_serde,
+            value_serde=given.value_serde,
+            logging_enabled=given.logging_enabled,
+            log_config=given.topic_config,
+            caching_enabled=given.caching_enabled,
+        )
+
+
+def settle(materialized: Materialized, graph: Graph, prefix: str) -> Settled:
+    """Give a store its name: its own, or a generated one, which takes a number and is noted as not named explicitly."""
+    if materialized.name is not None:
+        return Settled(materialized, materialized.name, materialized.name)
+    name = graph.names.store(prefix)
+    graph.unnamed.store(name, materialized.logging_enabled)
+    return Settled(materialized, name, None)

@@ -1,0 +1,53 @@
+"""Names of operators: generated from one counter per builder, given by the user, or given with a suffix.
+
+Kafka's rule: an operator takes a number even if it has a name, so that naming one does not rename those behind it.
+"""
+
+from __future__ import annotations
+
+from headrace.errors import TopologyError
+
+MAX_LENGTH = 249
+STATE_STORE = "STATE-STORE-"
+_ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+def valid_name(name: str) -> str:
+    """The name itself. Raises TopologyError in Kafka's words if no topic could have it."""
+    if not name:
+        raise TopologyError("Name is illegal, it can't be empty")
+    if name in (".", ".."):
+        raise TopologyError('Name cannot be "." or ".."')
+    if len(name) > MAX_LENGTH:
+        raise TopologyError(f"Name is illegal, it can't be longer than {MAX_LENGTH} characters, name: {name}")
+    if not _ALLOWED.issuperset(name):
+        raise TopologyError(
+            f"Name \"{name}\" is illegal, it contains a character other than ASCII alphanumerics, '.', '_' and '-'"
+        )
+    return name
+
+
+class Names:
+    """The counter of a builder."""
+
+    def __init__(self) -> None:
+        self._next = 0
+
+    def processor(self, prefix: str) -> str:
+        """`KSTREAM-MAP-` → `KSTREAM-MAP-0000000003`."""
+        number, self._next = self._next, self._next + 1
+        return f"{prefix}{number:010}"
+
+    def store(self, prefix: str) -> str:
+        """`KSTREAM-AGGREGATE-` → `KSTREAM-AGGREGATE-STATE-STORE-0000000003`."""
+        return self.processor(prefix + STATE_STORE)
+
+    def given_or(self, name: str | None, prefix: str) -> str:
+        """The given name, or a generated one; takes a number in both cases."""
+        generated = self.processor(prefix)
+        return generated if name is None else name
+
+    def suffixed_or(self, name: str | None, suffix: str, prefix: str) -> str:
+        """The given name with a suffix, or a generated one; takes a number in both cases."""
+        generated = self.processor(prefix)
+        return generated if name is None else valid_name(name + suffix)

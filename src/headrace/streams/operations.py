@@ -1,0 +1,354 @@
+"""What the processors of a topology do: one frozen value per kind, with the user's functions as they were given.
+
+This is where a compiler takes over: it reads the operations of a `Topology` (`ProcessorNode.operation`) and turns them into
+Columns. Nothing here computes anything. Functions are called with Columns then; a value mapper may take the key first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from headrace.streams.options import Printed
+from headrace.streams.suppressed import Suppressed
+from headrace.streams.windows import JoinWindows, SessionWindows, Windows
+
+Function = Callable[..., Any]
+
+
+class JoinKind(StrEnum):
+    """Which records without a partner are passed on."""
+
+    INNER = "inner"
+    LEFT = "left"
+    OUTER = "outer"
+
+
+class EmitStrategy(StrEnum):
+    """When a windowed aggregation passes on a result (KIP-825)."""
+
+    ON_WINDOW_UPDATE = "on_window_update"
+    ON_WINDOW_CLOSE = "on_window_close"
+
+    @classmethod
+    def on_window_update(cls) -> EmitStrategy:
+        """At every change; the default."""
+        return cls.ON_WINDOW_UPDATE
+
+    @classmethod
+    def on_window_close(cls) -> EmitStrategy:
+        """Once, when the window and its grace period are over."""
+        return cls.ON_WINDOW_CLOSE
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Keep the records for which the predicate is true; with `negate` those for which it is false."""
+
+    predicate: Function
+    negate: bool = False
+
+
+@dataclass(frozen=True)
+class SelectKey:
+    """A new key from key and value."""
+
+    mapper: Function
+
+
+@dataclass(frozen=True)
+class Map:
+    """A new key and value from key and value."""
+
+    mapper: Function
+
+
+@dataclass(frozen=True)
+class MapValues:
+    """A new value."""
+
+    mapper: Function
+
+
+@dataclass(frozen=True)
+class FlatMap:
+    """Any number of keys and values from key and value."""
+
+    mapper: Function
+
+
+@dataclass(frozen=True)
+class FlatMapValues:
+    """Any number of values."""
+
+    mapper: Function
+
+
+@dataclass(frozen=True)
+class Peek:
+    """A side effect."""
+
+    action: Function
+
+
+@dataclass(frozen=True)
+class ForEach:
+    """A side effect, with nothing behind it."""
+
+    action: Function
+
+
+@dataclass(frozen=True)
+class Print:
+    """Text of every record; `label`: the text before it."""
+
+    printed: Printed
+    label: str
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Each record goes to the first child whose predicate is true; else to `default`, if there is one."""
+
+    predicates: tuple[tuple[Function, str], ...] = ()
+    default: str | None = None
+
+
+@dataclass(frozen=True)
+class PassThrough:
+    """Records as they are: a branch, a merge, the end of a join."""
+
+
+@dataclass(frozen=True)
+class RepartitionFilter:
+    """Before a repartition topic: drops records without a key, unless a left or outer join behind it wants them (KIP-962)."""
+
+    drops_null_keys: bool = False
+
+
+@dataclass(frozen=True)
+class UserProcessor:
+    """A processor of the user's; `keeps_key`: of `process_values`."""
+
+    supplier: Any
+    keeps_key: bool = False
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many records; of a table: how many rows."""
+
+
+@dataclass(frozen=True)
+class Reduce:
+    """Two values become one; of a table `subtractor` takes an old value out."""
+
+    reducer: Function
+    subtractor: Function | None = None
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A value is added to an aggregate; `merger` joins two sessions, of a table `subtractor` takes an old value out."""
+
+    initializer: Function
+    aggregator: Function
+    merger: Function | None = None
+    subtractor: Function | None = None
+
+
+Aggregation = Count | Reduce | Fold
+
+
+@dataclass(frozen=True)
+class StreamAggregate:
+    """Records per key, or per key and window, into the store."""
+
+    aggregation: Aggregation
+    store: str
+    windows: Windows | SessionWindows | None = None
+    emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE
+
+
+@dataclass(frozen=True)
+class TableAggregate:
+    """Rows of a regrouped table into the store."""
+
+    aggregation: Aggregation
+    store: str
+
+
+@dataclass(frozen=True)
+class CogroupMerge:
+    """The results of several aggregations into one store."""
+
+    store: str
+
+
+@dataclass(frozen=True)
+class JoinBuffer:
+    """Keeps the records of one side of a stream-stream join."""
+
+    store: str
+    windows: JoinWindows
+
+
+@dataclass(frozen=True)
+class StreamJoin:
+    """One side of a stream-stream join: each record with those of the other side in `other_store`.
+
+    `shared_store`: where records wait that may remain without a partner.
+    """
+
+    kind: JoinKind
+    joiner: Function
+    windows: JoinWindows
+    from_left: bool
+    other_store: str
+    shared_store: str | None
+
+
+@dataclass(frozen=True)
+class SelfJoin:
+    """A stream joined with itself over one store (`single.store.self.join`)."""
+
+    joiner: Function
+    windows: JoinWindows
+    store: str
+
+
+@dataclass(frozen=True)
+class StreamTableJoin:
+    """Each record with the row of its key. `buffer`: where records wait for `grace_ms` (KIP-923)."""
+
+    kind: JoinKind
+    joiner: Function
+    table: str
+    grace_ms: int | None = None
+    buffer: str | None = None
+
+
+@dataclass(frozen=True)
+class GlobalTableJoin:
+    """Each record with the row of a derived key in a global store."""
+
+    kind: JoinKind
+    joiner: Function
+    key_selector: Function
+    store: str
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """Records become changes of a table; `store` is kept only if something needs it."""
+
+    store: str
+
+
+@dataclass(frozen=True)
+class ToStream:
+    """Changes of a table become records."""
+
+
+@dataclass(frozen=True)
+class TableFilter:
+    """Rows for which the predicate is false are deleted downstream; with `negate` those for which it is true."""
+
+    predicate: Function
+    negate: bool
+    store: str | None
+
+
+@dataclass(frozen=True)
+class TableMapValues:
+    """A new value per row."""
+
+    mapper: Function
+    store: str | None
+
+
+@dataclass(frozen=True)
+class TableTransformValues:
+    """A new value per row, by a transformer of the user's with state."""
+
+    supplier: Any
+    store: str | None
+
+
+@dataclass(frozen=True)
+class Suppress:
+    """Changes wait in the buffer; `wait_ms`: for how long after the record, or after the end of its window."""
+
+    suppressed: Suppressed
+    wait_ms: int
+    store: str
+
+
+@dataclass(frozen=True)
+class TableGroupBy:
+    """A new key and value per row; the old ones are taken out of their group."""
+
+    selector: Function
+
+
+@dataclass(frozen=True)
+class TableJoin:
+    """One side of a table-table join: each change with the other side's row. `other`: the node of that table."""
+
+    kind: JoinKind
+    joiner: Function
+    from_left: bool
+    other: str
+
+
+@dataclass(frozen=True)
+class TableJoinMerge:
+    """Both sides' results of a table-table join, kept in the store if there is one."""
+
+    store: str | None
+
+
+@dataclass(frozen=True)
+class ForeignKeySend:
+    """Subscribes each row of the left table to the row of its foreign key (KIP-213)."""
+
+    extractor: Function
+    kind: JoinKind
+
+
+@dataclass(frozen=True)
+class ForeignKeyReceive:
+    """Keeps the subscriptions."""
+
+    store: str
+
+
+@dataclass(frozen=True)
+class ForeignKeyLookup:
+    """Answers a new subscription with the row it asks for."""
+
+
+@dataclass(frozen=True)
+class ForeignKeyChange:
+    """Answers all subscriptions to a row that has changed."""
+
+    store: str
+
+
+@dataclass(frozen=True)
+class ForeignKeyRespond:
+    """Joins an answer with the left table's row, if that has not changed meanwhile."""
+
+    joiner: Function
+    kind: JoinKind
+
+
+Operation = (
+    Filter | SelectKey | Map | MapValues | FlatMap | FlatMapValues | Peek | ForEach | Print | Branch | PassThrough
+    | RepartitionFilter | UserProcessor | StreamAggregate | TableAggregate | CogroupMerge | JoinBuffer | StreamJoin | SelfJoin
+    | StreamTableJoin | GlobalTableJoin | TableSource | ToStream | TableFilter | TableMapValues | TableTransformValues
+    | Suppress | TableGroupBy | TableJoin | TableJoinMerge | ForeignKeySend | ForeignKeyReceive | ForeignKeyLookup
+    | ForeignKeyChange | ForeignKeyRespond
+)  # fmt: skip

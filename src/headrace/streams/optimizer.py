@@ -1,0 +1,184 @@
+"""What happens to the graph before it is written: duplicate sources become one, and Kafka's four optimizations.
+
+`topology.optimization`: `reuse.ktable.source.topics` (a table's own topic is its changelog), `merge.repartition.topics` (one
+repartition topic behind an operator that changes keys), `single.store.self.join`; `all` of them, or `none`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+
+from headrace.errors import StreamsError, TopologyError
+from headrace.streams.config import MERGE_REPARTITION_TOPICS, REUSE_KTABLE_SOURCE_TOPICS, SINGLE_STORE_SELF_JOIN
+from headrace.streams.flow import repartition
+from headrace.streams.graph import Graph, GraphNode
+from headrace.streams.sources import Repartition, StreamSource, TableSourceNode
+from headrace.streams.stream_join import StreamStreamJoin
+from headrace.streams.table import SuppressNode
+
+Repartitions = dict[GraphNode, list[Repartition]]
+
+
+def optimize(graph: Graph, chosen: Collection[str]) -> None:
+    """Rewrite the graph with the optimizations that are chosen. Raises TopologyError, StreamsError."""
+    _merge_sources(graph)
+    if REUSE_KTABLE_SOURCE_TOPICS in chosen:
+        for node in graph.nodes:
+            if isinstance(node, TableSourceNode):
+                node.reuses_source_topic = True
+    if MERGE_REPARTITION_TOPICS in chosen:
+        _merge_repartitions(graph)
+    if SINGLE_STORE_SELF_JOIN in chosen:
+        _self_join(graph.root, set())
+    _drop_null_keys(graph)
+    for node in graph.nodes:
+        if isinstance(node, SuppressNode) and _versioned_upstream(node):
+            raise TopologyError(
+                "suppress() is only supported for non-versioned KTables "
+                "(note that version semantics might be inherited from upstream)"
+            )
+
+
+def _merge_sources(graph: Graph) -> None:
+    """A topic or pattern is read once, whoever asks for it."""
+    by_topic: dict[str, StreamSource] = {}
+    by_pattern: dict[tuple[str, int], StreamSource] = {}
+    for node in [node for node in graph.root.children if isinstance(node, StreamSource)]:
+        if isinstance(node.topics, re.Pattern):
+            first = by_pattern.setdefault((node.topics.pattern, node.topics.flags), node)
+            if first is not node:
+                first.absorb(node)
+                graph.root.remove_child(node)
+            continue
+        for topic in node.topics:
+            first = by_topic.setdefault(topic, node)
+            if first is node:
+                continue
+            assert not isinstance(first.topics, re.Pattern)
+            if set(first.topics) != set(node.topics):
+                raise TopologyError("Two source nodes are subscribed to overlapping but not equal input topics")
+            first.absorb(node)
+            graph.root.remove_child(node)
+
+
+def _merge_repartitions(graph: Graph) -> None:
+    """One topic for all operators that need the key behind the operator that has changed it."""
+    for changing, topics in _repartitions_by_cause(graph).items():
+        if not topics:
+            continue
+        merged = repartition(graph, topics[0].topic, named=True)
+        merged.key_serde = next((topic.key_serde for topic in topics if topic.key_serde), None)
+        merged.value_serde = next((topic.value_serde for topic in topics if topic.value_serde), None)
+        merged.priority = changing.priority
+        for topic in topics:
+            child = _upwards(topic, lambda node, changing=changing: changing in node.parents)
+            if child is None:
+                raise StreamsError(f"Found a null keyChangingChild node for {topic.name}")
+            merged.add_child(child)
+            changing.remove_child(child)
+            for below in list(topic.children):
+                for above in list(topic.parents):
+                    above.add_child(below)
+            for above in list(topic.parents):
+                above.remove_child(topic)
+            for below in list(topic.children):
+                topic.remove_child(below)
+            graph.topology.copartitioned = [
+                group - {topic.name} | {merged.name} if topic.name in group else group for group in graph.topology.copartitioned
+            ]
+        changing.add_child(merged)
+
+
+def _repartitions_by_cause(graph: Graph) -> Repartitions:
+    found: Repartitions = {}
+    merges: dict[GraphNode, None] = {}
+    for node in graph.nodes:
+        if node.changes_key:
+            found[node] = []
+        elif isinstance(node, Repartition) and node.optimizable:
+            cause = _cause(node)
+            if cause is not None and node not in found[cause]:
+                found[cause].append(node)
+        elif node.merges:
+            merges[node] = None
+    return _behind_merges(found, merges)
+
+
+def _cause(topic: Repartition) -> GraphNode | None:
+    """The operator that has changed the key, unless one behind it has changed the value: that would be lost."""
+    changing = _upwards(topic, lambda node: node.changes_key)
+    return changing if changing is _upwards(topic, lambda node: node.changes_key or node.changes_value) else None
+
+
+def _behind_merges(found: Repartitions, merges: Collection[GraphNode]) -> Repartitions:
+    """Where streams are merged after their keys have changed, the topic comes behind the merge."""
+    causes: dict[GraphNode, list[GraphNode]] = {}
+    for merge in merges:
+        causes[merge] = [
+            changing
+            for changing, topics in found.items()
+            if all(_upwards(topic, lambda node, merge=merge: merge in node.parents) for topic in topics)
+            and _upwards(merge, lambda node, changing=changing: changing in node.parents)
+        ]
+    gone: set[GraphNode] = set()
+    for merge, changing in causes.items():
+        found[merge] = list(dict.fromkeys(topic for one in changing for topic in found[one]))
+        gone.update(changing)
+    return {node: topics for node, topics in found.items() if node not in gone}
+
+
+def _upwards(node: GraphNode, wanted: Callable[[GraphNode], object]) -> GraphNode | None:
+    """The nearest node from here up for which this holds. Where ways part, Kafka goes on with the last if none of the first
+    level fits.
+    """
+    if wanted(node):
+        return node
+    found = None
+    for parent in node.parents:
+        if wanted(parent):
+            return parent
+        found = _upwards(parent, wanted)
+    return found
+
+
+def _self_join(node: GraphNode, seen: set[GraphNode]) -> None:
+    """A stream joined with itself needs one buffer."""
+    seen.add(node)
+    if isinstance(node, StreamStreamJoin) and len(node.parents) == 1:
+        (parent,) = node.parents
+        before = {child.name: child for child in parent.children if child.priority < node.priority}
+        left, right = before.get(node.names.this_windowed), before.get(node.names.other_windowed)
+        if left is None or right is None or left.priority >= right.priority:
+            raise StreamsError(f"Expected the left node {left} to have smaller build priority than the right node {right}.")
+        parent.remove_child(right)
+        node.self_join = True
+    for child in list(node.children):
+        if child not in seen:
+            _self_join(child, seen)
+
+
+def _drop_null_keys(graph: Graph) -> None:
+    """Records without a key need not be repartitioned, unless a left or outer join behind wants them."""
+    wanting: set[GraphNode] = set()
+    seen: set[GraphNode] = set()
+
+    def visit(node: GraphNode) -> None:
+        if node in seen:
+            return
+        for child in node.children:
+            visit(child)
+            if child.keeps_null_keys or child in wanting:
+                wanting.add(node)
+        seen.add(node)
+
+    visit(graph.root)
+    for node in seen:
+        if isinstance(node, Repartition):
+            node.drops_null_keys = node not in wanting
+
+
+def _versioned_upstream(node: GraphNode) -> bool:
+    return bool(node.parents) and all(
+        parent.versioned if parent.versioned is not None else _versioned_upstream(parent) for parent in node.parents
+    )

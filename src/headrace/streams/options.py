@@ -1,0 +1,310 @@
+"""What can be said about an operator beside its functions: names, formats, partitions. Kafka's `Consumed`, `Grouped` and so on.
+
+Each is a frozen value; `with_…` gives a changed copy. An operator takes them in any order, or by keyword: the class's name in
+snake case (`named=`, `stream_joined=`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from headrace.errors import ArgumentError
+from headrace.streams.durations import Duration, milliseconds
+from headrace.streams.naming import valid_name
+from headrace.streams.serdes import Serde
+from headrace.streams.stores import StoreSupplier
+
+Partitioner = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class _Option:
+    """Something with a name."""
+
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.name is not None:
+            valid_name(self.name)
+
+    @classmethod
+    def as_(cls, name: str) -> Self:
+        """With a name; the trailing underscore because `as` is a word of Python. Raises TopologyError for an illegal name."""
+        return cls(name=name)
+
+    def with_name(self, name: str) -> Self:
+        """With another name. Raises TopologyError for an illegal one."""
+        return replace(self, name=name)
+
+
+@dataclass(frozen=True)
+class _Formats(_Option):
+    """Something with a name and formats of key and value."""
+
+    key_serde: Serde | None = None
+    value_serde: Serde | None = None
+
+    def with_key_serde(self, key_serde: Serde | None) -> Self:
+        """With another format of keys."""
+        return replace(self, key_serde=key_serde)
+
+    def with_value_serde(self, value_serde: Serde | None) -> Self:
+        """With another format of values."""
+        return replace(self, value_serde=value_serde)
+
+
+@dataclass(frozen=True)
+class Named(_Option):
+    """The name of an operator."""
+
+
+@dataclass(frozen=True)
+class Consumed(_Formats):
+    """How a topic is read. `reset_policy`: `earliest`, `latest`, `none` or `by_duration:<ISO duration>`."""
+
+    timestamp_extractor: Callable[..., Any] | None = None
+    reset_policy: str | None = None
+
+    @classmethod
+    def with_(cls, key_serde: Serde | None = None, value_serde: Serde | None = None) -> Self:
+        """With formats of key and value."""
+        return cls(None, key_serde, value_serde)
+
+    def with_timestamp_extractor(self, timestamp_extractor: Callable[..., Any] | None) -> Self:
+        """With a function that gives a record's time."""
+        return replace(self, timestamp_extractor=timestamp_extractor)
+
+    def with_offset_reset_policy(self, reset_policy: str | None) -> Self:
+        """With the place to begin at if there is no committed offset."""
+        return replace(self, reset_policy=reset_policy)
+
+
+@dataclass(frozen=True)
+class Produced(_Formats):
+    """How a topic is written."""
+
+    partitioner: Partitioner | None = None
+
+    @classmethod
+    def with_(
+        cls, key_serde: Serde | None = None, value_serde: Serde | None = None, partitioner: Partitioner | None = None
+    ) -> Self:
+        """With formats of key and value, and the function that chooses a partition."""
+        return cls(None, key_serde, value_serde, partitioner)
+
+    def with_stream_partitioner(self, partitioner: Partitioner | None) -> Self:
+        """With the function that chooses a partition."""
+        return replace(self, partitioner=partitioner)
+
+
+@dataclass(frozen=True)
+class Grouped(_Formats):
+    """How records are brought together by key; the name is that of the repartition topic, if one is needed."""
+
+    @classmethod
+    def with_(cls, *given: str | Serde | None) -> Self:
+        """`with_(key_serde, value_serde)` or `with_(name, key_serde, value_serde)`."""
+        name, key_serde, value_serde = given if len(given) == 3 else (None, *given, *[None] * (2 - len(given)))
+        return cls(name, key_serde, value_serde)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Repartitioned(_Formats):
+    """How `repartition` writes its topic; the name is the topic's."""
+
+    partitions: int | None = None
+    partitioner: Partitioner | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.partitions is not None and self.partitions < 1:
+            raise ArgumentError("Number of partitions must be at least 1.")
+
+    @classmethod
+    def with_(cls, key_serde: Serde | None = None, value_serde: Serde | None = None) -> Self:
+        """With formats of key and value."""
+        return cls(None, key_serde, value_serde)
+
+    @classmethod
+    def number_of_partitions(cls, number_of_partitions: int) -> Self:
+        """With a number of partitions. Raises ArgumentError below 1."""
+        return cls(partitions=number_of_partitions)
+
+    @classmethod
+    def stream_partitioner(cls, partitioner: Partitioner) -> Self:
+        """With the function that chooses a partition."""
+        return cls(partitioner=partitioner)
+
+    def with_number_of_partitions(self, number_of_partitions: int) -> Self:
+        """With a number of partitions. Raises ArgumentError below 1."""
+        return replace(self, partitions=number_of_partitions)
+
+    def with_stream_partitioner(self, partitioner: Partitioner) -> Self:
+        """With the function that chooses a partition."""
+        return replace(self, partitioner=partitioner)
+
+
+@dataclass(frozen=True)
+class Joined(_Formats):
+    """How a stream is joined with a table. `grace_ms`: how long records wait for the table (needs a versioned one)."""
+
+    other_value_serde: Serde | None = None
+    grace_ms: int | None = None
+
+    @classmethod
+    def with_(
+        cls, key_serde: Serde | None = None, value_serde: Serde | None = None, other_value_serde: Serde | None = None
+    ) -> Self:
+        """With formats of key, value and the table's value."""
+        return cls(None, key_serde, value_serde, other_value_serde)
+
+    def with_other_value_serde(self, other_value_serde: Serde | None) -> Self:
+        """With another format of the table's values."""
+        return replace(self, other_value_serde=other_value_serde)
+
+    def with_grace_period(self, grace_period: Duration) -> Self:
+        """With time for records that come before their row of the table (KIP-923). Raises ArgumentError."""
+        return replace(self, grace_ms=milliseconds(grace_period, "grace_period"))
+
+
+@dataclass(frozen=True)
+class StreamJoined(_Formats):
+    """How two streams are joined, and where their records wait for each other."""
+
+    other_value_serde: Serde | None = None
+    store_name: str | None = None
+    this_store_supplier: StoreSupplier | None = None
+    other_store_supplier: StoreSupplier | None = None
+    logging_enabled: bool = True
+    topic_config: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def as_(cls, name: str) -> Self:
+        """With a name of the stores; `with_name` names the operators."""
+        return cls(store_name=valid_name(name))
+
+    @classmethod
+    def with_(cls, *given: Any) -> Self:
+        """`with_(key_serde, value_serde, other_value_serde)` or `with_(this_store_supplier, other_store_supplier)`."""
+        if len(given) == 2 and all(isinstance(supplier, StoreSupplier) for supplier in given):
+            return cls(this_store_supplier=given[0], other_store_supplier=given[1])
+        return cls(None, *given)
+
+    def with_store_name(self, store_name: str) -> Self:
+        """With another name of the stores. Raises TopologyError for an illegal one."""
+        return replace(self, store_name=valid_name(store_name))
+
+    def with_other_value_serde(self, other_value_serde: Serde | None) -> Self:
+        """With another format of the other side's values."""
+        return replace(self, other_value_serde=other_value_serde)
+
+    def with_this_store_supplier(self, supplier: StoreSupplier) -> Self:
+        """With a storage of this side's records."""
+        return replace(self, this_store_supplier=supplier)
+
+    def with_other_store_supplier(self, supplier: StoreSupplier) -> Self:
+        """With a storage of the other side's records."""
+        return replace(self, other_store_supplier=supplier)
+
+    def with_logging_enabled(self, config: Mapping[str, str]) -> Self:
+        """With changelog topics that have these settings."""
+        return replace(self, logging_enabled=True, topic_config=dict(config))
+
+    def with_logging_disabled(self) -> Self:
+        """Without changelog topics."""
+        return replace(self, logging_enabled=False, topic_config={})
+
+
+@dataclass(frozen=True)
+class TableJoined(_Option):
+    """How two tables are joined by a foreign key."""
+
+    partitioner: Partitioner | None = None
+    other_partitioner: Partitioner | None = None
+
+    @classmethod
+    def with_(cls, partitioner: Partitioner | None = None, other_partitioner: Partitioner | None = None) -> Self:
+        """With the functions that chose the partitions of this table and the other."""
+        return cls(None, partitioner, other_partitioner)
+
+    def with_partitioner(self, partitioner: Partitioner | None) -> Self:
+        """With the function that chose the partitions of this table."""
+        return replace(self, partitioner=partitioner)
+
+    def with_other_partitioner(self, other_partitioner: Partitioner | None) -> Self:
+        """With the function that chose the partitions of the other table."""
+        return replace(self, other_partitioner=other_partitioner)
+
+
+@dataclass(frozen=True)
+class Branched(_Option):
+    """A branch of `split`: its name, and what is done with it at once. `chain` returns a stream or None; `ends`: its return is
+    not looked at.
+    """
+
+    chain: Callable[[Any], Any] | None = None
+    ends: bool = False
+
+    @classmethod
+    def with_function(cls, chain: Callable[[Any], Any], name: str | None = None) -> Self:
+        """The result of the function, unless None, is in the map of branches instead of the branch."""
+        return cls(name, chain)
+
+    @classmethod
+    def with_consumer(cls, chain: Callable[[Any], Any], name: str | None = None) -> Self:
+        """The function takes the branch, which then is not in the map of branches."""
+        return cls(name, chain, ends=True)
+
+
+@dataclass(frozen=True)
+class Printed(_Option):
+    """Where `print` prints: standard output, or a file."""
+
+    file: Path | None = None
+    label: str | None = None
+    mapper: Callable[..., Any] | None = None
+
+    @classmethod
+    def to_sys_out(cls) -> Self:
+        """To standard output."""
+        return cls()
+
+    @classmethod
+    def to_file(cls, file_path: str | Path) -> Self:
+        """To a file."""
+        return cls(file=Path(file_path))
+
+    def with_label(self, label: str) -> Self:
+        """With a text before each record."""
+        return replace(self, label=label)
+
+    def with_key_value_mapper(self, mapper: Callable[..., Any]) -> Self:
+        """With a function that makes the text of a record."""
+        return replace(self, mapper=mapper)
+
+
+Chosen = TypeVar("Chosen")
+
+
+def take(given: tuple[Any, ...], keywords: dict[str, Any], *kinds: type) -> list[Any]:
+    """The options of an operator, one for each kind, None where it is not given.
+
+    given: in any order; keywords: by the kind's name in snake case. Raises ArgumentError for one too many or of another kind.
+    """
+    found: dict[type, Any] = {}
+    by_name = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in kinds}
+    unknown = [f"{name}=" for name in keywords if name not in by_name]
+    for value in (*given, *(keywords[name] for name in keywords if name in by_name)):
+        kind = next((kind for kind in kinds if isinstance(value, kind)), None)
+        if kind is None or kind in found:
+            unknown.append(repr(value))
+        else:
+            found[kind] = value
+    if unknown:
+        expected = " and ".join(f"one {kind.__name__}" for kind in kinds)
+        raise ArgumentError(f"This operator takes {expected} at most, but was given {', '.join(unknown)}.")
+    return [found.get(kind) for kind in kinds]

@@ -1,0 +1,90 @@
+"""How many partitions repartition topics have: what the user gave, what is co-partitioned with them, or what is upstream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from headrace.errors import TaskAssignmentError, TopologyError
+from headrace.streams.topology import java_map
+
+if TYPE_CHECKING:
+    from headrace.streams.internal_topics import Subtopology
+
+
+def repartition_counts(
+    groups: list[Subtopology], copartitioned: Iterable[frozenset[str]], sources: Mapping[str, int]
+) -> dict[str, int]:
+    """The number of partitions of every repartition topic. sources: those of the topics that are there.
+
+    Raises TopologyError for topics that have to be co-partitioned and are not (looked at, as in Kafka, only if there is a
+    repartition topic), TaskAssignmentError if a number follows from nothing.
+    """
+    given = {name: count for group in groups for name, count in group.repartitions.items()}
+    if not given:
+        return {}
+    counts = PartitionCounts(sources, frozenset(name for name, count in given.items() if count is not None), dict(given))
+    counts.follow(groups)
+    for group in copartitioned:
+        counts.align(group)
+    return {name: count for name, count in counts.repartitions.items() if count is not None}
+
+
+@dataclass
+class PartitionCounts:
+    """What is known so far. `enforced`: repartition topics whose number the user gave."""
+
+    sources: Mapping[str, int]
+    enforced: frozenset[str]
+    repartitions: dict[str, int | None] = field(default_factory=dict)
+
+    def follow(self, groups: list[Subtopology]) -> None:
+        """Give each repartition topic the greatest number among the topics that are read where it is written."""
+        while open_topics := [name for name, count in self.repartitions.items() if count is None]:
+            progress = False
+            for name in open_topics:
+                upstream = (topic for group in groups if name in group.sinks for topic in group.sources)
+                known = [count for topic in upstream if (count := self._count(topic)) is not None]
+                if known:
+                    self.repartitions[name], progress = max(known), True
+            if not progress:
+                raise TaskAssignmentError(
+                    "Failed to compute number of partitions for all repartition topics, make sure all user input topics are "
+                    "created and all Pattern subscriptions match at least one topic in the cluster"
+                )
+
+    def align(self, group: frozenset[str]) -> None:
+        """Give the repartition topics among co-partitioned topics one number. Raises TopologyError if that cannot be."""
+        own = sorted(topic for topic in group if topic in self.repartitions)
+        external = {topic: self.sources[topic] for topic in group if topic in self.sources}
+        if external:
+            wanted = self.same(external)
+        elif given := [topic for topic in own if topic in self.enforced]:
+            wanted = self._given(own, given)
+        else:
+            wanted = max((self.repartitions[topic] or 0 for topic in own), default=0)
+        for topic in own:
+            if topic in self.enforced and self.repartitions[topic] != wanted:
+                raise TopologyError(
+                    f"Number of partitions [{self.repartitions[topic]}] of repartition topic [{topic}] doesn't match number of "
+                    f"partitions [{wanted}] of the source topic."
+                )
+            self.repartitions[topic] = wanted
+
+    @staticmethod
+    def same(counts: Mapping[str, int]) -> int:
+        """The number that all topics have, 0 if there are none. Raises TopologyError if they differ."""
+        if len(set(counts.values())) > 1:
+            raise TopologyError(f"Topics not co-partitioned: [{java_map(counts)}]")
+        return next(iter(counts.values()), 0)
+
+    def _given(self, own: list[str], given: list[str]) -> int:
+        numbers = [self.repartitions[topic] or 0 for topic in given]
+        if len(set(numbers)) > 1:
+            all_counts = {topic: self.repartitions[topic] for topic in own}
+            raise TopologyError(f"Following topics do not have the same number of partitions: [{java_map(all_counts)}]")
+        return numbers[0]
+
+    def _count(self, topic: str) -> int | None:
+        return self.repartitions[topic] if topic in self.repartitions else self.sources.get(topic)

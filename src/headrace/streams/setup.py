@@ -1,0 +1,76 @@
+"""Creates internal topics: all of them, or none. What has been created is deleted again if one cannot be."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+import structlog
+
+from headrace.errors import StreamsError, StreamsTimeoutError
+from headrace.kafka.admin import Admin
+from headrace.kafka.failures import KafkaFailure, RetriableKafkaFailure
+from headrace.streams.internal_topics import InternalTopic
+
+log = structlog.get_logger(__name__)
+
+_CLEAN_UP_S = 30.0
+
+
+def set_up(admin: Admin, topics: Iterable[InternalTopic], timeout_s: float, backoff_s: float = 0.1) -> None:
+    """Create exactly these topics.
+
+    One that exists is taken for one that is being deleted, and tried again, as is one that timed out; timeout_s: for all of them
+    together. Raises StreamsTimeoutError, StreamsError with Kafka's reason; then no topic of this call is left.
+    """
+    waiting = {topic.name: topic for topic in topics}
+    created: list[str] = []
+    last: dict[str, KafkaFailure] = {}
+    deadline = time.monotonic() + timeout_s
+    try:
+        while waiting:
+            for topic in list(waiting.values()):
+                if _create(admin, topic, deadline - time.monotonic(), last):
+                    created.append(topic.name)
+                    del waiting[topic.name]
+            if waiting and time.monotonic() + backoff_s > deadline:
+                raise StreamsTimeoutError(_too_long(timeout_s, {name: last[name] for name in waiting if name in last}))
+            if waiting:
+                time.sleep(backoff_s)
+    except BaseException:
+        _clean_up(admin, created)
+        raise
+
+
+def _create(admin: Admin, topic: InternalTopic, left_s: float, last: dict[str, KafkaFailure]) -> bool:
+    """Whether the topic has been created now."""
+    if left_s <= 0:
+        return False
+    try:
+        admin.create(topic.name, topic.partitions, topic.replication_factor, topic.configs, timeout_s=left_s)
+    except KafkaFailure as failure:
+        if failure.code != "TOPIC_ALREADY_EXISTS" and not isinstance(failure, RetriableKafkaFailure):
+            raise StreamsError(
+                f"Could not create internal topic {topic.name} for the following reason: {failure.reason}"
+            ) from failure
+        log.info(f"Internal topic {topic.name} could not be created; it will be tried again: {failure.reason}")
+        last[topic.name] = failure
+        return False
+    return True
+
+
+def _clean_up(admin: Admin, created: list[str]) -> None:
+    log.info(f"Starting to clean up internal topics {created}.")
+    try:
+        admin.delete(created, timeout_s=_CLEAN_UP_S)
+    except KafkaFailure as failure:
+        log.error(f"Could not clean up internal topics {created}, because of the following error: {failure.reason}")
+
+
+def _too_long(timeout_s: float, last: dict[str, KafkaFailure]) -> str:
+    errors = {name: failure.reason for name, failure in last.items()}
+    return (
+        f"Could not create internal topics within {round(timeout_s * 1000)} milliseconds. This can happen if the Kafka cluster "
+        "is temporarily not available or a topic is marked for deletion and the broker did not complete its deletion within the "
+        f"timeout. The last errors seen per topic are: {errors}"
+    )

@@ -1,0 +1,177 @@
+"""State stores: what is kept, for how long, and with which changelog. `Stores` makes them as Kafka's `Stores` does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from headrace.errors import ArgumentError
+from headrace.streams.durations import Duration, milliseconds
+from headrace.streams.serdes import Serde
+
+
+class StoreKind(StrEnum):
+    """What a store's changelog looks like depends on this alone."""
+
+    KEY_VALUE = "key-value"
+    VERSIONED = "versioned"
+    WINDOW = "window"
+    SESSION = "session"
+    BUFFER = "buffer"
+
+
+WINDOWED = (StoreKind.WINDOW, StoreKind.SESSION)
+
+
+@dataclass(frozen=True)
+class StoreSupplier:
+    """A kind of storage with a name. `retention_ms`: of windows and sessions; of a versioned store its history."""
+
+    name: str
+    kind: StoreKind
+    persistent: bool = True
+    retention_ms: int | None = None
+    window_size_ms: int | None = None
+    retain_duplicates: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class StateStore:
+    """A store of a topology, and Kafka's `StoreBuilder`. Two stores are the same only if they are one object.
+
+    `retention_ms`: of windows and sessions; of a versioned store its history. `log_config`: settings of the changelog topic.
+    """
+
+    name: str
+    kind: StoreKind
+    retention_ms: int | None = None
+    window_size_ms: int | None = None
+    persistent: bool = True
+    retain_duplicates: bool = False
+    key_serde: Serde | None = None
+    value_serde: Serde | None = None
+    logging_enabled: bool = True
+    log_config: Mapping[str, str] = field(default_factory=dict)
+    caching_enabled: bool = False
+
+    def with_logging_enabled(self, config: Mapping[str, str]) -> StateStore:
+        """With a changelog topic that has these settings."""
+        return replace(self, logging_enabled=True, log_config=dict(config))
+
+    def with_logging_disabled(self) -> StateStore:
+        """Without a changelog topic: what is lost is lost."""
+        return replace(self, logging_enabled=False, log_config={})
+
+    def with_caching_enabled(self) -> StateStore:
+        """With a cache before the store."""
+        return replace(self, caching_enabled=True)
+
+    def with_caching_disabled(self) -> StateStore:
+        """Without a cache before the store."""
+        return replace(self, caching_enabled=False)
+
+
+def _at_least_zero(duration: Duration, what: str) -> int:
+    value = milliseconds(duration, what)
+    if value < 0:
+        raise ArgumentError(f"{what} cannot be negative")
+    return value
+
+
+def _window(name: str, retention: Duration, size: Duration, retain_duplicates: bool, persistent: bool) -> StoreSupplier:
+    retention_ms, size_ms = _at_least_zero(retention, "retentionPeriod"), _at_least_zero(size, "windowSize")
+    if size_ms > retention_ms:
+        raise ArgumentError(
+            f"The retention period of the window store {name} must be no smaller than its window size. "
+            f"Got size=[{size_ms}], retention=[{retention_ms}]"
+        )
+    return StoreSupplier(name, StoreKind.WINDOW, persistent, retention_ms, size_ms, retain_duplicates)
+
+
+def _from(supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None, *kinds: StoreKind) -> StateStore:
+    if supplier.kind not in kinds:
+        raise ArgumentError(f"The store supplier {supplier.name} is of kind {supplier.kind}, but should be {' or '.join(kinds)}.")
+    return StateStore(
+        name=supplier.name,
+        kind=supplier.kind,
+        retention_ms=supplier.retention_ms,
+        window_size_ms=supplier.window_size_ms,
+        persistent=supplier.persistent,
+        retain_duplicates=supplier.retain_duplicates,
+        key_serde=key_serde,
+        value_serde=value_serde,
+    )
+
+
+class Stores:
+    """Kafka's factory of suppliers (for `Materialized.as_`, `StreamJoined`) and of stores (for `add_state_store`).
+
+    Every method raises ArgumentError for an impossible duration.
+    """
+
+    @staticmethod
+    def persistent_key_value_store(name: str) -> StoreSupplier:
+        """Latest value per key, on disk."""
+        return StoreSupplier(name, StoreKind.KEY_VALUE)
+
+    @staticmethod
+    def in_memory_key_value_store(name: str) -> StoreSupplier:
+        """Latest value per key, in memory."""
+        return StoreSupplier(name, StoreKind.KEY_VALUE, persistent=False)
+
+    @staticmethod
+    def persistent_versioned_key_value_store(name: str, history_retention: Duration) -> StoreSupplier:
+        """Values per key with their time (KIP-889), on disk."""
+        history_ms = _at_least_zero(history_retention, "historyRetention")
+        return StoreSupplier(name, StoreKind.VERSIONED, retention_ms=history_ms)
+
+    @staticmethod
+    def persistent_window_store(
+        name: str, retention_period: Duration, window_size: Duration, retain_duplicates: bool
+    ) -> StoreSupplier:
+        """Values per key and window, on disk."""
+        return _window(name, retention_period, window_size, retain_duplicates, True)
+
+    @staticmethod
+    def in_memory_window_store(
+        name: str, retention_period: Duration, window_size: Duration, retain_duplicates: bool
+    ) -> StoreSupplier:
+        """Values per key and window, in memory."""
+        return _window(name, retention_period, window_size, retain_duplicates, False)
+
+    @staticmethod
+    def persistent_session_store(name: str, retention_period: Duration) -> StoreSupplier:
+        """Values per key and session, on disk."""
+        return StoreSupplier(name, StoreKind.SESSION, True, _at_least_zero(retention_period, "retentionPeriod"))
+
+    @staticmethod
+    def in_memory_session_store(name: str, retention_period: Duration) -> StoreSupplier:
+        """Values per key and session, in memory."""
+        return StoreSupplier(name, StoreKind.SESSION, False, _at_least_zero(retention_period, "retentionPeriod"))
+
+    @staticmethod
+    def key_value_store_builder(supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None) -> StateStore:
+        """A store of the latest value per key. Raises ArgumentError for a supplier of another kind."""
+        return _from(supplier, key_serde, value_serde, StoreKind.KEY_VALUE)
+
+    timestamped_key_value_store_builder = key_value_store_builder
+
+    @staticmethod
+    def versioned_key_value_store_builder(
+        supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None
+    ) -> StateStore:
+        """A store of values with their time. Raises ArgumentError for a supplier of another kind."""
+        return _from(supplier, key_serde, value_serde, StoreKind.VERSIONED)
+
+    @staticmethod
+    def window_store_builder(supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None) -> StateStore:
+        """A store of values per window. Raises ArgumentError for a supplier of another kind."""
+        return _from(supplier, key_serde, value_serde, StoreKind.WINDOW)
+
+    timestamped_window_store_builder = window_store_builder
+
+    @staticmethod
+    def session_store_builder(supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None) -> StateStore:
+        """A store of values per session. Raises ArgumentError for a supplier of another kind."""
+        return _from(supplier, key_serde, value_serde, StoreKind.SESSION)

@@ -1,0 +1,201 @@
+"""`KTable`: the latest value per key, and what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, overload
+
+from headrace.errors import ArgumentError, TopologyError
+from headrace.streams import foreign_key, grouped_table, stream, table_join
+from headrace.streams.flow import Flow
+from headrace.streams.graph import GraphNode, Operator
+from headrace.streams.materialized import Materialized, Settled
+from headrace.streams.operations import (
+    Function,
+    JoinKind,
+    Operation,
+    Suppress,
+    TableFilter,
+    TableGroupBy,
+    TableMapValues,
+    TableTransformValues,
+    ToStream,
+)
+from headrace.streams.options import Grouped, Named, TableJoined, take
+from headrace.streams.stores import StateStore, StoreKind
+from headrace.streams.suppressed import Suppressed
+from headrace.streams.views import DerivedView, SuppressedView, View
+
+Options = Named | Materialized
+_FILTER, _MAP, _TRANSFORM = "KTABLE-FILTER-", "KTABLE-MAPVALUES-", "KTABLE-TRANSFORMVALUES-"
+_SUPPRESS = "KTABLE-SUPPRESS-"
+
+
+class KTable:
+    """The latest value per key. `view`: where it is looked up; `queryable_store_name`: None if it has no named store."""
+
+    def __init__(self, flow: Flow, view: View, queryable_store_name: str | None) -> None:
+        self.flow, self.view = flow, view
+        self.queryable_store_name = queryable_store_name
+
+    def filter(self, predicate: Function, *options: Options, **keywords: Options) -> KTable:
+        """The rows for which the predicate of key and value is true; others are deleted downstream."""
+        return self._filter(predicate, False, options, keywords)
+
+    def filter_not(self, predicate: Function, *options: Options, **keywords: Options) -> KTable:
+        """The rows for which the predicate of key and value is false; others are deleted downstream."""
+        return self._filter(predicate, True, options, keywords)
+
+    def map_values(self, mapper: Function, *options: Options, **keywords: Options) -> KTable:
+        """Each row with a new value, of the value, or of key and value."""
+        named, materialized = take(options, keywords, Named, Materialized)
+        settled = self._settled(materialized, _MAP)
+        name = self._name(named, _MAP)
+        operation = TableMapValues(mapper, settled.queryable_name if settled else None)
+        node = self._derived(name, operation, settled)
+        return self._table(node, settled, settled.value_serde if settled else None)
+
+    def transform_values(self, supplier: Any, *options: Options | str, **keywords: Options) -> KTable:
+        """Each row with a new value, by a transformer of the user's that uses stores, given by their names."""
+        stores = [option for option in options if isinstance(option, str)]
+        rest = tuple(option for option in options if not isinstance(option, str))
+        named, materialized = take(rest, keywords, Named, Materialized)
+        settled = _given(materialized)
+        name = self._name(named, _TRANSFORM)
+        operation = TableTransformValues(supplier, settled.queryable_name if settled else None)
+        node = self._derived(name, operation, settled, stores)
+        return self._table(node, settled, settled.value_serde if settled else None)
+
+    def to_stream(self, *options: Function | Named, **keywords: Named) -> stream.KStream:
+        """The changes as records, deletions with a null value; with a function, each with a new key."""
+        mappers = [option for option in options if not isinstance(option, Named)]
+        (named,) = take(tuple(option for option in options if isinstance(option, Named)), keywords, Named)
+        name = self.flow.graph.names.given_or(named.name if named else None, "KTABLE-TOSTREAM-")
+        changes = stream.KStream(self.flow.to(Operator(name, ToStream())))
+        return changes.select_key(mappers[0]) if mappers else changes
+
+    def suppress(self, suppressed: Suppressed) -> KTable:
+        """Hold changes back, until a window closes or for a time. Raises TopologyError for a table that is not windowed."""
+        node, graph = self.flow.node, self.flow.graph
+        if node.versioned:
+            raise TopologyError("suppress() is only supported for non-versioned KTables")
+        name = suppressed.name if suppressed.name is not None else graph.names.processor(_SUPPRESS)
+        wait_ms = suppressed.wait_ms if suppressed.wait_ms is not None else window_grace_ms(node)
+        if suppressed.name is not None:
+            store_name = f"{suppressed.name}-store"
+        else:
+            store_name = graph.names.store(_SUPPRESS)
+            if suppressed.buffer.logging_enabled:
+                graph.unnamed.changelogs.append(f"{store_name}-changelog")
+        self.view.send_old_values(True)
+        store = StateStore(
+            name=store_name,
+            kind=StoreKind.BUFFER,
+            persistent=False,
+            key_serde=self.flow.key_serde,
+            value_serde=self.flow.value_serde,
+            logging_enabled=suppressed.buffer.logging_enabled,
+            log_config=suppressed.buffer.log_config,
+        )
+        buffer = SuppressNode(name, Suppress(suppressed, wait_ms, store_name), lambda: (store,))
+        sources = frozenset({self.flow.name})
+        return KTable(self.flow.to(buffer, sources=sources), SuppressedView(self.view, store_name), None)
+
+    def group_by(self, selector: Function, *options: Grouped, **keywords: Grouped) -> grouped_table.KGroupedTable:
+        """Rows with a new key and value, to be aggregated by that key."""
+        grouped: Grouped = take(options, keywords, Grouped)[0] or Grouped()
+        node = Operator(self.flow.graph.names.given_or(grouped.name, "KTABLE-SELECT-"), TableGroupBy(selector))
+        flow = self.flow.to(node, key_serde=grouped.key_serde, value_serde=grouped.value_serde)
+        self.view.send_old_values(True)
+        return grouped_table.KGroupedTable(flow, grouped)
+
+    @overload
+    def join(self, other: KTable, joiner: Function, *options: Options, **keywords: Options) -> KTable: ...
+    @overload
+    def join(
+        self, other: KTable, foreign_key_extractor: Function, joiner: Function, *options: TableJoined | Materialized,
+        **keywords: TableJoined | Materialized,
+    ) -> KTable: ...  # fmt: skip
+    def join(self, other: KTable, *given: Any, **keywords: Any) -> KTable:
+        """Rows of both tables with one key; or, with a function that gives the other table's key, each row with that one."""
+        return self._join(JoinKind.INNER, other, given, keywords)
+
+    @overload
+    def left_join(self, other: KTable, joiner: Function, *options: Options, **keywords: Options) -> KTable: ...
+    @overload
+    def left_join(
+        self, other: KTable, foreign_key_extractor: Function, joiner: Function, *options: TableJoined | Materialized,
+        **keywords: TableJoined | Materialized,
+    ) -> KTable: ...  # fmt: skip
+    def left_join(self, other: KTable, *given: Any, **keywords: Any) -> KTable:
+        """Like `join`, and the rows of this table that have no partner."""
+        return self._join(JoinKind.LEFT, other, given, keywords)
+
+    def outer_join(self, other: KTable, joiner: Function, *options: Options, **keywords: Options) -> KTable:
+        """Like `join`, and the rows of both tables that have no partner."""
+        return table_join.join(JoinKind.OUTER, self, other, joiner, take(options, keywords, Named, Materialized))
+
+    def _join(self, kind: JoinKind, other: KTable, given: tuple[Any, ...], keywords: dict[str, Any]) -> KTable:
+        functions = [function for function in given if not isinstance(function, Named | Materialized | TableJoined)]
+        functions += [keywords.pop(name) for name in ("foreign_key_extractor", "joiner") if name in keywords]
+        options = tuple(option for option in given if isinstance(option, Named | Materialized | TableJoined))
+        if not 1 <= len(functions) <= 2:
+            raise ArgumentError("A KTable's join takes a joiner, and before it the foreign key's extractor if there is one.")
+        if len(functions) == 2:
+            chosen = take(options, keywords, TableJoined, Materialized)
+            return foreign_key.join(kind, self, other, (functions[0], functions[1]), chosen)
+        return table_join.join(kind, self, other, functions[0], take(options, keywords, Named, Materialized))
+
+    def _filter(self, predicate: Function, negate: bool, options: tuple[Options, ...], keywords: dict[str, Options]) -> KTable:
+        named, materialized = take(options, keywords, Named, Materialized)
+        settled = self._settled(materialized, _FILTER)
+        name = self._name(named, _FILTER)
+        self.view.send_old_values(False)
+        operation = TableFilter(predicate, negate, settled.queryable_name if settled else None)
+        node = self._derived(name, operation, settled)
+        serde = settled.value_serde if settled else None
+        return self._table(node, settled, serde or self.flow.value_serde)
+
+    def _settled(self, materialized: Materialized | None, prefix: str) -> Settled | None:
+        if materialized is not None and materialized.name is None:
+            self.flow.graph.names.store(prefix)  # takes a number, but no store: only a named one is kept
+        return _given(materialized)
+
+    def _name(self, named: Named | None, prefix: str) -> str:
+        return self.flow.graph.names.given_or(named.name if named else None, prefix)
+
+    def _derived(self, name: str, operation: Operation, settled: Settled | None, uses: Iterable[str] = ()) -> Operator:
+        kept = settled.store() if settled and settled.queryable_name is not None else None
+        if kept is not None and kept.key_serde is None:
+            kept = replace(kept, key_serde=self.flow.key_serde)
+        node = Operator(name, operation, (lambda: (kept,)) if kept else None, uses)
+        if settled:
+            node.versioned = settled.materialized.versioned
+        return node
+
+    def _table(self, node: Operator, settled: Settled | None, value_serde: Any) -> KTable:
+        queryable = settled.queryable_name if settled else None
+        key_serde = (settled.key_serde if settled else None) or self.flow.key_serde
+        flow = self.flow.to(node, key_serde=key_serde, value_serde=value_serde)
+        return KTable(flow, DerivedView(self.view, queryable), queryable)
+
+
+class SuppressNode(Operator):
+    """A buffer of changes; the optimizer asks that nothing versioned comes into it."""
+
+    versioned = False
+
+
+def window_grace_ms(node: GraphNode, chain: str = "") -> int:
+    """The grace period of the window aggregations before an operator. Raises TopologyError if there is none."""
+    if node.grace_ms is not None:
+        return node.grace_ms
+    chain = f"{node.name}->{chain}" if chain else node.name
+    if not node.parents:
+        raise TopologyError(f"Window close time is only defined for windowed computations. Got [{chain}].")
+    return max(window_grace_ms(parent, chain) for parent in node.parents)
+
+
+def _given(materialized: Materialized | None) -> Settled | None:
+    return Settled(materialized, materialized.name or "", materialized.name) if materialized else None

@@ -1,0 +1,71 @@
+"""Joins of two tables by their key."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import ArgumentError
+from headrace.streams import table
+from headrace.streams.flow import Flow, copartitioned
+from headrace.streams.graph import GraphNode
+from headrace.streams.materialized import settle
+from headrace.streams.operations import Function, JoinKind, TableJoin, TableJoinMerge
+from headrace.streams.stores import StateStore
+from headrace.streams.topology import Topology
+from headrace.streams.views import JoinView
+
+if TYPE_CHECKING:
+    from headrace.streams.table import KTable
+
+MERGE, JOIN_THIS, JOIN_OTHER = "KTABLE-MERGE-", "KTABLE-JOINTHIS-", "KTABLE-JOINOTHER-"
+
+
+class TableTableJoin(GraphNode):
+    """Both sides of a join and what merges them."""
+
+    def __init__(self, merge: str, sides: tuple[tuple[str, TableJoin, tuple[str, ...]], ...], store: StateStore | None) -> None:
+        super().__init__(merge)
+        self.sides, self.store = sides, store
+
+    def write(self, topology: Topology) -> None:
+        """Three processors; each side uses the other's stores."""
+        (this, left, left_stores), (other, right, right_stores) = self.sides
+        topology.add_operation(this, left, (right.other,))
+        topology.add_operation(other, right, (left.other,))
+        topology.add_operation(self.name, TableJoinMerge(self.store.name if self.store else None), (this, other))
+        if self.store:
+            topology.add_state_store(self.store, self.name)
+        topology.connect_processor_and_state_stores(this, *right_stores)
+        topology.connect_processor_and_state_stores(other, *left_stores)
+
+
+def join(kind: JoinKind, left: KTable, right: KTable, joiner: Function, options: list[Any]) -> KTable:
+    """Rows of both tables with one key. options: a Named and a Materialized, or None. Raises ArgumentError."""
+    if not isinstance(right, table.KTable):
+        raise ArgumentError(f"A KTable joins a KTable, not {right!r}.")
+    named, materialized = options
+    graph, name = left.flow.graph, named.name if named else None
+    settled = settle(materialized, graph, MERGE) if materialized else None
+    merge = graph.names.given_or(name, MERGE)
+    sources = copartitioned([left.flow, right.flow])
+    if kind is not JoinKind.INNER:
+        left.view.send_old_values(True)
+    if kind is JoinKind.OUTER:
+        right.view.send_old_values(True)
+    left_stores, right_stores = left.view.stores(), right.view.stores()
+    this = graph.names.suffixed_or(name, "-join-this", JOIN_THIS)
+    other = graph.names.suffixed_or(name, "-join-other", JOIN_OTHER)
+    sides = (
+        (this, TableJoin(kind, joiner, True, right.flow.name), left_stores),
+        (other, TableJoin(kind, joiner, False, left.flow.name), right_stores),
+    )
+    key_serde = (settled.key_serde if settled else None) or left.flow.key_serde
+    store = replace(settled.store(), key_serde=key_serde) if settled else None
+    node = TableTableJoin(merge, sides, store)
+    node.versioned = settled is not None and settled.materialized.versioned
+    graph.add([left.flow.node, right.flow.node], node)
+    flow = Flow(graph, merge, node, sources, key_serde, settled.value_serde if settled else None)
+    # a generated store is kept and looked up, and Kafka gives its name to those who ask
+    kept = store.name if store else None
+    return table.KTable(flow, JoinView(left.view, right.view, kept), kept)

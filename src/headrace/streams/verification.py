@@ -1,0 +1,121 @@
+"""Are the internal topics that exist as they have to be? Compared, nothing is asked. Kafka's rules and sentences, each with a
+remedy, because who reads them may not be who wrote the application (KIP-698).
+
+What loses data is verified: partitions, and what deletes or compacts records. Replicas, segments and time stamps are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from headrace.streams.internal_topics import InternalTopic, TopicKind
+
+
+@dataclass(frozen=True)
+class ExistingTopic:
+    """A topic on the cluster: its partitions and settings."""
+
+    partitions: int
+    configs: Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class Misconfiguration:
+    """What is wrong with a topic, and what to do about it. `stops`: the application cannot run with it, whatever the mode."""
+
+    topic: str
+    sentence: str
+    remedy: str
+    stops: bool = False
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The internal topics that are missing, and what is wrong with those that exist."""
+
+    missing: tuple[InternalTopic, ...]
+    misconfigured: tuple[Misconfiguration, ...]
+
+    @property
+    def misconfigured_topics(self) -> list[str]:
+        """Their names, each once."""
+        return list(dict.fromkeys(one.topic for one in self.misconfigured))
+
+    def explanation(self) -> str:
+        """Each misconfiguration with its remedy, a line each."""
+        return "\n".join(f"{one.sentence} {one.remedy}" for one in self.misconfigured)
+
+
+def verify(expected: Iterable[InternalTopic], existing: Mapping[str, ExistingTopic]) -> Verification:
+    """Compare the internal topics of an application with the topics of the cluster."""
+    topics = list(expected)
+    missing = tuple(topic for topic in topics if topic.name not in existing)
+    found = (problem for topic in topics if topic.name in existing for problem in _problems(topic, existing[topic.name]))
+    return Verification(missing, tuple(found))
+
+
+def _problems(topic: InternalTopic, found: ExistingTopic) -> Iterator[Misconfiguration]:
+    if found.partitions != topic.partitions:
+        yield Misconfiguration(
+            topic.name,
+            f"Internal topic {topic.name} requires {topic.partitions} partitions, but the existing topic on the broker has "
+            f"{found.partitions} partitions.",
+            "The number cannot be repaired in place: stop the application, and reset it with kafka-streams-application-reset.sh, "
+            "which deletes the topic; then initialize it again.",
+            stops=True,
+        )
+    policy = found.configs.get("cleanup.policy") or ""
+    if topic.kind is TopicKind.REPARTITION:
+        yield from _repartition(topic, found, policy)
+    elif topic.kind is TopicKind.WINDOWED_CHANGELOG:
+        if "delete" in policy:
+            yield from _retention(topic, found)
+    elif "delete" in policy:
+        yield _policy(topic.name, "delete", "compact")
+    if topic.kind is TopicKind.VERSIONED_CHANGELOG:
+        yield from _at_least(topic, found, "min.compaction.lag.ms", "Min compaction lag")
+
+
+def _repartition(topic: InternalTopic, found: ExistingTopic, policy: str) -> Iterator[Misconfiguration]:
+    if "compact" in policy:
+        yield _policy(topic.name, "compact", "delete")
+    elif "delete" in policy:
+        retention = found.configs.get("retention.ms")
+        if retention != "-1":
+            sentence = f"Retention time (retention.ms) of existing internal topic {topic.name} is {retention} but should be -1."
+            yield Misconfiguration(topic.name, sentence, _alter(topic.name, "retention.ms=-1"))
+        yield from _no_retention_bytes(topic.name, found)
+
+
+def _retention(topic: InternalTopic, found: ExistingTopic) -> Iterator[Misconfiguration]:
+    yield from _at_least(topic, found, "retention.ms", "Retention time")
+    yield from _no_retention_bytes(topic.name, found)
+
+
+def _at_least(topic: InternalTopic, found: ExistingTopic, key: str, what: str) -> Iterator[Misconfiguration]:
+    """A time that is not shorter than wanted; a retention of −1 is without end, which Kafka's own check takes for too short."""
+    actual, wanted = int(found.configs.get(key) or 0), int(topic.configs[key])
+    endless = key == "retention.ms" and actual == -1
+    if not endless and actual < wanted:
+        sentence = f"{what} ({key}) of existing internal topic {topic.name} is {actual} but should be {wanted} or larger."
+        yield Misconfiguration(topic.name, sentence, _alter(topic.name, f"{key}={wanted}"))
+
+
+def _no_retention_bytes(name: str, found: ExistingTopic) -> Iterator[Misconfiguration]:
+    if found.configs.get("retention.bytes") not in (None, "-1"):  # brokers report -1 for what is not set
+        sentence = f"Retention byte (retention.bytes) of existing internal topic {name} is set but it should be unset."
+        command = f"kafka-configs.sh --alter --entity-type topics --entity-name {name} --delete-config retention.bytes"
+        yield Misconfiguration(name, sentence, f"Unset it with: {command}")
+
+
+def _policy(name: str, wrong: str, right: str) -> Misconfiguration:
+    sentence = f'Cleanup policy (cleanup.policy) of existing internal topic {name} should not contain "{wrong}".'
+    return Misconfiguration(name, sentence, _alter(name, f"cleanup.policy={right}"))
+
+
+def _alter(name: str, setting: str) -> str:
+    return (
+        f"Set it with: kafka-configs.sh --alter --entity-type topics --entity-name {name} --add-config {setting}; "
+        "records that are gone by now stay lost."
+    )

@@ -1,0 +1,21 @@
+"""Topologies that the real Kafka Streams has been asked about (tests/golden/streams), in Python."""
+
+from __future__ import annotations
+
+import inspect
+from types import ModuleType
+
+from tests.streams.programs import aggregations, joins, low_level, optimized, stateless, tables, topics
+from tests.streams.programs.case import Case
+
+MODULES = (stateless, aggregations, tables, joins, optimized, low_level, topics)
+
+
+def cases(module: ModuleType) -> list[Case]:
+    """The programs of a module, in the order of its text: its functions of one parameter, `b` or `t`."""
+    found = []
+    for name, function in vars(module).items():
+        if inspect.isfunction(function) and function.__module__ == module.__name__:
+            config, partitions = getattr(function, "case", ({}, {}))
+            found.append(Case(name, function, config, partitions, "t" in inspect.signature(function).parameters))
+    return found

@@ -1,0 +1,234 @@
+"""KIP-698's decision table, row by row, on a real broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
+
+from headrace.embedded import Broker
+from headrace.errors import (
+    ArgumentError,
+    ConfigError,
+    InternalTopicsAlreadySetupError,
+    MisconfiguredInternalTopicError,
+    MissingInternalTopicsError,
+    MissingSourceTopicError,
+    StreamsError,
+    StreamsTimeoutError,
+    TopologyError,
+)
+from headrace.kafka import clients
+from headrace.kafka.admin import Admin
+from headrace.streams import InitParameters, KafkaStreams, Materialized, StreamsBuilder, TimeWindows
+from headrace.streams.initialization import make_ready
+from headrace.streams.internal_topics import InternalTopic, TopicKind
+from headrace.streams.setup import set_up
+from tests.support import wait_until
+
+ENABLED = InitParameters.init_parameters().enable_setup_internal_topics_if_incomplete()
+
+
+@dataclass(frozen=True)
+class Application:
+    """Counts words, in windows as well, behind a new key."""
+
+    id: str
+    bootstrap: str
+    admin: Admin
+
+    @property
+    def source(self) -> str:
+        return f"{self.id}-words"
+
+    def streams(self, **config: str) -> KafkaStreams:
+        builder = StreamsBuilder()
+        grouped = builder.stream(self.source).group_by(lambda key, value: value)
+        grouped.count(Materialized.as_("counts"))
+        windows = TimeWindows.of_size_with_no_grace(timedelta(minutes=1))
+        grouped.windowed_by(windows).count(Materialized.as_("windows"))
+        given = {key.replace("_", "."): value for key, value in config.items()}
+        return KafkaStreams(builder.build(), {"application.id": self.id, "bootstrap.servers": self.bootstrap, **given})
+
+    @property
+    def names(self) -> list[str]:
+        ends = ("counts-changelog", "counts-repartition", "windows-changelog", "windows-repartition")
+        return [f"{self.id}-{end}" for end in ends]
+
+    def present(self) -> list[str]:
+        return sorted(name for name in self.admin.topics() if name.startswith(f"{self.id}-") and name != self.source)
+
+    def alter(self, topic: str, key: str, value: str) -> None:
+        entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+        client = clients.admin({"bootstrap.servers": self.bootstrap})
+        for future in client.incremental_alter_configs(
+            [ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])]
+        ).values():
+            future.result(30)
+        wait_until(lambda: self.admin.topic_configs(topic)[key] == value, 30, f"{key}={value} of {topic}")
+
+
+@pytest.fixture(scope="module")
+def admin(destination_broker: Broker) -> Admin:
+    return Admin({"bootstrap.servers": destination_broker.bootstrap})
+
+
+@pytest.fixture
+def app(destination_broker: Broker, admin: Admin, topic_name: Callable[[str], str]) -> Application:
+    app = Application(topic_name("app"), destination_broker.bootstrap, admin)
+    admin.create(app.source, 3, 1)
+    return app
+
+
+def test_all_internal_topics_are_created_with_the_partitions_and_settings_that_were_derived(app: Application):
+    created = app.streams().init()
+    assert [topic.name for topic in created] == app.present() == app.names
+    assert {len(app.admin.topics()[name].partitions) for name in app.names} == {3}
+    own = app.admin.topic_configs(f"{app.id}-windows-changelog", own_only=True)
+    assert own["cleanup.policy"] == "compact,delete"
+    assert own["retention.ms"] == str(60_000 + 86_400_000)
+    assert app.admin.topic_configs(f"{app.id}-counts-repartition", own_only=True)["retention.ms"] == "-1"
+    app.streams().verify()
+
+
+def test_a_second_init_is_refused_even_if_setup_is_enabled(app: Application):
+    app.streams().init()
+    for given in ((), (ENABLED,)):
+        with pytest.raises(InternalTopicsAlreadySetupError, match="already exist: the application has been initialized before"):
+            app.streams().init(*given)
+
+
+def test_an_incomplete_set_is_refused_and_nothing_is_created(app: Application):
+    app.streams().init()
+    app.admin.delete([app.names[0], app.names[1]])
+    with pytest.raises(MissingInternalTopicsError, match="Some but not all internal topics are missing") as refused:
+        app.streams().init()
+    assert refused.value.topics == app.names[:2]
+    assert app.present() == app.names[2:]
+
+
+def test_an_incomplete_set_is_completed_if_setup_is_enabled(app: Application):
+    app.streams().init()
+    app.admin.delete([app.names[0]])
+    assert [topic.name for topic in app.streams().init(ENABLED, timedelta(seconds=60))] == app.names[:1]
+    assert app.present() == app.names
+
+
+def test_a_missing_source_topic_comes_before_everything_else(app: Application):
+    app.streams().init()
+    app.alter(app.names[0], "cleanup.policy", "delete")
+    app.admin.delete([app.source])
+    with pytest.raises(MissingSourceTopicError, match=f"Missing source topics: {app.source}") as refused:
+        app.streams().init(ENABLED)
+    assert refused.value.topics == [app.source]
+
+
+def test_a_misconfigured_topic_comes_before_missing_ones(app: Application):
+    app.streams().init()
+    app.admin.delete([app.names[1]])
+    app.alter(app.names[0], "cleanup.policy", "delete")
+    with pytest.raises(MisconfiguredInternalTopicError) as refused:
+        app.streams().init(ENABLED)
+    assert refused.value.topics == [app.names[0]]
+    assert str(refused.value).startswith(
+        f'Cleanup policy (cleanup.policy) of existing internal topic {app.names[0]} should not contain "delete". Set it with: '
+    )
+    assert app.present() == [app.names[0], *app.names[2:]]
+
+
+def test_a_topology_without_internal_topics_has_nothing_to_set_up(app: Application):
+    builder = StreamsBuilder()
+    builder.stream(app.source).to("elsewhere")
+    streams = KafkaStreams(builder.build(), {"application.id": app.id, "bootstrap.servers": app.bootstrap})
+    assert streams.init() == streams.init() == ()
+    streams.verify()
+
+
+def test_joined_source_topics_have_to_be_copartitioned_even_without_a_repartition_topic(app: Application):
+    other = f"{app.id}-words-other"
+    app.admin.create(other, 2, 1)
+    builder = StreamsBuilder()
+    builder.stream(app.source).join(builder.table(other), lambda a, b: a)
+    streams = KafkaStreams(builder.build(), {"application.id": app.id, "bootstrap.servers": app.bootstrap})
+    with pytest.raises(TopologyError, match="Topics not co-partitioned"):
+        streams.init()
+
+
+def test_an_unreachable_cluster_is_a_timeout(topic_name: Callable[[str], str]):
+    app = Application(topic_name("app"), "127.0.0.1:1", Admin({"bootstrap.servers": "127.0.0.1:1"}))
+    with pytest.raises(StreamsTimeoutError, match="Could not validate internal topics within 1000 milliseconds"):
+        app.streams().init(1000)
+
+
+def test_what_has_been_created_is_deleted_again_if_one_cannot_be_created(app: Application):
+    good = InternalTopic(f"{app.id}-good", TopicKind.CHANGELOG, 1, {})
+    bad = InternalTopic(f"{app.id}-bad", TopicKind.CHANGELOG, 1, {"cleanup.policy": "sometimes"})
+    with pytest.raises(StreamsError, match=f"Could not create internal topic {app.id}-bad for the following reason: "):
+        set_up(app.admin, [good, bad], 30)
+    assert app.present() == []
+
+
+def test_a_topic_that_does_not_go_away_is_a_timeout_and_nothing_is_left(app: Application):
+    app.admin.create(f"{app.id}-there", 1, 1)
+    topics = [InternalTopic(f"{app.id}-{name}", TopicKind.CHANGELOG, 1, {}) for name in ("new", "there")]
+    with pytest.raises(StreamsTimeoutError, match=r"within 1500 milliseconds.*The last errors seen .*already exists"):
+        set_up(app.admin, topics, 1.5)
+    assert app.present() == [f"{app.id}-there"]
+
+
+def test_in_manual_mode_a_start_without_init_is_refused(app: Application):
+    streams = app.streams(internal_topics_setup="manual")
+    with pytest.raises(MissingInternalTopicsError, match="Missing internal topics: ") as refused:
+        make_ready(streams.look(), streams.config, app.admin)
+    assert refused.value.topics == app.names
+    assert app.present() == []
+
+
+def test_in_manual_mode_a_start_with_a_misconfigured_topic_is_refused(app: Application):
+    streams = app.streams(internal_topics_setup="manual")
+    streams.init()
+    app.alter(app.names[2], "retention.ms", "1000")
+    with pytest.raises(MisconfiguredInternalTopicError, match="is 1000 but should be 86460000 or larger"):
+        make_ready(streams.look(), streams.config, app.admin)
+
+
+def test_in_automatic_mode_a_start_creates_what_is_missing(app: Application):
+    streams = app.streams()
+    make_ready(streams.look(), streams.config, app.admin)
+    assert app.present() == app.names
+    app.admin.delete([app.names[0]])
+    make_ready(streams.look(), streams.config, app.admin)
+    assert app.present() == app.names
+
+
+def test_in_automatic_mode_a_wrong_number_of_partitions_stops_the_start(app: Application):
+    app.admin.create(app.names[0], 1, 1)
+    streams = app.streams()
+    with pytest.raises(StreamsError, match="requires 3 partitions, but the existing topic on the broker has 1 partitions"):
+        make_ready(streams.look(), streams.config, app.admin)
+
+
+def test_looking_changes_nothing(app: Application):
+    assert [topic.name for topic in app.streams().look().verification.missing] == app.names
+    assert app.present() == []
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ({"internal_topics_setup": "never"}, "Invalid value never for configuration internal.topics.setup"),
+        ({"application_id": ""}, "application.id"),
+        ({"topic_segment_bytes": "10", "producer_batch_size": "20"}, "Specified topic segment size 10"),
+    ],
+)
+def test_a_configuration_that_cannot_be_is_refused(config: dict[str, str], sentence: str, topic_name: Callable[[str], str]):
+    with pytest.raises(ConfigError, match=sentence):
+        Application(topic_name("app"), "nowhere:1", Admin({})).streams(**config)
+
+
+def test_two_timeouts_are_refused(topic_name: Callable[[str], str]):
+    with pytest.raises(ArgumentError, match="InitParameters and a timeout, each once at most"):
+        Application(topic_name("app"), "nowhere:1", Admin({})).streams().init(1, 2)

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from headrace.errors import ArgumentError, TopologyError
+from headrace.streams import Grouped, Joined, KStream, Materialized, Named, Repartitioned, StreamsBuilder, TimeWindows
+from headrace.streams.options import take
+
+
+def stream() -> KStream:
+    return StreamsBuilder().stream("in")
+
+
+def test_options_come_in_any_order_or_by_keyword():
+    one, two = Named.as_("counter"), Materialized.as_("counts")
+    for count in (
+        stream().group_by_key().count(one, two),
+        stream().group_by_key().count(two, one),
+        stream().group_by_key().count(materialized=two, named=one),
+        stream().group_by_key().count(two, named=one),
+    ):
+        assert (count.flow.name, count.queryable_store_name) == ("counter", "counts")
+
+
+def test_an_option_of_another_operator_is_refused_in_one_sentence():
+    with pytest.raises(ArgumentError, match=r"takes one Named at most, but was given Grouped\("):
+        stream().filter(lambda k, v: v, Grouped.as_("g"))  # type: ignore[arg-type]
+
+
+def test_an_option_given_twice_is_refused():
+    with pytest.raises(ArgumentError, match=r"takes one Named and one Materialized at most, but was given Named\(name='b'\)"):
+        take((Named("a"),), {"named": Named("b")}, Named, Materialized)
+
+
+def test_an_unknown_keyword_is_refused():
+    with pytest.raises(ArgumentError, match="was given name="):
+        stream().filter(lambda k, v: v, name=Named("n"))
+
+
+def test_durations_are_timedeltas_or_milliseconds():
+    assert TimeWindows.of_size_with_no_grace(60_000) == TimeWindows.of_size_with_no_grace(timedelta(minutes=1))
+    with pytest.raises(ArgumentError, match="`size` is '1 minute', but should be a timedelta or a number of milliseconds"):
+        TimeWindows.of_size_with_no_grace("1 minute")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a b", "ä", "x" * 250])
+def test_a_name_that_no_topic_could_have_is_refused(name: str):
+    with pytest.raises(TopologyError, match=r"^Invalid topology: Name "):
+        Grouped.as_(name)
+
+
+def test_a_changed_option_is_a_new_one():
+    joined = Joined.as_("j")
+    assert joined.with_grace_period(timedelta(seconds=1)) == Joined("j", grace_ms=1000)
+    assert joined == Joined("j")
+
+
+def test_a_repartition_topic_without_partitions_is_refused():
+    with pytest.raises(ArgumentError, match="Number of partitions must be at least 1"):
+        Repartitioned.number_of_partitions(0)
+
+
+def test_a_stream_is_not_joined_with_just_anything():
+    with pytest.raises(ArgumentError, match="A KStream joins a KStream, a KTable or a GlobalKTable, not 'topic'"):
+        stream().join("topic", lambda a, b: a, 1)  # type: ignore[call-overload]

@@ -1,0 +1,68 @@
+"""What a compiler finds in a topology: the operations, with the user's functions as they were given."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from headrace.streams import JoinWindows, Materialized, Serdes, StreamsBuilder, TimeWindows, Topology
+from headrace.streams.nodes import ProcessorNode
+from headrace.streams.operations import Count, Filter, JoinKind, RepartitionFilter, StreamAggregate, StreamJoin
+
+
+def operations(topology: Topology) -> list[Any]:
+    return [node.operation for node in topology.nodes.values() if isinstance(node, ProcessorNode)]
+
+
+def positive(key: Any, value: Any) -> Any:
+    return value > 0
+
+
+def test_an_operation_has_the_users_function():
+    builder = StreamsBuilder()
+    builder.stream("in").filter_not(positive).to("out")
+    assert operations(builder.build()) == [Filter(positive, negate=True)]
+
+
+def test_an_aggregation_says_what_where_and_in_which_windows():
+    builder = StreamsBuilder()
+    windows = TimeWindows.of_size_and_grace(timedelta(minutes=5), timedelta(minutes=1))
+    kept = Materialized.as_("counts").with_key_serde(Serdes.string()).with_retention(timedelta(hours=1))
+    builder.stream("in").group_by_key().windowed_by(windows).count(kept)
+    topology = builder.build()
+    assert operations(topology) == [StreamAggregate(Count(), "counts", windows)]
+    store = topology.stores["counts"]
+    assert (store.retention_ms, store.window_size_ms, store.key_serde, store.value_serde) == (
+        3_600_000, 300_000, Serdes.string(), Serdes.long(),
+    )  # fmt: skip
+
+
+def test_a_join_says_which_records_may_remain_alone():
+    builder = StreamsBuilder()
+    windows = JoinWindows.of_time_difference_with_no_grace(1000)
+    builder.stream("a").left_join(builder.stream("b"), positive, windows)
+    left, right = (operation for operation in operations(builder.build()) if isinstance(operation, StreamJoin))
+    assert (left.kind, left.from_left, right.from_left) == (JoinKind.LEFT, True, False)
+    assert left.shared_store == right.shared_store == "KSTREAM-OUTERSHARED-0000000004-store"
+
+
+def test_records_without_a_key_go_through_a_repartition_topic_only_if_an_outer_join_wants_them():
+    builder = StreamsBuilder()
+    stream = builder.stream("a").select_key(positive)
+    stream.join(builder.table("t"), positive)
+    builder.stream("b").select_key(positive).left_join(builder.table("u"), positive)
+    found = [operation.drops_null_keys for operation in operations(builder.build()) if isinstance(operation, RepartitionFilter)]
+    assert found == [True, False]
+
+
+def test_defining_and_describing_need_no_broker_and_change_nothing():
+    builder = StreamsBuilder()
+    builder.stream("in").group_by_key().count()
+    topology = builder.build()
+    assert topology.describe() == topology.describe()
+
+
+def test_an_extractor_is_shown_as_it_shows_itself():
+    builder = StreamsBuilder()
+    builder.stream("in").to(positive)
+    assert f"(extractor class: {positive})" in builder.build().describe()
