@@ -74,12 +74,14 @@ class SinkDelivery:
     def __init__(self, plan: SinkPlan, task: SinkTask, ports: SinkPorts) -> None:
         self._plan, self._task, self._ports = plan, task, ports
         self._stopping = task.context.stopping
-        self._abandoned = threading.Event()
+        self._abandoned = False
+        self._committing = threading.Lock()
         self.batches = 0
 
     def abandon(self) -> None:
-        """Commit no more offsets: the task was stopped, and another one may be running in its place."""
-        self._abandoned.set()
+        """Commit no more offsets once this returns: the task was stopped, and another one may be running in its place."""
+        with self._committing:
+            self._abandoned = True
 
     def __call__(self, incoming: DataFrame, chain: SinkChain, covered: Covered) -> None:
         """Deliver one batch, of the columns of `SinkChain.incoming`. Raises what ends the task, or its stream for now."""
@@ -99,19 +101,17 @@ class SinkDelivery:
         finally:
             self._ports.recorder.tell(chain.counts.batch(failures, self._plan.tolerance, letters_written=False))
         self._record_active(incoming, covered)
-        self._commit(covered)
+        self._again(lambda: self._commit(covered), covered)  # waits for a coordinator that is away, as long as it takes
         self.batches += 1
 
     def _commit(self, covered: Covered) -> None:
-        """Commit the offsets of a batch to the group; waits for a coordinator that is away, as long as it takes."""
-        if self._abandoned.is_set():
-            raise RetriableError("The task was stopped before the offsets of its last batch were committed.")
-        self._again(lambda: self._commit_once(covered), covered)
-
-    def _commit_once(self, covered: Covered) -> None:
+        """Commit the offsets of a batch to the group."""
         begun, ok = time.monotonic(), False
         try:
-            self._ports.commit_offsets(self._plan.group, covered.commit)
+            with self._committing:
+                if self._abandoned:
+                    raise RetriableError("The task was stopped before the offsets of its last batch were committed.")
+                self._ports.commit_offsets(self._plan.group, covered.commit)
             ok = True
         finally:
             self._ports.recorder.tell(Committed(ok, (time.monotonic() - begun) * 1000))
