@@ -55,8 +55,9 @@ class WorkerClient:
         headers = {name: value for name in _PASSED_ON if (value := request.headers.get(name)) is not None}
         logs.CLIENT.debug("%s %s is for %s", request.method, raw, problem.url)
         try:
-            url = httpx.URL(problem.url).copy_with(raw_path=_with_query(raw, query))
-            answer = self._client.request(request.method, url, content=body, headers=headers)
+            # The target apart from the address, in which httpx would take a connector called `..` for a way up.
+            target = {"target": _with_query(raw, query)}
+            answer = self._client.request(request.method, problem.url, content=body, headers=headers, extensions=target)
         except httpx.HTTPError as failed:
             logs.CLIENT.warning("%s %s could not be forwarded to %s: %s", request.method, raw, problem.url, failed)
             raise RestError(409, NO_LEADER) from None
