@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headrace.cluster import records, state, status, status_records
@@ -63,6 +63,7 @@ def poisoned(test: Any) -> Any:
     return test
 
 
+@settings(deadline=None)
 @poisoned
 @given(KEYS, VALUES)
 def test_a_config_record_is_folded_or_skipped(key: bytes | None, value: bytes | None) -> None:
@@ -75,6 +76,7 @@ def test_a_config_record_is_folded_or_skipped(key: bytes | None, value: bytes | 
         records.encode(record)
 
 
+@settings(deadline=None)
 @poisoned
 @given(KEYS, VALUES)
 def test_a_status_record_is_folded_or_skipped(key: bytes | None, value: bytes | None) -> None:
@@ -88,6 +90,7 @@ def test_a_status_record_is_folded_or_skipped(key: bytes | None, value: bytes | 
 OFFSET_KEYS = KEYS | VALUES | st.builds(lambda c, p: json.dumps([c, p]).encode(), st.text(max_size=3) | SCALARS, DOCUMENTS)
 
 
+@settings(deadline=None)
 @example(DEEP, b"{}")
 @example(b'["c",{"a":' + b"[" * 900 + b"]" * 900 + b"}]", b"{}")
 @example(b'["c",{}]', b'{"a":' * 900 + b"1" + b"}" * 900)
