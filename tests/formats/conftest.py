@@ -27,10 +27,10 @@ def sql(postgres: Postgres, spark: SparkSession) -> Sql:
     """Runs statements, separated by `;`, and gives the rows of a query."""
 
     def run(text: str) -> list[tuple[Any, ...]]:
-        options = {"url": postgres.url, "user": "postgres"}
+        database = Database(spark, {"url": postgres.url, "user": "postgres"})
         if text.lower().startswith("select"):
-            return [tuple(row) for row in spark.read.format("jdbc").options(**options).option("query", text).load().collect()]
-        with Database(spark, options).transaction() as transaction:
+            return [tuple(row) for row in database.table(f"({text}) q").collect()]
+        with database.transaction() as transaction:
             for statement in filter(str.strip, text.split(";")):
                 transaction.execute(statement)
         return []
