@@ -16,7 +16,7 @@ from headrace.embedded import Broker
 from headrace.kafka.log import CompactedLog, LogRecord
 from headrace.spark.jars import classpath
 from headrace.spark.java import find_java
-from tests.mirror.process import WorkerProcess, worker_properties
+from tests.process import WorkerProcess, worker_properties
 from tests.support import wait_until
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"

@@ -15,7 +15,7 @@ from headrace.embedded.ports import free_port
 from headrace.rest import Herder, RestServer
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.testing.worker import EmbeddedWorker
-from tests.mirror.process import worker_properties
+from tests.process import worker_properties
 from tests.rest.memory_herder import CurrentHerder, MemoryHerder
 
 

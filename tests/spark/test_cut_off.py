@@ -11,7 +11,7 @@ import pytest
 from headrace.embedded import Broker
 from headrace.record import Record
 from headrace.spark.kafka import producer_columns, write
-from tests.mirror.clusters import Cluster
+from tests.clusters import Cluster
 from tests.support import wait_until
 
 if TYPE_CHECKING:
