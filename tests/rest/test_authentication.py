@@ -80,6 +80,12 @@ def test_a_stranger_learns_that_there_is_a_password(ask: As) -> None:
         assert answer.headers["www-authenticate"] == 'Basic realm="headrace", charset="UTF-8"'
 
 
+def test_the_document_says_that_there_are_users(ask: As) -> None:
+    document = ask("rita:atir", "GET", "/openapi.json").json
+    assert document["security"] == [{"basic": []}]
+    assert document["components"]["securitySchemes"] == {"basic": {"type": "http", "scheme": "basic"}}
+
+
 def test_health_is_open(ask: As) -> None:
     assert ask(STRANGER, "GET", "/health").status == 200
     assert ask(STRANGER, "GET", "/health/").status == 200

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from headrace.rest.routes import ADMIN, MAIN, preview
+from headrace.rest.routes import ADMIN, MAIN, logs, preview
 from tests.rest.conftest import worker_config
 
 NAME = "a/b c%41 ü"
@@ -66,9 +66,8 @@ QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too
 CHECKS: list[CheckFunction] = [
     content_type_conformance, response_schema_conformance, status_code_conformance, negative_data_rejection, says_what_is_wrong,
 ]  # fmt: skip
-ROUTES = [
-    (route.method, route.path) for resource in (*MAIN, *ADMIN, preview.resource(worker_config())) for route in resource.routes
-]
+RESOURCES = (*MAIN, *ADMIN, *(own.resource(worker_config()) for own in (preview, logs)))
+ROUTES = [(route.method, route.path) for resource in RESOURCES for route in resource.routes]
 
 
 @pytest.mark.parametrize("mode", GenerationMode, ids=lambda mode: mode.value)

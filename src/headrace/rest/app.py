@@ -70,7 +70,7 @@ def _app(herder: Herder, config: WorkerConfig, resources: Sequence[Resource], ot
     app.add_exception_handler(ClientDisconnect, _gone)
     for resource in resources:
         resource.mount(app, herder, others, limit_s)
-    openapi.describe(app, resources)
+    openapi.describe(app, resources, secured=allowed is not None)
     logs.APP.debug("REST resources: %s", ", ".join(resource.tag for resource in resources))
     return app
 

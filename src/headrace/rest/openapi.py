@@ -35,16 +35,26 @@ _QUERY = {
     "onlyFailed": "Restart only what has failed; anything but `true` is false.",
     "connectorsOnly": "Leave out what is no connector; anything but `true` or nothing is false.",
     "version": "The version, or a range of versions, that the plugin must have (KIP-891).",
+    "names": "`kafka` or `strimzi` (docs/metrics.md).",
+    "lines": "How many entries at most, 200 by default, at most 1000.",
+    "level": "The lowest level of an entry.",
+    "task": "Of this task only.",
     "scope": "`cluster` for all workers (KIP-976); all else is this one.",
 }
+_SECURED: Mapping[str, Any] = {"security": [{"basic": []}]}
+_SCHEMES: Mapping[str, Any] = {"securitySchemes": {"basic": {"type": "http", "scheme": "basic"}}}
 
 
-def describe(app: FastAPI, resources: Sequence[Resource]) -> None:
-    """Have the app give the document of these resources, which are mounted on it, at `/openapi.json`."""
+def describe(app: FastAPI, resources: Sequence[Resource], secured: bool) -> None:
+    """Have the app give the document of these resources, which are mounted on it, at `/openapi.json`.
+
+    secured: whether users have to say who they are.
+    """
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
-            app.openapi_schema = _document(app, resources)
+            app.openapi_schema = _document(app, resources) | (_SECURED if secured else {})
+            app.openapi_schema["components"] |= _SCHEMES if secured else {}
         return app.openapi_schema
 
     app.openapi = document

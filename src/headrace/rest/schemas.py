@@ -101,7 +101,12 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Message": _object({"message": _TEXT}),
     "Text": _TEXT,
-    "ConnectorLogs": _object({"connector": _TEXT, "worker_id": _TEXT, "entries": _list(_OBJECT)}),
+    "ConnectorLogs": _object({
+        "connector": _TEXT, "worker_id": _TEXT,
+        "entries": _list(_object({
+            "time": _TEXT, "level": _TEXT, "logger": _TEXT, "task": _INT_OR_NULL, "event": _TEXT, "details": _map(_TEXT),
+        }), description="Oldest first (docs/metrics.md)."),
+    }),
     "Plugins": _list(_VERSION),
     "Definition": _object({
         "name": _TEXT, "type": _TEXT, "required": _BOOLEAN, "default_value": _TEXT_OR_NULL, "importance": _TEXT,
