@@ -64,7 +64,7 @@ def test_every_command_of_kafka_connect_py_works(kc: Callable[..., Any], config:
 
     wait_until(lambda: kc("list-topics", "kc")["kc"]["topics"] == [config["topic"]], WAIT_S, "the topic in use")
     assert kc("reset-topics", "kc") is None
-    assert kc("list-topics", "kc") == {"kc": {"topics": []}}
+    wait_until(lambda: kc("list-topics", "kc") == {"kc": {"topics": []}}, WAIT_S, "no topic in use")
 
     kc("pause", "kc")
     await_states("PAUSED", "PAUSED")
