@@ -40,6 +40,13 @@ def test_files_are_read_once_in_the_order_of_time_and_name(spark: SparkSession, 
     assert (files.values(), files.values()) == (["third"], None)
 
 
+def test_directories_are_columns_below_a_base_path(spark: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path / "day=1/a.txt", "one\n")
+    write(tmp_path / "day=2/b.txt", "two\n")
+    made = props(tmp_path, option_basePath=str(tmp_path), value_columns="value,day")
+    assert sorted(map(tuple, Source(spark, made).values() or [])) == [("one", 1), ("two", 2)]
+
+
 def test_a_file_that_is_still_written_waits(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "new.txt").write_text("now\n")
     assert Source(spark, props(tmp_path, file_settle_ms="3600000")).values() is None

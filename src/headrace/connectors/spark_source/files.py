@@ -52,7 +52,11 @@ class FilesTask(PollingSourceTask):
 
         reader = self._reading.reader(spark, without=("path", "pathglobfilter"))
         # These are names of files, whatever signs are in them.
-        frame = reader.option("__globPaths__", "false").load([name for _, name in files])
+        reader = reader.option("__globPaths__", "false")
+        if not any(name.lower() == "basepath" for name in self._config.options):
+            # Spark would look for partition columns, and then reads files beside a directory with another one in it twice.
+            reader = reader.option("recursiveFileLookup", "true")
+        frame = reader.load([name for _, name in files])
         summary = f"{len(files)} files to {files[-1][1]}"
         return self._reading.poll(frame, {"file": F.col("_metadata.file_path")}, [(self.partitions()[0], offset)], summary)
 
