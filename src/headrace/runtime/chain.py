@@ -21,6 +21,7 @@ from headrace.values.sql import Sql, case, lit, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
 
 _SCHEMAS = 64  # of keys, and of values, that a task remembers
 _FEW = 4  # schemas of a batch that are looked for one by one
@@ -122,8 +123,8 @@ class TaskChain:
             headers = letter_headers(headers, (self._steps.connector, self._steps.task), self._origin, self._classes())
         return {
             "topic": lit(letters.topic) if letters else "topic",
-            "key": "cast(in_key as binary)",
-            "value": "cast(in_value as binary)",
+            "key": _original("in_key", self._record.key_kind),
+            "value": _original("in_value", self._record.value_kind),
             "headers": _stamped(headers, "in_timestamp"),
             "partition": "int(NULL)",
         }
@@ -181,6 +182,17 @@ def _items(row: Any) -> list[tuple[str, str | None]]:
 def _stamped(headers: Sql, millis: Sql) -> Sql:
     """Headers with the timestamp as the last one; none (NULL) is the time of writing."""
     return appended(headers, TIMESTAMP_HEADER, f"cast(string({millis}) as binary)")
+
+
+def _original(column: Sql, kind: str | DataType) -> Sql:
+    """What a source gave, as bytes: text in UTF-8, other columns as JSON."""
+    if isinstance(kind, str):
+        return f"cast({column} as binary)"
+    name = kind.simpleString()
+    if name == "binary":
+        return column
+    text = f"to_json({column})" if name.startswith(("struct", "array", "map")) else f"string({column})"
+    return f"cast({text} as binary)"
 
 
 def _name(component: object) -> str:
