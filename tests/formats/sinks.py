@@ -37,7 +37,9 @@ class Topic:
         """Offsets from the first to before the second, by partition."""
         rows = [row for p, (first, end) in ranges.items() for row in self._partitions[p][first:end]]
         frame = self._spark.createDataFrame(rows, self._schema)
-        return SinkBatch(frame, 0, {("t", p): r for p, r in ranges.items()}, self._spark, {"t": len(self._partitions)})
+        return SinkBatch(
+            frame, 0, {("t", p): r for p, r in ranges.items()}, self._spark, frozenset({"t"}), {"t": len(self._partitions)}
+        )
 
 
 def task(props: Mapping[str, str], number: int = 0) -> SparkSinkTask:

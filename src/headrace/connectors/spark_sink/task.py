@@ -50,12 +50,16 @@ class SparkSinkTask(SinkTask):
             if not batch.frame.isEmpty():
                 yield batch.frame, options
             return
+        for topic in sorted(batch.topics if batch.topics is not None else self._topics(batch)):
+            here = batch.frame.where(batch.frame["topic"] == topic)
+            if not here.isEmpty():
+                yield here, {name: value.replace(_TOPIC, topic) for name, value in options.items()}
+
+    def _topics(self, batch: SinkBatch) -> list[str]:
         from pyspark.sql import functions as F
 
         found: Any = batch.frame.agg(F.collect_set("topic")).first()
-        for topic in sorted(found[0]):
-            here = batch.frame.where(batch.frame["topic"] == topic)
-            yield here, {name: value.replace(_TOPIC, topic) for name, value in options.items()}
+        return found[0]
 
     @abstractmethod
     def write(self, batch: SinkBatch, records: DataFrame, options: Mapping[str, str]) -> None:
