@@ -56,6 +56,17 @@ def test_a_mirror_counts_each_record_once(source: Cluster, mirror: Make, topic_n
     assert found["kafka_connect_connect_worker_metrics_connector_running_task_count"] == 1
 
 
+def test_a_worker_of_a_group_shows_how_it_got_its_share(worker: EmbeddedWorker) -> None:
+    families = text_string_to_metric_families(httpx.get(worker.url.rstrip("/") + "/metrics", timeout=30).text)
+    prefix = "kafka_connect_connect_worker_rebalance_metrics_"
+    found = {s.name.removeprefix(prefix): s for family in families for s in family.samples if s.name.startswith(prefix)}
+    assert found["completed_rebalances_total"].value >= 1
+    assert found["epoch"].value >= 1
+    assert (found["rebalancing"].value, found["leader_name_info"].value) == (0, 1)
+    assert found["leader_name_info"].labels["leader_name"].startswith("http://")
+    assert found["time_since_last_rebalance_ms"].value > 0
+
+
 def test_what_fails_is_counted_by_what_becomes_of_it(
     source: Cluster, mirror: Make, topic_name: Name, destination: Cluster
 ) -> None:

@@ -106,6 +106,7 @@ def _run(config: WorkerConfig, stores: Stores, group: Group | Alone, start: Star
         patience = parse_type("default.api.timeout.ms", admin.get("default.api.timeout.ms", "30000"), Type.INT)
         cluster_id = Admin(admin).cluster_id(patience / 1000)
         worker = Worker(config, stores.offsets, stores.status, lambda: session(config.spark_conf()), group.session, stores.writes)
+        group.measure(worker.metrics)
         herder = Herder(worker, stores, config.worker_id(), cluster_id, group)
         server = RestServer(herder, config, others)
         running.callback(server.stop)

@@ -9,6 +9,7 @@ from headrace.cluster.assignment import EVERYTHING, Share
 from headrace.cluster.records import SessionKey
 from headrace.errors import ConnectError, RestError
 from headrace.kafka.member_writes import Proof
+from headrace.runtime.metrics import Metrics
 
 
 class Alone:
@@ -21,6 +22,9 @@ class Alone:
         """Take everything."""
         take(EVERYTHING)
         self._started = True
+
+    def measure(self, metrics: Metrics) -> None:
+        """Nothing is shared, so nothing is shared anew."""
 
     def stop(self) -> None:
         """Nothing to leave."""

@@ -13,12 +13,15 @@ from headrace.cluster import signatures
 from headrace.cluster.assignment import NOTHING, Share
 from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.leadership import Leadership
+from headrace.cluster.rebalances import Rebalances
 from headrace.cluster.records import SessionKey
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.member_writes import Proof
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership, Place
 from headrace.runtime.distributed_config import DistributedConfig
+from headrace.runtime.metrics import Metrics
+from headrace.runtime.metrics.window import Span
 
 log = structlog.get_logger(__name__)
 
@@ -54,6 +57,7 @@ class Group:
         self._take: Callable[[Share], None] = lambda share: None
         self._share, self._count = NOTHING, 1
         self._placed, self._leaving = threading.Event(), threading.Event()
+        self._rebalances = Rebalances(Span(config.metrics_window_ms, config.metrics_samples))
         self.url = config.rest_url()
 
     def start(self, take: Callable[[Share], None], tidy: Callable[[], None]) -> None:
@@ -63,6 +67,10 @@ class Group:
         self._take = take
         self._leadership = Leadership(self._config, self._store, self.membership, tidy, self.url)
         self.membership.join()
+
+    def measure(self, metrics: Metrics) -> None:
+        """Show the rebalances; the leader's name where this worker leads."""
+        self._rebalances.show(metrics, self._config.connect_protocol.lower(), lambda: self.url if self.leads() else None)
 
     def stop(self) -> None:
         """Leave."""
@@ -112,9 +120,10 @@ class Group:
     def _changed(self, place: Place) -> None:
         share = Share(place.slots, self._count, place.generation)
         log.info("group.share", generation=share.generation, slots=len(share.slots), of=share.count, leader=share.leads)
-        if share.slots - self._share.slots:
-            self._catch_up()
-        self._adopt(share)
+        with self._rebalances.one(share.generation):
+            if share.slots - self._share.slots:
+                self._catch_up()
+            self._adopt(share)
         self._placed.set()
 
     def _catch_up(self) -> None:

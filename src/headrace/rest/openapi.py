@@ -41,8 +41,8 @@ _QUERY = {
     "task": "Of this task only.",
     "scope": "`cluster` for all workers (KIP-976); all else is this one.",
 }
-_SECURED: Mapping[str, Any] = {"security": [{"basic": []}]}
-_SCHEMES: Mapping[str, Any] = {"securitySchemes": {"basic": {"type": "http", "scheme": "basic"}}}
+_SECURED: dict[str, Any] = {"security": [{"basic": []}]}
+_SCHEMES: dict[str, Any] = {"securitySchemes": {"basic": {"type": "http", "scheme": "basic"}}}
 
 
 def describe(app: FastAPI, resources: Sequence[Resource], secured: bool) -> None:
