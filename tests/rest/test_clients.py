@@ -83,7 +83,12 @@ def test_every_command_of_kafka_connect_py_works(kc: Callable[..., Any], config:
     file.write_text(json.dumps({**config, "tasks.max": 2}))
     assert kc("update", "kc", "--config-file", str(file))["config"]["tasks.max"] == "2"
     assert kc("update", "kc-2", "--config-file", str(file))["config"]["name"] == "kc-2"
-    kc("delete", "--all", "--pattern", "kc-2")
+
+    def deleted() -> bool:  # of all, the client deletes those that have a status by then
+        kc("delete", "--all", "--pattern", "kc-2")
+        return kc("list", "--pattern", "kc-2") == []
+
+    wait_until(deleted, 60, "kc-2 is deleted")
     kc("delete", "kc")
     assert kc("list", "--pattern", "kc") == []
 
