@@ -13,7 +13,7 @@ from dataclasses import dataclass
 class Share:
     """This worker's part.
 
-    slots: those that it has, of `count` in all; generation: of the group, for statuses; proven: whether it is a member at all.
+    slots: those that it has, of `count` in all; generation: of the group, for statuses.
     """
 
     slots: frozenset[int]

@@ -59,7 +59,7 @@ class Crew:
         self._version = want.tasks_version
 
     def _let_go(self, numbers: Iterable[int]) -> None:
-        """End tasks that belong to another worker from now on."""
+        """End tasks, and forget them: they belong to another worker from now on, or to none."""
         leaving = sorted(numbers)
         self._end(leaving)
         for number in leaving:
@@ -111,10 +111,7 @@ class Crew:
     def stop(self) -> list[int]:
         """End every task of this worker, and forget them; returns their numbers."""
         numbers = sorted(self._slots)
-        self._end(numbers)
-        for number in numbers:
-            self._reports.task(self._name, number, UNASSIGNED, self.class_version)
-        self._slots = {}
+        self._let_go(numbers)
         return numbers
 
     def restart(self, numbers: Iterable[int], announce: str) -> None:

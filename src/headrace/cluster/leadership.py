@@ -85,9 +85,9 @@ class Leadership:
 
     def _renew_keys(self, term: threading.Event) -> None:
         while not term.is_set():
-            self._renew_key()
             due_s = (signatures.expires_ms(self._store.snapshot().session_key, self._config) - time.time() * 1000) / 1000
-            term.wait(min(max(due_s, _PAUSE_S), _LOOK_S))
+            if not term.wait(min(max(due_s, _PAUSE_S), _LOOK_S)):
+                self._renew_key()
 
     def _renew_key(self) -> None:
         if signatures.expires_ms(self._store.snapshot().session_key, self._config) <= time.time() * 1000:
