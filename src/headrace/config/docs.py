@@ -23,30 +23,34 @@ _NOTICE = "<!-- Written by `python -m headrace.config.docs` from the declaration
 def pages() -> dict[str, str]:
     """File name → text of every page: workers, what connectors have in common, each connector, converters, transforms.
 
-    Loads the whole package, which this one is the base of; hence the imports inside of functions.
+    Of plugins, those of headrace itself; others that are installed, or that a test made, have their own docs.
     """
-    from headrace import plugins
-
     found = {"options-worker.md": _worker_page(), "options-streams.md": _streams_page(), **_common_pages()}
-    for cls in plugins.every("source", "sink"):
+    for cls in _own("source", "sink"):
         found[f"options-{_kebab(cls.plugin_name)}.md"] = _connector_page(cls)
-    found["options-converters.md"] = _page("Options of converters", *_sections(plugins.every("converter")))
+    found["options-converters.md"] = _page("Options of converters", *_sections(_own("converter")))
     found["options-config-providers.md"] = _page(
         "Options of config providers",
         "Under `config.providers.<name>.param.`, in the properties of a worker ([how](config-providers.md)).",
-        *_sections(plugins.every("config_provider")),
+        *_sections(_own("config_provider")),
     )
     found["options-transforms.md"] = _page(
         "Options of transforms",
         "Under `transforms.<alias>.`, where `transforms` lists the aliases in order. Every transform also has `type`, its class; "
         "`predicate`, the alias of a predicate that says to which records it applies; and `negate`, `true` to apply it to all "
         "others. `X$Key` changes a record's key, `X$Value` its value.",
-        *_sections(plugins.every("transformation")),
+        *_sections(_own("transformation")),
         "# Options of predicates",
         "Under `predicates.<alias>.`, where `predicates` lists the aliases. Every predicate also has `type`, its class.",
-        *_sections(plugins.every("predicate")),
+        *_sections(_own("predicate")),
     )
     return found
+
+
+def _own(*kinds: str) -> list[type[Any]]:
+    from headrace import plugins  # loads the whole package, which this one is the base of
+
+    return [cls for cls in plugins.every(*kinds) if cls.__module__.startswith("headrace.")]
 
 
 def write(directory: Path) -> list[Path]:

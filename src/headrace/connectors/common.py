@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.config import Importance, Type, Width, option, validators
+from headrace.config import Config, Importance, Type, Width, option, validators
 from headrace.config.types import invalid
 from headrace.config.validators import Lambda
 from headrace.connectors.restart_options import TaskRestartConfig
@@ -64,7 +64,7 @@ def _error(name: str, kind: Type, default: Any, order: int, display: str, **fiel
     return option(name, kind, default, group=ERRORS, order=order, display_name=display, **fields)
 
 
-class ConnectorConfig(TaskRestartConfig):
+class ConnectorConfig(Config):
     """What every connector has; typed attributes are for the runtime."""
 
     name: str = _common(
@@ -231,7 +231,7 @@ class ConnectorConfig(TaskRestartConfig):
     )
 
 
-class SourceConnectorConfig(ConnectorConfig):
+class SourceConnectorConfig(TaskRestartConfig, ConnectorConfig):
     """What every source connector has."""
 
     topic_creation_groups: list[str] = option(
@@ -312,7 +312,7 @@ class SourceConnectorConfig(ConnectorConfig):
     )
 
 
-class SinkConnectorConfig(ConnectorConfig):
+class SinkConnectorConfig(TaskRestartConfig, ConnectorConfig):
     """What every sink connector has."""
 
     topics: list[str] = _common(
