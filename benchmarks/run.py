@@ -12,10 +12,15 @@ from rich.console import Console
 from benchmarks import mirror
 from benchmarks.options import Options
 from benchmarks.process import BenchmarkError
+from benchmarks.streams import bench as streams
 from benchmarks.transforms import bench as transforms
 from headrace.errors import HeadraceError
 
-BENCHMARKS: dict[str, Callable[[Options, Console], None]] = {"mirror": mirror.run, "transforms": transforms.run}
+BENCHMARKS: dict[str, Callable[[Options, Console], None]] = {
+    "mirror": mirror.run,
+    "streams": streams.run,
+    "transforms": transforms.run,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -136,6 +136,11 @@ class Admin:
                 raise self._reach.failure(TimeoutError(), timeout_s)
             time.sleep(_PAUSE_S)
 
+    def delete_records(self, before: Mapping[Partition, int], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Delete the records of partitions that stand before an offset. Raises KafkaFailure."""
+        asked = [TopicPartition(topic, partition, offset) for (topic, partition), offset in before.items()]
+        self._wait_all(lambda: self._client.delete_records(asked, request_timeout=timeout_s), timeout_s)
+
     def committed(
         self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S, partitions: Iterable[Partition] | None = None
     ) -> dict[Partition, int]:

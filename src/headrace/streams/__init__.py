@@ -9,6 +9,7 @@ print(builder.build().describe())
 
 from headrace.streams.app import KafkaStreams
 from headrace.streams.builder import StreamsBuilder
+from headrace.streams.client import StreamThreadExceptionResponse
 from headrace.streams.cogrouped import CogroupedKStream
 from headrace.streams.config import StreamsConfig
 from headrace.streams.global_table import GlobalKTable
@@ -29,7 +30,9 @@ from headrace.streams.options import (
     StreamJoined,
     TableJoined,
 )
+from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.serdes import Serde, Serdes
+from headrace.streams.states import State
 from headrace.streams.stores import StateStore, Stores
 from headrace.streams.stream import KStream
 from headrace.streams.suppressed import BufferConfig, Suppressed
@@ -57,16 +60,19 @@ __all__ = [
     "Named",
     "Printed",
     "Produced",
+    "ReadOnlyStore",
     "Repartitioned",
     "Serde",
     "Serdes",
     "SessionWindowedKStream",
     "SessionWindows",
     "SlidingWindows",
+    "State",
     "StateStore",
     "StoreType",
     "Stores",
     "StreamJoined",
+    "StreamThreadExceptionResponse",
     "StreamsBuilder",
     "StreamsConfig",
     "Suppressed",

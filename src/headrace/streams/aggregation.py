@@ -92,8 +92,8 @@ def windowed_serde(key_serde: Serde | None, windows: Windows | SessionWindows | 
     if windows is None or key_serde is None:
         return key_serde
     if isinstance(windows, SessionWindows):
-        return WindowedSerde("session_windowed", key_serde)
-    return WindowedSerde("time_windowed", key_serde, windows.size_ms)
+        return WindowedSerde("session_windowed", inner=key_serde)
+    return WindowedSerde("time_windowed", inner=key_serde, size_ms=windows.size_ms)
 
 
 def windowed_store(settled: Settled, windows: Windows | SessionWindows | None) -> StateStore:

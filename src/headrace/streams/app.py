@@ -3,53 +3,139 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from headrace.errors import ArgumentError
 from headrace.kafka.admin import Admin
 from headrace.streams import initialization
+from headrace.streams.client import Client, Handler
 from headrace.streams.config import StreamsConfig
 from headrace.streams.durations import Duration, milliseconds
 from headrace.streams.initialization import Findings, InitParameters
 from headrace.streams.internal_topics import InternalTopic
+from headrace.streams.queries import ReadOnlyStore
+from headrace.streams.states import Listener, State
 from headrace.streams.topology import Topology
 
 
 class KafkaStreams:
-    """An application; connects to its cluster at the first call that asks it. Running one is not built yet."""
+    """An application; connects to its cluster at the first call that asks it. As a context manager it is closed at the end."""
 
     InitParameters = InitParameters
+    State = State
 
     def __init__(self, topology: Topology, config: Mapping[str, Any]) -> None:
         """Take a topology and settings of Kafka Streams. Raises ConfigError."""
         self.topology = topology
         self.config = StreamsConfig(config)
         self._admin: Admin | None = None
+        self._client = Client(topology, self.config, self._connected)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    # ------------------------------------------------------------------------------------------------ internal topics
     def init(self, *given: InitParameters | Duration) -> tuple[InternalTopic, ...]:
         """Set up the internal topics before the first start ever, or after a reset (KIP-698): all, or none.
 
         given: InitParameters, a timeout, both or neither. Returns the topics that were created; none for a topology that needs
         none. Raises MissingSourceTopicError, MisconfiguredInternalTopicError, MissingInternalTopicsError,
-        InternalTopicsAlreadySetupError, StreamsTimeoutError, and what is wrong with the topology; then nothing has been created.
+        InternalTopicsAlreadySetupError, StreamsTimeoutError, StreamsError for an application that has been started, and what is
+        wrong with the topology; then nothing has been created.
         """
+        self._client.require_created("init")
         parameters = [one for one in given if isinstance(one, InitParameters)]
         timeouts = [milliseconds(one, "timeout") / 1000 for one in given if not isinstance(one, InitParameters)]
         if len(parameters) > 1 or len(timeouts) > 1:
             raise ArgumentError("init takes InitParameters and a timeout, each once at most.")
         chosen = parameters[0] if parameters else InitParameters()
-        return initialization.initialize(self.topology, self.config, self._client(), chosen, timeouts[0] if timeouts else None)
+        timeout = timeouts[0] if timeouts else None
+        return initialization.initialize(self.topology, self.config, self._connected(), chosen, timeout)
 
     def look(self) -> Findings:
         """The internal topics of the application, and how those on the cluster are; changes nothing. Raises as `init` does."""
         timeout_s = self.config.max_poll_interval_ms / 2000
-        return initialization.look(self.topology, self.config, self._client(), timeout_s)
+        return initialization.look(self.topology, self.config, self._connected(), timeout_s)
 
     def verify(self) -> None:
         """Raise MissingInternalTopicsError or MisconfiguredInternalTopicError unless every internal topic is as it has to be."""
         initialization.check(self.look())
 
-    def _client(self) -> Admin:
+    # ------------------------------------------------------------------------------------------------ life
+    def start(self) -> None:
+        """Begin to work: returns at once, `state` tells how far it is.
+
+        Raises StreamsError if it was started before, MissingSourceTopicError, what is wrong with the topology, and in manual mode
+        MissingInternalTopicsError or MisconfiguredInternalTopicError (KIP-698).
+        """
+        self._client.start()
+
+    def close(self, timeout: Duration | None = None) -> bool:
+        """End after the batches that run now. timeout: how long to wait; whether it ended in that time."""
+        return self._client.close(None if timeout is None else milliseconds(timeout, "timeout") / 1000)
+
+    def pause(self) -> None:
+        """Begin no further batch; the group stays as it is (KIP-834)."""
+        self._client.pause()
+
+    def resume(self) -> None:
+        """Go on after `pause`."""
+        self._client.resume()
+
+    def is_paused(self) -> bool:
+        """Whether it is paused."""
+        return self._client.paused
+
+    def clean_up(self) -> None:
+        """Do away with local state, of which there is none: stores are in memory, and restored from their changelogs.
+
+        Raises StreamsError while the application runs.
+        """
+        self._client.clean_up()
+
+    def state(self) -> State:
+        """The present state."""
+        return self._client.states.state
+
+    @property
+    def error(self) -> BaseException | None:
+        """What ended the application in ERROR."""
+        return self._client.error
+
+    def is_active(self) -> bool:
+        """Whether this instance works; others of the application stand by."""
+        return self._client.is_active
+
+    def wait_for(self, *states: State, timeout: Duration | None = None) -> bool:
+        """Wait until the state is one of these; whether it came in time."""
+        seconds = None if timeout is None else milliseconds(timeout, "timeout") / 1000
+        return self._client.states.wait_for(lambda state: state in states, seconds)
+
+    def set_state_listener(self, listener: Listener | None) -> None:
+        """Who is told of a new state, with the new and the old. Raises StreamsError once the application has been started."""
+        self._client.states.listen(listener)
+
+    def set_uncaught_exception_handler(self, handler: Handler | None) -> None:
+        """Who decides after an error that ends the work: a function of the error that returns a `StreamThreadExceptionResponse`.
+
+        Raises StreamsError once the application has been started.
+        """
+        self._client.handle(handler)
+
+    # ------------------------------------------------------------------------------------------------ look inside
+    def store(self, name: str) -> ReadOnlyStore:
+        """A state store, to be read (interactive queries). Raises StreamsError while this instance does not hold it."""
+        return self._client.store(name)
+
+    def metrics(self) -> dict[str, dict[str, float]]:
+        """By sub-topology: batches, records, the last batch's time in ms, and how many records wait."""
+        return self._client.metrics()
+
+    def _connected(self) -> Admin:
         if self._admin is None:
             self._admin = Admin(self.config.admin_settings)
         return self._admin

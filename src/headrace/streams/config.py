@@ -10,6 +10,7 @@ from typing import Any
 
 from headrace.config import Config, Importance, Type, option, validators
 from headrace.errors import ConfigError
+from headrace.streams.serdes import Serde, named
 
 TOPOLOGY_OPTIMIZATION = "topology.optimization"
 ENSURE_EXPLICIT_NAMING = "ensure.explicit.internal.resource.naming"
@@ -24,6 +25,18 @@ _ACCEPTABLE = (
     'Acceptable values are: "+NO_OPTIMIZATION+", "+OPTIMIZE+", or a comma separated list of specific optimizations: '
     '("+REUSE_KTABLE_SOURCE_TOPICS+", "+MERGE_REPARTITION_TOPICS+" + "SINGLE_STORE_SELF_JOIN+").'
 )
+
+
+FAIL, CONTINUE = "fail", "continue"
+AT_LEAST_ONCE, EXACTLY_ONCE = "at_least_once", "exactly_once_v2"
+_HANDLERS = tuple(f"org.apache.kafka.streams.errors.LogAnd{what}ExceptionHandler" for what in ("Fail", "Continue"))
+_SERDES = "a serde"
+_PREFIXES = ("producer.", "consumer.", "main.consumer.", "restore.consumer.", "global.consumer.", "topic.", "admin.", "spark.")
+
+
+def _serde(name: str, value: Any) -> None:
+    if value is not None and named(value) is None:
+        raise ConfigError(f"Invalid value {value} for configuration {name}: it is no serde that is known here (docs/streams.md).")
 
 
 def optimizations(value: str) -> frozenset[str]:
@@ -121,6 +134,43 @@ class StreamsConfig(TopologyConfig):
         doc="The pause before a topic is tried again.",
     )
 
+    default_key_serde: Serde | None = option(
+        "default.key.serde", Type.STRING, None, validator=validators.Lambda(_serde, _SERDES),
+        doc="Serde of keys where an operator has none of its own: a serde of Kafka's by its class name, or `string`, `long`, "
+        "`integer`, `short`, `double`, `float`, `boolean`, `byte_array`, `json`.",
+    )  # fmt: skip
+    default_value_serde: Serde | None = option(
+        "default.value.serde", Type.STRING, None, validator=validators.Lambda(_serde, _SERDES),
+        doc="Serde of values where an operator has none of its own; see `default.key.serde`.",
+    )  # fmt: skip
+    deserialization_handler: str = option(
+        "deserialization.exception.handler", Type.STRING, FAIL,
+        validator=validators.ValidString(FAIL, CONTINUE, *_HANDLERS),
+        doc="What happens to a record that its serde cannot read: `fail` ends the application, `continue` leaves the record out "
+        "and logs where it was. Kafka's class names mean the same.",
+    )  # fmt: skip
+    poll_ms: int = option(
+        "poll.ms", Type.LONG, 100, validator=validators.Range(1), importance=Importance.LOW,
+        doc="How long a sub-topology that has nothing to do waits before it looks again, in ms.",
+    )  # fmt: skip
+    max_batch_records: int = option(
+        "headrace.max.batch.records", Type.INT, 500_000, validator=validators.Range(1),
+        doc="How many records of one partition a batch takes at most.",
+    )  # fmt: skip
+    purge_interval_ms: int = option(
+        "repartition.purge.interval.ms", Type.LONG, 30_000, validator=validators.Range(0), importance=Importance.LOW,
+        doc="How often records of repartition topics that have been read are deleted, in ms.",
+    )  # fmt: skip
+    metadata_max_age_ms: int = option(
+        "metadata.max.age.ms", Type.LONG, 300_000, validator=validators.Range(1), importance=Importance.LOW,
+        doc="How often internal topics are verified while the application runs, in ms (KIP-698).",
+    )  # fmt: skip
+    processing_guarantee: str = option(
+        "processing.guarantee", Type.STRING, AT_LEAST_ONCE, validator=validators.ValidString(AT_LEAST_ONCE, EXACTLY_ONCE),
+        doc="`at_least_once`: state counts every record once, results may be written again after a crash. `exactly_once_v2` is "
+        "refused as yet.",
+    )  # fmt: skip
+
     def check(self) -> None:
         """Segments of internal topics have to hold a batch. Raises ConfigError."""
         segment, batch = self.topic_configs.get("segment.bytes"), self.originals.get("producer.batch.size")
@@ -133,9 +183,46 @@ class StreamsConfig(TopologyConfig):
     @property
     def admin_settings(self) -> dict[str, str]:
         """Settings of the admin client."""
-        prefixes = ("producer.", "consumer.", "main.consumer.", "restore.consumer.", "global.consumer.", "topic.", "admin.")
-        plain = {key: value for key, value in self.originals.items() if not key.startswith(prefixes)}
-        return {key: str(value) for key, value in {**plain, **self.originals_with_prefix("admin.")}.items()}
+        return self._client("admin.")
+
+    @property
+    def producer_settings(self) -> dict[str, str]:
+        """Settings of the producers; a few of Kafka Streams' own defaults."""
+        return {"linger.ms": "5", "batch.size": "262144", **self._client("producer.")}
+
+    @property
+    def consumer_settings(self) -> dict[str, str]:
+        """Settings of the consumers."""
+        return self._client("consumer.", "main.consumer.")
+
+    @property
+    def spark_settings(self) -> dict[str, str]:
+        """Settings of the Spark session, `spark.*`."""
+        return {f"spark.{key}": str(value) for key, value in self.originals_with_prefix("spark.").items()}
+
+    @property
+    def default_serdes(self) -> tuple[Serde | None, Serde | None]:
+        """Serdes of keys and values where an operator has none."""
+        given = (self.originals.get("default.key.serde"), self.originals.get("default.value.serde"))
+        return named(given[0]), named(given[1])
+
+    @property
+    def offset_reset(self) -> str:
+        """Where a source begins without a committed offset."""
+        return self.consumer_settings.get("auto.offset.reset", "earliest")
+
+    @property
+    def skips_bad_records(self) -> bool:
+        """Whether a record that its serde cannot read is left out."""
+        return self.deserialization_handler == CONTINUE or "Continue" in self.deserialization_handler
+
+    def _client(self, *prefixes: str) -> dict[str, str]:
+        known = {option.name for option in type(self).definition().options.values()} - {"bootstrap.servers", "retry.backoff.ms"}
+        plain = {k: v for k, v in self.originals.items() if not k.startswith(_PREFIXES) and k not in known}
+        for prefix in prefixes:
+            plain |= self.originals_with_prefix(prefix)
+        servers = {"bootstrap.servers": ",".join(self.bootstrap_servers)}
+        return {key: str(value) for key, value in {**plain, **servers}.items() if not key.startswith("__")}
 
     @property
     def topic_prefix(self) -> str:

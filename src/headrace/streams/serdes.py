@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Serde:
-    """A format of keys or values."""
+    """A format of keys or values. `schema`: of JSON, Spark's type as DDL text; None is a VARIANT."""
 
     name: str
+    schema: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,26 @@ class Serdes:
         return Serde("byte_array")
 
     @staticmethod
-    def json() -> Serde:
-        """JSON text; not in Kafka's own `Serdes`."""
-        return Serde("json")
+    def json(schema: str | None = None) -> Serde:
+        """JSON text; not in Kafka's own `Serdes`.
+
+        schema: what is read of it, as DDL (`carrier string, delay double`, or any type such as `array<string>`); without it a
+        value is a VARIANT, of which Spark's `variant_get` takes what is wanted.
+        """
+        return Serde("json", schema)
+
+
+_KAFKA = {"String": "string", "Long": "long", "Integer": "integer", "Short": "short", "Double": "double", "Float": "float",
+          "Boolean": "boolean", "ByteArray": "byte_array", "Bytes": "byte_array"}  # fmt: skip
+_NAMES = (*_KAFKA.values(), "json")
+
+
+def named(given: object) -> Serde | None:
+    """A serde by what a configuration says: a Serde, its name, or the class name of one of Kafka's; None for anything else."""
+    if isinstance(given, Serde):
+        return given
+    text = str(given or "")
+    simple = text.rpartition("$")[2].removesuffix("Serde")
+    if text.startswith("org.apache.kafka.common.serialization.Serdes$") and simple in _KAFKA:
+        return Serde(_KAFKA[simple])
+    return Serde(text) if text in _NAMES else None

@@ -110,7 +110,7 @@ class Topology:
             raise TopologyError(f"A different GlobalStateStore has already been added with the name {store.name}")
         operation = supplier if isinstance(supplier, TableSource) else UserProcessor(supplier)
         self.global_topics.add(topic)
-        self._add(SourceNode(source, (topic,), None, Consumed()))
+        self._add(SourceNode(source, (topic,), None, Consumed(None, store.key_serde, store.value_serde)))
         self._add(ProcessorNode(processor, (source,), operation, (store.name,)))
         self.global_stores[store.name] = store.with_logging_disabled()
         self.use_source_as_changelog(store.name, topic)

@@ -1,0 +1,164 @@
+"""Streams beside Kafka Streams 4.3 and Quix Streams: records/s of three programs, and the time of a restore.
+
+Every side runs in a process of its own, a warm-up application first, then one that counts, in rounds; never two at once. The time
+is from RUNNING until every record has been read and everything that follows from it is written and committed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from confluent_kafka import Producer
+from rich.console import Console
+
+from benchmarks import report
+from benchmarks.cpu import CpuTime, foreign_share
+from benchmarks.java import GC, compiled, java
+from benchmarks.load import create_topic
+from benchmarks.options import Options
+from benchmarks.process import BenchmarkError, Child
+from headrace.embedded import Broker
+
+JAVA = Path(__file__).with_name("java")
+QUIX = "quixstreams"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is measured: `records` in the topic, `keys` of them, rows of the table; `quix`: records of that side."""
+
+    records: int
+    keys: int
+    restore_keys: int
+    quix: int
+    timeout_s: float = 900
+
+
+FULL = Plan(records=2_000_000, keys=100_000, restore_keys=1_000_000, quix=200_000)
+QUICK = Plan(records=100_000, keys=10_000, restore_keys=50_000, quix=20_000)
+PROGRAMS = {"count": "count-vs-kafka-streams", "windowed-count": "windowed-count-vs-kafka-streams",
+            "join": "stream-table-join-vs-kafka-streams"}  # fmt: skip
+
+
+def fill(broker: str, topic: str, records: int, keys: int, start: int = 0) -> None:
+    """Write records of about 100 bytes; their times go on by a millisecond each."""
+    producer = Producer(
+        {"bootstrap.servers": broker, "linger.ms": 20, "batch.size": 262144, "queue.buffering.max.messages": 1_000_000}
+    )
+    value = b"x" * 90
+    for number in range(records):
+        key = b"k%d" % (start + number * 7919 % keys)
+        while True:
+            try:
+                producer.produce(topic, key=key, value=value, timestamp=1_700_000_000_000 + number)
+                break
+            except BufferError:
+                producer.poll(0.05)
+    producer.flush()
+
+
+class Bench:
+    """The measurements of one run; `values`: row → side → values."""
+
+    def __init__(self, plan: Plan, workdir: Path, console: Console, broker: str) -> None:
+        self.plan, self.workdir, self.console, self.broker = plan, workdir, console, broker
+        self.classes = compiled(JAVA, workdir / "classes")
+        self.values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        self.foreign: list[float | None] = []
+        self._quix: Path | None = None
+
+    def measure(self, row: str, side: str, command: list[str], records: int) -> None:
+        """Run one side; the last time that it prints counts."""
+        before = CpuTime.now()
+        log = self.workdir / f"{row}-{side}-{uuid.uuid4().hex[:6]}.log"
+        text = Child(f"{side} {row}", command, log).wait(self.plan.timeout_s)
+        self.foreign.append(foreign_share(before))
+        found = re.findall(r"seconds=([\d.E-]+)", text)
+        if not found:
+            raise BenchmarkError(f"{side} {row} printed no time.\n{text[-2000:]}")
+        rate = records / float(found[-1])
+        self.values[row][side].append(rate)
+        self.console.print(f"{side} {row}: {rate:,.0f}/s")
+
+    def both(self, program: str, row: str, records: int, *, of: str | None = None) -> None:
+        """Ours and Kafka Streams': a warm-up application, then the one that counts. of: restore the application of this name."""
+        for side in ("peer", "ours"):
+            name = f"{program}-{side}-{uuid.uuid4().hex[:6]}"
+            runs = (
+                [f"{name}-warm", str(records), name, str(records)] if of is None else [f"{of}-{side}", "0", f"{of}-{side}", "0"]
+            )
+            self.measure(row, side, [*self._command(side), self.broker, program, *runs], self._size(records, of))
+
+    def prepare(self, side: str, application: str, records: int) -> None:
+        """Let one side count once, so that there is something to restore."""
+        command = [*self._command(side), self.broker, "count", f"{application}-{side}", str(records)]
+        Child(f"prepare {side}", command, self.workdir / f"prepare-{side}.log").wait(self.plan.timeout_s)
+
+    def _command(self, side: str) -> list[str]:
+        if side == "ours":
+            return [sys.executable, "-m", "benchmarks.streams.ours"]
+        options = ["-Xmx4G", *GC, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+        return [*java(options, self.classes), "io.headrace.bench.StreamsPeer"]
+
+    def quix(self) -> None:
+        """Count with Quix Streams over fewer records of the same topic."""
+        command = [
+            str(self._quix_python()),
+            str(Path(__file__).with_name("quix.py")),
+            self.broker,
+            f"quix-{uuid.uuid4().hex[:6]}",
+        ]
+        self.measure("count-vs-quix", "peer", [*command, str(self.plan.quix)], self.plan.quix)
+
+    def _quix_python(self) -> Path:
+        """A Python with Quix Streams, in an environment of its own, because it pins other versions of shared packages."""
+        if self._quix is None:
+            place = self.workdir / "quix"
+            subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+            self._quix = place / "bin" / "python"
+            subprocess.run([str(self._quix), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", QUIX], check=True)
+        return self._quix
+
+    def _size(self, records: int, of: str | None) -> int:
+        return records if of is None else self.plan.restore_keys
+
+
+def run(options: Options, console: Console) -> None:
+    """Measure, print the table, and write results/streams.json unless the run is quick or one-sided."""
+    plan = QUICK if options.quick else FULL
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch, Broker(name="bench") as broker:
+        bench = Bench(plan, Path(scratch), console, broker.bootstrap)
+        for topic in ("records", "table", "out"):
+            create_topic(broker.bootstrap, topic)
+        fill(broker.bootstrap, "records", plan.records, plan.keys)
+        fill(broker.bootstrap, "table", plan.keys, plan.keys)
+        os.sync()
+        for _ in range(options.rounds):
+            for program, row in PROGRAMS.items():
+                bench.both(program, row, plan.records + (plan.keys if program == "join" else 0))
+            bench.quix()
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch, Broker(name="bench") as broker:
+        restore = Bench(plan, Path(scratch), console, broker.bootstrap)
+        for topic in ("records", "table", "out"):
+            create_topic(broker.bootstrap, topic)
+        fill(broker.bootstrap, "records", plan.restore_keys, plan.restore_keys)
+        for side in ("peer", "ours"):
+            restore.prepare(side, "restored", plan.restore_keys)
+        for _ in range(options.rounds):
+            restore.both("restore", "restore-vs-kafka-streams", 0, of="restored")
+    values = {**bench.values, **restore.values}
+    values["count-vs-quix"]["ours"] = values["count-vs-kafka-streams"]["ours"]
+    units = {"restore-vs-kafka-streams": "keys/s"}
+    rows = [report.Row(name, units.get(name, "records/s"), sides["ours"], sides["peer"]) for name, sides in values.items()]
+    report.show("Streams: headrace beside Kafka Streams and Quix Streams", "peer", rows, console)
+    if not options.quick and options.only is None:
+        method = asdict(plan) | {"rounds": options.rounds, "foreign_cpu": bench.foreign + restore.foreign}
+        console.print(f"written: {report.save('streams', rows, method)}")

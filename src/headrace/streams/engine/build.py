@@ -1,0 +1,118 @@
+"""From a topology and a cluster to tasks: which topics each sub-topology reads, and what its stores are kept in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+from headrace.errors import MissingSourceTopicError
+from headrace.kafka.admin import Admin
+from headrace.streams import operations as ops
+from headrace.streams.config import StreamsConfig
+from headrace.streams.engine.context import Memory
+from headrace.streams.engine.globals import GlobalTable
+from headrace.streams.engine.program import Program, refuse
+from headrace.streams.engine.sinks import Topics
+from headrace.streams.engine.source import Reading
+from headrace.streams.engine.state import Table
+from headrace.streams.engine.task import Cluster, Task
+from headrace.streams.nodes import SourceNode
+from headrace.streams.topology import Topology
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def build(
+    topology: Topology, config: StreamsConfig, cluster: Cluster, admin: Admin, spark: SparkSession
+) -> tuple[list[Task], list[GlobalTable]]:
+    """The tasks of all sub-topologies, and the global tables. Raises StreamsError, TopologyError, ConfigError."""
+    counts = {name: len(topic.partitions) for name, topic in admin.topics().items()}
+    return assemble(topology, config, cluster, counts, spark)
+
+
+def assemble(
+    topology: Topology, config: StreamsConfig, cluster: Cluster, counts: Mapping[str, int], spark: SparkSession
+) -> tuple[list[Task], list[GlobalTable]]:
+    """The same for topics whose numbers of partitions are known."""
+    refuse(topology)
+
+    def full(topic: str) -> str:
+        return f"{config.topic_prefix}-{topic}" if topic in topology.repartition_topics else topic
+
+    topics = Topics(full, counts.get, config.default_serdes, repartition=frozenset(topology.repartition_topics))
+    groups = [(number, names) for number, names in enumerate(topology.groups())]
+    tables = {
+        store: table
+        for n in groups
+        if topology.is_global(n[1])
+        for store, table in _global(topology, n[1], topics, cluster, spark, counts)
+    }
+    shared = cast("dict[str, Table]", {name: table.table for name, table in tables.items()})
+    waiting = [Program.of(topology, number, names) for number, names in groups if not topology.is_global(names)]
+    tasks: list[Task] = []
+    while waiting:
+        ready = [one for one in waiting if _is_known(one, topics)] or waiting[:1]  # what nothing writes says so itself
+        for program in ready:
+            tasks.append(_task(topology, config, cluster, counts, spark, program, topics, shared))
+            waiting.remove(program)
+    return [task for task in tasks if task.partitions], list(tables.values())
+
+
+def _is_known(program: Program, topics: Topics) -> bool:
+    internal = [topic for source in program.sources for topic in source.topics if topic in topics.repartition]
+    return all(topic in topics.wires for topic in internal)
+
+
+def _task(
+    topology: Topology, config: StreamsConfig, cluster: Cluster, counts: Mapping[str, int], spark: SparkSession,
+    program: Program, topics: Topics, shared: dict[str, Table],
+) -> Task:  # fmt: skip
+    read = {source.name: _topics(source, topics, counts) for source in program.sources}
+    names = sorted({name for found in read.values() for name in found})
+    if missing := [name for name in names if name not in counts]:
+        raise MissingSourceTopicError(missing)
+
+    def changelog(store: str) -> str | None:
+        logged = topology.stores[store].logging_enabled and store not in topology.source_changelogs
+        return f"{config.topic_prefix}-{store}-changelog" if logged else None
+
+    memory = Memory(spark, parts(spark), topology.stores, changelog, shared)
+    merged = program.has_state and len(names) > 1
+    reset = {
+        name: source.consumed.reset_policy or config.offset_reset for source in program.sources for name in read[source.name]
+    }
+    task = Task(
+        program, Reading(topics, config.skips_bad_records, merged), memory, cluster, read,
+        [(name, p) for name in names for p in range(counts[name])], config.max_batch_records, reset,
+        source_changelogs={s: full for s, t in topology.source_changelogs.items() if (full := topics.full(t)) in names},
+    )  # fmt: skip
+    task.prepare()
+    return task
+
+
+def _topics(source: SourceNode, topics: Topics, counts: Mapping[str, int]) -> list[str]:
+    if source.pattern is not None:
+        return [name for name in sorted(counts) if source.pattern.fullmatch(name)]
+    return [topics.full(name) for name in source.topics]
+
+
+def _global(
+    topology: Topology, names: tuple[str, ...], topics: Topics, cluster: Cluster, spark: SparkSession, counts: Mapping[str, int]
+) -> list[tuple[str, GlobalTable]]:
+    nodes = [topology.nodes[name] for name in names]
+    source = next(node for node in nodes if isinstance(node, SourceNode))
+    found = []
+    for node in nodes:
+        if not isinstance(node, SourceNode) and isinstance(getattr(node, "operation", None), ops.TableSource):
+            store = cast(ops.TableSource, node.operation).store  # type: ignore[union-attr]
+            if source.topics[0] not in counts:
+                raise MissingSourceTopicError([source.topics[0]])
+            table = GlobalTable(source, Reading(topics, False, False), cluster, counts[source.topics[0]], spark, parts(spark))
+            found.append((store, table))
+    return found
+
+
+def parts(spark: SparkSession) -> int:
+    """Into how many pieces state is cut: as many as the session shuffles into."""
+    return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)

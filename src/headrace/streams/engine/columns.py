@@ -1,0 +1,84 @@
+"""The names of columns inside a sub-topology, and the small expressions that several operators share.
+
+Records of a stream: `p` (int, the task's partition), `k`, `v` (key and value, typed), `t` (bigint, milliseconds), `o`
+(array<bigint>, the place in the order of the task), `h` (headers). Changes of a table: `p`, `k`, `old`, `new`, `t`, `o`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import StreamsError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+HEADERS = "array<struct<key:string,value:binary>>"
+ORDER = "array<bigint>"
+
+
+def kind_of(frame: DataFrame, column: str) -> DataType:
+    """The type of a column."""
+    return frame.schema[column].dataType
+
+
+def null(kind: DataType) -> Column:
+    """NULL of a type."""
+    from pyspark.sql import functions as F
+
+    return F.lit(None).cast(kind)
+
+
+def column(value: Any) -> Column:
+    """What a user's function returned, as a Column: values of Python become literals."""
+    from pyspark.sql import Column
+    from pyspark.sql import functions as F
+
+    return value if isinstance(value, Column) else F.lit(value)
+
+
+def apply(function: Callable[..., Any], node: str, *arguments: Any) -> Any:
+    """Call a user's function with Columns. Raises StreamsError that names the operator if it fails."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        raise StreamsError(f"The function of {node} failed when it was called with Columns: {_first_line(error)}") from error
+
+
+def keyed(function: Callable[..., Any], node: str, key: Column, *arguments: Column) -> Any:
+    """Call a user's function that may want the key before its arguments, which the number of its parameters says."""
+    given = arguments if parameters(function) <= len(arguments) else (key, *arguments)
+    return apply(function, node, *given)
+
+
+def parameters(function: Callable[..., Any]) -> int:
+    """How many positional parameters a function has; 1 where it cannot be told."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    return sum(1 for one in found if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD))
+
+
+def pair(result: Any, node: str) -> tuple[Column, Column]:
+    """The key and the value that a user's function returned. Raises StreamsError for anything but two."""
+    if not isinstance(result, Sequence) or isinstance(result, str | bytes) or len(result) != 2:
+        raise StreamsError(f"The function of {node} has to return a key and a value, but returned {type(result).__name__}.")
+    return column(result[0]), column(result[1])
+
+
+def checked(frame: Callable[[], DataFrame], node: str) -> DataFrame:
+    """The frame, analyzed. Raises StreamsError that names the operator if Spark refuses an expression of the user's."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return frame()
+    except PySparkException as error:
+        raise StreamsError(f"The expression of {node} cannot be evaluated: {_first_line(error)}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).strip().splitlines()[0]

@@ -1,0 +1,97 @@
+"""What the operators of one batch share: the stores, the stream times, and what the batch has to write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import StreamsError
+from headrace.streams.engine.changelog import Changelog
+from headrace.streams.engine.flows import Flow
+from headrace.streams.engine.state import Layout, Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from headrace.streams.stores import StateStore
+
+Clocks = dict[str, dict[int, int]]
+
+
+@dataclass
+class Memory:
+    """What a sub-topology keeps from batch to batch: rows by store, stream time by operator and task, of changelogs the format.
+
+    changelog: the topic of a store, None for a store that has none of its own.
+    """
+
+    spark: SparkSession
+    parts: int
+    stores: Mapping[str, StateStore]
+    changelog: Callable[[str], str | None]
+    global_tables: Mapping[str, Table] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
+    logs: dict[str, Changelog] = field(default_factory=dict)
+    clocks: Clocks = field(default_factory=dict)
+
+    def table(self, store: str, layout: Layout) -> Table:
+        """The rows of a store, which the first batch lays out. Raises StreamsError for a store that has another layout."""
+        if store not in self.tables:
+            self.tables[store] = Table(self.spark, layout, self.parts)
+            topic = self.changelog(store)
+            self.logs[store] = Changelog.of(topic or store, self.stores[store], layout)
+        elif self.tables[store].layout != layout:
+            raise StreamsError(f"The store {store} is used with values of two types.")
+        return self.tables[store]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Records that go to a function of the user's in this process, or are printed."""
+
+    frame: DataFrame
+    show: Callable[[Any], None]
+
+
+@dataclass
+class Context:
+    """One batch. `flows`: what each operator passed on; `rows`: to be written; `updates`: of stores; `ticks`: stream times.
+
+    quiet: names of sources that have nothing in this batch.
+    """
+
+    memory: Memory
+    quiet: frozenset[str] = frozenset()
+    flows: dict[str, Flow] = field(default_factory=dict)
+    rows: list[DataFrame] = field(default_factory=list)
+    updates: list[tuple[str, DataFrame]] = field(default_factory=list)
+    ticks: list[tuple[str, DataFrame]] = field(default_factory=list)
+    shown: list[Shown] = field(default_factory=list)
+    cut_off: list[DataFrame] = field(default_factory=list)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session."""
+        return self.memory.spark
+
+    def cut(self, frame: DataFrame) -> DataFrame:
+        """The frame, computed once for everything that uses it in this batch."""
+        kept = frame.localCheckpoint(eager=False)
+        self.cut_off.append(kept)
+        return kept
+
+    def put(self, store: str, updates: DataFrame) -> None:
+        """Change a store. updates: the names of its layout, v, t, and ov, ot of the row before; each key once; cut off."""
+        self.updates.append((store, updates))
+        if self.memory.changelog(store) is not None:
+            self.rows.append(self.memory.logs[store].records(updates))
+
+    def clock(self, node: str) -> DataFrame:
+        """The stream time of each task at an operator before this batch: p, ct."""
+        times = self.memory.clocks.get(node, {})
+        return self.spark.createDataFrame(list(times.items()), "p int, ct bigint")
+
+    def tick(self, node: str, times: DataFrame) -> None:
+        """The stream times that this batch has come to: p, ct; cut off."""
+        self.ticks.append((node, times))

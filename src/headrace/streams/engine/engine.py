@@ -1,0 +1,168 @@
+"""All sub-topologies of an application at work, each in a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import structlog
+
+from headrace.errors import HeadraceError, StreamsError
+from headrace.kafka.admin import Admin
+from headrace.kafka.instances import Instances
+from headrace.spark import failure
+from headrace.streams.config import StreamsConfig
+from headrace.streams.engine.build import build
+from headrace.streams.engine.delivery import Kafka
+from headrace.streams.engine.purge import Purge
+from headrace.streams.engine.source import KafkaTopics, Partition, Ranges
+from headrace.streams.engine.state import Table
+from headrace.streams.engine.task import Task
+from headrace.streams.queries import ReadOnlyStore
+from headrace.streams.stores import StateStore, StoreKind
+from headrace.streams.topology import Topology
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+log = structlog.get_logger(__name__)
+
+
+class OnCluster:
+    """What sub-topologies ask of Kafka, for as long as this instance is the active one."""
+
+    def __init__(self, spark: SparkSession, config: StreamsConfig, admin: Admin, instances: Instances) -> None:
+        """Takes over the present generation: what is committed after another instance became active is refused."""
+        self._topics = KafkaTopics(spark, config.consumer_settings)
+        self._sink = Kafka(config.producer_settings)
+        self._admin, self._instances, self._generation = admin, instances, instances.generation
+        self._committed_only = config.consumer_settings.get("isolation.level") == "read_committed"
+
+    def read(self, ranges: Ranges) -> DataFrame:
+        """Records of ranges of offsets."""
+        return self._topics.read(ranges)
+
+    def write(self, rows: Iterable[DataFrame], number: int) -> None:
+        """Write what a batch made."""
+        self._sink.write(rows, number)
+
+    def offsets(self, partitions: Iterable[Partition], which: str) -> dict[Partition, int]:
+        """Earliest or latest offsets."""
+        asked = list(partitions)
+        return self._admin.partition_offsets(asked, which, read_committed=self._committed_only) if asked else {}  # type: ignore[arg-type]
+
+    def committed(self, partitions: Iterable[Partition]) -> dict[Partition, tuple[int, str]]:
+        """Committed offsets with their notes."""
+        return self._instances.committed(partitions)
+
+    def commit(self, offsets: Mapping[Partition, tuple[int, str]]) -> None:
+        """Commit offsets with notes, as the active instance."""
+        self._instances.commit(offsets, self._generation)
+
+
+class Engine:
+    """The tasks of the active instance, from `start` to `stop`.
+
+    failed: called once, on a task's thread, with the error that ended it.
+    """
+
+    def __init__(self, topology: Topology, config: StreamsConfig, cluster: OnCluster, admin: Admin, spark: SparkSession) -> None:
+        """Compile the topology. Raises StreamsError, TopologyError, ConfigError."""
+        self.tasks, self.globals = build(topology, config, cluster, admin, spark)
+        self._poll_s = config.poll_ms / 1000
+        self._stopping, self._paused = threading.Event(), threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._locks = {task.program.number: threading.Lock() for task in self.tasks}
+        self._failure = threading.Lock()
+        self._purge = Purge(topology, config, admin)
+
+    def start(self, ready: Callable[[], None], failed: Callable[[BaseException], None]) -> None:
+        """Restore every task, then work. ready: called when all are restored."""
+        waiting = threading.Barrier(len(self.tasks), action=ready) if self.tasks else None
+        for task in self.tasks:
+            args = (task, waiting, failed)
+            thread = threading.Thread(target=self._main, args=args, name=f"StreamTask-{task.program.number}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        if waiting is None:
+            ready()
+
+    def stop(self, timeout_s: float) -> bool:
+        """End after the batches that run now; whether all ended in time."""
+        self._stopping.set()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(timeout_s)
+        return not any(thread.is_alive() and thread is not threading.current_thread() for thread in self._threads)
+
+    def abandon(self) -> None:
+        """End without waiting: what still runs can commit nothing any more."""
+        self._stopping.set()
+
+    def store(self, name: str) -> ReadOnlyStore:
+        """A store, read between two batches. Raises StreamsError for one that no operator has laid out."""
+        for task in self.tasks:
+            if name in task.memory.tables:
+                rows = partial(_between, self._locks[task.program.number], task.memory.tables[name])
+                return ReadOnlyStore(task.memory.stores[name], rows)
+        for task in self.tasks:
+            if name in task.memory.global_tables:
+                return ReadOnlyStore(StateStore(name, StoreKind.KEY_VALUE), task.memory.global_tables[name].rows)
+        raise StreamsError(f"The store {name} holds nothing that can be read.")
+
+    def metrics(self) -> dict[str, dict[str, float]]:
+        """By sub-topology."""
+        return {f"sub-topology-{task.program.number}": dict(task.metrics) for task in self.tasks}
+
+    def pause(self) -> None:
+        """Begin no further batch."""
+        self._paused.set()
+
+    def resume(self) -> None:
+        """Go on."""
+        self._paused.clear()
+
+    def _main(self, task: Task, waiting: threading.Barrier | None, failed: Callable[[BaseException], None]) -> None:
+        number = task.program.number
+        try:
+            with self._locks[number]:
+                task.recover()
+            if waiting is not None:
+                waiting.wait()
+            while not self._stopping.is_set():
+                with self._locks[number]:
+                    busy = not self._paused.is_set() and self._step(task)
+                self._purge.of(task)
+                if not busy:
+                    self._stopping.wait(self._poll_s)
+            with self._locks[number]:
+                if task.dirty:
+                    task.rest()
+        except threading.BrokenBarrierError:
+            return
+        except BaseException as error:
+            if waiting is not None:
+                waiting.abort()
+            with self._failure:
+                if not self._stopping.is_set():
+                    self._stopping.set()
+                    failed(_as_streams_error(error, number))
+
+    def _step(self, task: Task) -> bool:
+        for table in self.globals:
+            table.update()
+        return task.step()
+
+
+def _between(lock: threading.Lock, table: Table) -> DataFrame:
+    with lock:
+        return table.rows()
+
+
+def _as_streams_error(error: BaseException, number: int) -> BaseException:
+    if isinstance(error, HeadraceError):
+        return error
+    found = failure.as_error(error, f"Sub-topology {number} ended")
+    return StreamsError(str(found)) if not isinstance(found, StreamsError) else found

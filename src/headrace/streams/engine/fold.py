@@ -1,0 +1,102 @@
+"""Many values into one, in their order: what `count`, `reduce` and `aggregate` do with the records of a key in a batch.
+
+Functions of the user's get Columns; the values of a key are folded inside Spark by `aggregate` over a sorted list, one after the
+other as Kafka Streams does it, so that any function may be used and not only sums and the like.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.streams.engine import formats
+from headrace.streams.engine.columns import apply, checked, column, null
+from headrace.streams.operations import Aggregation, Count, Fold, Reduce
+from headrace.streams.serdes import Serde
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType
+
+
+def result_type(
+    spark: SparkSession, operation: Aggregation, node: str, row: tuple[DataType, DataType], serde: Serde | None
+) -> DataType:
+    """The type of an aggregate. row: types of key and value; serde: of the store, which decides if it is given."""
+    from pyspark.sql.types import LongType, VariantType
+
+    if isinstance(operation, Count):
+        return LongType()
+    if isinstance(operation, Reduce):
+        return row[1]
+    if serde is not None and not isinstance(formats.type_of(serde), VariantType):
+        return formats.type_of(serde)
+    frame = spark.createDataFrame([], f"k {row[0].simpleString()}, v {row[1].simpleString()}")
+    kind = _type(frame, column(apply(operation.initializer, node)), node)
+    for _ in range(2):  # the sum of 0 and a long is a long, and so is the sum of that and a long
+        kind = _type(frame, added(operation, node, _col("k"), _col("v"), null(kind), kind, cast=False), node)
+    return kind
+
+
+def _type(frame: DataFrame, value: Column, node: str) -> DataType:
+    return checked(lambda: frame.select(value.alias("x")), node).schema["x"].dataType
+
+
+def _col(name: str) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.col(name)
+
+
+def added(
+    operation: Aggregation, node: str, key: Column, value: Column, before: Column, kind: DataType, cast: bool = True
+) -> Column:
+    """The aggregate after one more value. before: NULL if there is none yet."""
+    from pyspark.sql import functions as F
+
+    if isinstance(operation, Count):
+        return F.coalesce(before, F.lit(0)) + F.lit(1)
+    if isinstance(operation, Reduce):
+        result = F.when(before.isNull(), value).otherwise(column(apply(operation.reducer, node, before, value)))
+    else:
+        start = column(apply(operation.initializer, node)).cast(kind)
+        result = column(apply(operation.aggregator, node, key, value, F.coalesce(before, start)))
+    return result.cast(kind) if cast else result
+
+
+def removed(operation: Aggregation, node: str, key: Column, value: Column, before: Column, kind: DataType) -> Column:
+    """The aggregate of a table without an old value; NULL stays NULL."""
+    from pyspark.sql import functions as F
+
+    if isinstance(operation, Count):
+        return before - F.lit(1)
+    subtractor = operation.subtractor
+    assert subtractor is not None, node
+    arguments = (before, value) if isinstance(operation, Reduce) else (key, value, before)
+    return F.when(before.isNotNull(), column(apply(subtractor, node, *arguments)).cast(kind))
+
+
+def merged(operation: Aggregation, node: str, key: Column, one: Column, other: Column, kind: DataType) -> Column:
+    """Two sessions' aggregates as one; `one` is NULL before the first."""
+    from pyspark.sql import functions as F
+
+    if isinstance(operation, Count):
+        return F.coalesce(one, F.lit(0)) + other
+    if isinstance(operation, Reduce):
+        return F.when(one.isNull(), other).otherwise(column(apply(operation.reducer, node, one, other)).cast(kind))
+    assert isinstance(operation, Fold) and operation.merger is not None, node
+    start = column(apply(operation.initializer, node)).cast(kind)
+    return column(apply(operation.merger, node, key, F.coalesce(one, start), other)).cast(kind)
+
+
+def ordered(order: list[Column], *values: Column) -> Column:
+    """An aggregate: the values of a group as structs, sorted by where the records stood."""
+    from pyspark.sql import functions as F
+
+    places = [one.alias(f"_{i}") for i, one in enumerate(order)]
+    return F.sort_array(F.collect_list(F.struct(*places, *values)))
+
+
+def sortable(kind: DataType) -> bool:
+    """Whether Spark can sort lists of this type, which it cannot with maps and VARIANT in it."""
+    text = kind.simpleString()
+    return "map<" not in text and "variant" not in text

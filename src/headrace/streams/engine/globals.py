@@ -1,0 +1,52 @@
+"""Global tables: the whole of a topic, the same for all tasks; loaded before anything starts, kept up to date between batches."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, cast
+
+from headrace.streams.engine.columns import kind_of
+from headrace.streams.engine.flows import Records
+from headrace.streams.engine.source import RAW, Reading
+from headrace.streams.engine.state import Layout, Table
+from headrace.streams.engine.task import Cluster
+from headrace.streams.nodes import SourceNode
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class GlobalTable:
+    """The rows of a global table, under task 0."""
+
+    def __init__(
+        self, source: SourceNode, reading: Reading, cluster: Cluster, partitions: int, spark: SparkSession, parts: int
+    ) -> None:
+        """Read everything that is in the topic. Raises StreamsError."""
+        self._source, self._reading, self._cluster = source, reading, cluster
+        self._partitions = [(source.topics[0], p) for p in range(partitions)]
+        frame = self._rows(spark.createDataFrame([], RAW))
+        self.table = Table(spark, Layout((("k", kind_of(frame, "k")),), kind_of(frame, "v")), parts)
+        self._positions = cluster.offsets(self._partitions, "earliest")
+        self._lock = threading.Lock()
+        self.update()
+
+    def update(self) -> None:
+        """Take in what has come."""
+        with self._lock:
+            ends = self._cluster.offsets(self._partitions, "latest")
+            ranges = {p: (start, ends[p]) for p, start in self._positions.items() if ends.get(p, 0) > start}
+            if ranges:
+                self.table.apply(self._rows(self._cluster.read(ranges)))
+                self._positions.update({p: end for p, (_, end) in ranges.items()})
+
+    def _rows(self, raw: DataFrame) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        records = cast(Records, self._reading.flow(self._source, raw, list(self._source.topics), 0))
+        latest = (
+            records.frame.where("k is not null")
+            .groupBy("k")
+            .agg(F.max_by(F.struct("v", "t"), F.struct("t", "p", "o")).alias("x"))
+        )
+        return latest.select(F.lit(0).alias("p"), "k", F.col("x.v").alias("v"), F.col("x.t").alias("t"))

@@ -1,0 +1,1 @@
+"""What each operation of a topology does with a batch; one module per family."""

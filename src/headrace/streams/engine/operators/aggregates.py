@@ -1,0 +1,152 @@
+"""Aggregations of streams: per key, per key and window, and of several streams into one (cogroup)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.errors import TopologyError
+from headrace.streams.engine import fold
+from headrace.streams.engine.columns import kind_of, null
+from headrace.streams.engine.context import Context
+from headrace.streams.engine.flows import Changes, Pending, Records
+from headrace.streams.engine.operators.windows import closed_windows, in_windows, timed
+from headrace.streams.engine.state import Layout, Table
+from headrace.streams.operations import Aggregation, Count, EmitStrategy, StreamAggregate
+from headrace.streams.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+WINDOW_KEY = ("k", "w")
+
+
+def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> Changes:
+    """A table with one aggregate per key, or per key and window, of one stream, or of several in a cogroup.
+
+    inputs: the streams, each with its own aggregation; records without key or value are left out.
+    """
+    from pyspark.sql import functions as F
+
+    windows = operation.windows
+    if isinstance(windows, SlidingWindows | SessionWindows):
+        raise TopologyError(f"{node}: {type(windows).__name__} are described and planned, but not run here (docs/streams.md).")
+    table, kind = _table(context, node, operation, inputs)
+    names = table.layout.names
+    rows = _rows(context, node, operation, inputs)
+    listed = None if _counts(inputs) else fold.ordered([F.col("s")], *_values(inputs))
+    grouped = rows.groupBy(*names).agg(
+        (F.count(F.lit(1)) if listed is None else listed).alias("x"),
+        F.max("t").alias("mt"),
+        F.max("o").alias("mo"),
+        F.max("st").alias("mst"),
+    )
+    looked = table.lookup(grouped.withColumnRenamed("st", "__st") if "st" in grouped.columns else grouped)
+    new = F.coalesce(F.col("sv"), F.lit(0)) + F.col("x") if listed is None else _folded(inputs, kind)
+    frame = context.cut(
+        looked.select(
+            *names,
+            new.alias("v"),
+            F.greatest("st", "mt").alias("t"),
+            F.col("sv").alias("ov"),
+            F.col("st").alias("ot"),
+            "mo",
+            "mst",
+        ).where("v is not null or ov is not null")
+    )
+    context.put(operation.store, frame)
+    return _changes(context, node, operation, table, frame)
+
+
+def _table(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> tuple[Table, DataType]:
+    from pyspark.sql.types import LongType
+
+    first = inputs[0].records.frame
+    serde = context.memory.stores[operation.store].value_serde
+    row = kind_of(first, "k"), kind_of(first, "v")
+    kind = fold.result_type(context.spark, inputs[0].operation.aggregation, node, row, serde)
+    keys = (("k", row[0]),) if operation.windows is None else (("k", row[0]), ("w", LongType()))
+    return context.memory.table(operation.store, Layout(keys, kind)), kind
+
+
+def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> DataFrame:
+    """The records of all inputs: names of the layout, t, o, st, `s` to sort by, and `v0`, `v1` … with `i`, the input's number."""
+    from pyspark.sql import functions as F
+
+    one = len(inputs) == 1
+    frame: DataFrame | None = None
+    kinds = [kind_of(one.records.frame, "v") for one in inputs]
+    for number, given in enumerate(inputs):
+        values = [(F.col("v") if i == number else null(kind)).alias(f"v{i}") for i, kind in enumerate(kinds)]
+        part = given.records.frame.where("k is not null and v is not null")
+        part = part.select("p", "k", "t", "o", F.lit(number).alias("i"), *values)
+        frame = part if frame is None else frame.unionByName(part)
+    assert frame is not None
+    depth = inputs[0].records.depth if one else 0
+    place = F.col("o")[0] if depth == 1 else F.col("o")
+    if isinstance(operation.windows, TimeWindows | UnlimitedWindows):
+        order = Records(frame, depth).order()
+        frame = in_windows(timed(context, node, frame, order), operation.windows)
+    else:
+        frame = frame.withColumn("st", F.lit(None).cast("bigint"))
+    return frame.withColumn("s", place)
+
+
+def _values(inputs: list[Pending]) -> list[Column]:
+    from pyspark.sql import functions as F
+
+    return [F.col("i"), *[F.col(f"v{i}") for i in range(len(inputs))]]
+
+
+def _counts(inputs: list[Pending]) -> bool:
+    return len(inputs) == 1 and isinstance(inputs[0].operation.aggregation, Count)
+
+
+def _folded(inputs: list[Pending], kind: DataType) -> Column:
+    from pyspark.sql import functions as F
+
+    def step(before: Column, item: Column) -> Column:
+        result: Column | None = None
+        for number, given in reversed(list(enumerate(inputs))):
+            operation: Aggregation = given.operation.aggregation
+            new = fold.added(operation, given.node, F.col("k"), item[f"v{number}"], before, kind)
+            result = new if result is None else F.when(item["i"] == number, new).otherwise(result)
+        assert result is not None
+        return result
+
+    return F.aggregate(F.col("x"), F.col("sv").cast(kind), step)
+
+
+def _changes(context: Context, node: str, operation: StreamAggregate, table: Table, frame: DataFrame) -> Changes:
+    from pyspark.sql import functions as F
+
+    windows = operation.windows
+    if windows is None:
+        changed = frame.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", F.col("mo").alias("o"))
+        return Changes(changed, table.lookup)
+    assert not isinstance(windows, SessionWindows)
+    size = windows.size_ms
+    times = context.cut(frame.groupBy("p").agg(F.max("mst").alias("ct")))
+    context.tick(node, times)
+    if operation.emit is EmitStrategy.ON_WINDOW_CLOSE:
+        frame = closed_windows(context, node, windows, table, frame, times)
+    changed = frame.select(
+        "p", windowed(size).alias("k"), F.col("ov").alias("old"), F.col("v").alias("new"), "t", F.col("mo").alias("o")
+    )
+
+    def lookup(asked: DataFrame) -> DataFrame:
+        opened = asked.withColumns({"__k": F.col("k")["key"], "__w": F.col("k")["start"]})
+        return table.lookup(opened, ["p", "__k", "__w"]).drop("__k", "__w")
+
+    return Changes(changed, lookup)
+
+
+def windowed(size_ms: int) -> Column:
+    """The key of a windowed table from `k` and `w`: a struct of key, start and end in milliseconds, the end at most Java's
+    greatest long.
+    """
+    from pyspark.sql import functions as F
+
+    last = F.lit(2**63 - 1)
+    end = F.when(F.col("w") > last - F.lit(size_ms), last).otherwise(F.col("w") + F.lit(size_ms)) if size_ms < 2**62 else last
+    return F.struct(F.col("k").alias("key"), F.col("w").alias("start"), end.alias("end"))

@@ -1,0 +1,115 @@
+"""Joins with tables: a stream's records with the row of their key, and two tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.errors import StreamsError
+from headrace.streams.engine.columns import apply, checked, column, keyed
+from headrace.streams.engine.context import Context
+from headrace.streams.engine.flows import Changes, Records
+from headrace.streams.operations import GlobalTableJoin, JoinKind, StreamTableJoin, TableJoin
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def stream_table(node: str, operation: StreamTableJoin, records: Records, table: Changes, quiet: bool) -> Records:
+    """Each record with the row that the table has at its turn. quiet: the table does not change in this batch."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    if operation.grace_ms is not None:
+        raise StreamsError(f"{node}: a stream-table join with a grace period is not run here yet; leave it out, or join windows.")
+    if table.lookup is None:
+        raise StreamsError(f"{node}: the table of this join is kept nowhere; give it a store with Materialized.")
+    frame = records.frame.where("v is not null" if operation.kind is JoinKind.LEFT else "k is not null and v is not null")
+    if quiet:
+        looked = table.lookup(frame)
+        other = F.col("sv")
+    else:
+        versions = table.versions
+        if versions is None:
+            versions = table.frame.select("p", "k", F.col("new").alias("v"), "o")
+        row = F.struct("v", "t", "h")
+        mine = frame.select("p", "k", "o", row.alias("r"), F.lit(None).alias("x"))
+        theirs = versions.select("p", "k", "o", F.lit(None).alias("r"), F.struct("v").alias("x"))
+        until_now = Window.partitionBy("p", "k").orderBy("o").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+        both = mine.unionByName(theirs).withColumn("x", F.last("x", ignorenulls=True).over(until_now)).where("r is not null")
+        looked = table.lookup(both.select("p", "k", "o", "r.v", "r.t", "r.h", "x"))
+        other = F.when(F.col("x").isNotNull(), F.col("x.v")).otherwise(F.col("sv"))
+    looked = looked.withColumn("other", other)
+    if operation.kind is JoinKind.INNER:
+        looked = looked.where("other is not null")
+    return _joined(node, operation.joiner, looked, records.depth)
+
+
+def with_global(context: Context, node: str, operation: GlobalTableJoin, records: Records) -> Records:
+    """Each record with the row of a derived key in a global table."""
+    from pyspark.sql import functions as F
+
+    frame = records.frame.where("v is not null")
+    selected = column(apply(operation.key_selector, node, F.col("k"), F.col("v")))
+    frame = checked(lambda: frame.withColumns({"__k": selected, "__p": F.lit(0)}), node)
+    looked = context.memory.global_tables[operation.store].lookup(frame, ["__p", "__k"]).withColumn("other", F.col("sv"))
+    if operation.kind is JoinKind.INNER:
+        looked = looked.where("other is not null")
+    return _joined(node, operation.joiner, looked, records.depth)
+
+
+def tables(context: Context, node: str, operation: TableJoin, left: Changes, right: Changes) -> Changes:
+    """Two tables by key: a change of either side gives the row that both have before and after the batch."""
+    from pyspark.sql import functions as F
+
+    if left.lookup is None or right.lookup is None:
+        raise StreamsError(f"{node}: a table of this join is kept nowhere; give it a store with Materialized.")
+
+    def sides(name: str, changes: Changes) -> DataFrame:
+        return changes.frame.select("p", "k", F.struct("old", "new", "t", "o").alias(name))
+
+    keys = left.frame.select("p", "k").unionByName(right.frame.select("p", "k")).distinct()
+    frame = left.lookup(keys).withColumnsRenamed({"sv": "lv", "st": "lt"})
+    frame = right.lookup(frame).withColumnsRenamed({"sv": "rv", "st": "rt"})
+    frame = frame.join(sides("l", left), ["p", "k"], "left").join(sides("r", right), ["p", "k"], "left")
+
+    def after(side: str) -> Column:
+        return F.when(F.col(side).isNotNull(), F.col(f"{side}.new")).otherwise(F.col(f"{side}v"))
+
+    time = F.greatest(F.coalesce("l.t", "lt"), F.coalesce("r.t", "rt"))
+    old = _rows(node, operation, F.col("lv"), F.col("rv"))
+    new = _rows(node, operation, after("l"), after("r"))
+    place = F.greatest("l.o", "r.o")
+    joined = checked(lambda: frame.select("p", "k", old.alias("old"), new.alias("new"), time.alias("t"), place.alias("o")), node)
+
+    def lookup(asked: DataFrame) -> DataFrame:
+        assert left.lookup is not None and right.lookup is not None
+        found = left.lookup(asked).withColumnsRenamed({"sv": "__lv", "st": "__lt"})
+        found = right.lookup(found).withColumnsRenamed({"sv": "__rv", "st": "__rt"})
+        value = _rows(node, operation, F.col("__lv"), F.col("__rv"))
+        found = found.withColumns({"sv": value, "st": F.when(value.isNotNull(), F.greatest("__lt", "__rt"))})
+        return found.drop("__lv", "__lt", "__rv", "__rt")
+
+    return Changes(context.cut(joined.where("old is not null or new is not null")), lookup)
+
+
+def _rows(node: str, operation: TableJoin, left: Column, right: Column) -> Column:
+    from pyspark.sql import functions as F
+
+    wanted = {
+        JoinKind.INNER: left.isNotNull() & right.isNotNull(),
+        JoinKind.LEFT: left.isNotNull(),
+        JoinKind.OUTER: left.isNotNull() | right.isNotNull(),
+    }[operation.kind]
+    return F.when(wanted, column(keyed3(operation.joiner, node, F.col("k"), left, right)))
+
+
+def keyed3(joiner: object, node: str, key: Column, one: Column, other: Column) -> object:
+    """What a joiner makes of two values, or of the key and two values."""
+    return keyed(joiner, node, key, one, other)  # type: ignore[arg-type]
+
+
+def _joined(node: str, joiner: object, frame: DataFrame, depth: int) -> Records:
+    from pyspark.sql import functions as F
+
+    value = column(keyed3(joiner, node, F.col("k"), F.col("v"), F.col("other")))
+    return Records(checked(lambda: frame.select("p", "k", value.alias("v"), "t", "o", "h"), node), depth)

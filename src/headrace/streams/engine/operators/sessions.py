@@ -1,0 +1,100 @@
+"""Session windows: the records of a key, one after the other, each merging the sessions that it is near to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.errors import StreamsError
+from headrace.streams.engine import fold
+from headrace.streams.engine.columns import kind_of
+from headrace.streams.engine.context import Context
+from headrace.streams.engine.flows import Changes, Pending, Records
+from headrace.streams.engine.operators.windows import timed
+from headrace.streams.engine.state import Layout
+from headrace.streams.operations import Aggregation, EmitStrategy, StreamAggregate
+from headrace.streams.windows import SessionWindows
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+
+def aggregate(context: Context, node: str, operation: StreamAggregate, given: Pending) -> Changes:
+    """A table with one aggregate per session; a session that was merged into another is deleted under its old bounds.
+
+    Like Kafka's KStreamSessionWindowAggregate, record after record, inside one expression per key.
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import LongType
+
+    windows = operation.windows
+    assert isinstance(windows, SessionWindows)
+    if operation.emit is EmitStrategy.ON_WINDOW_CLOSE:
+        raise StreamsError(
+            f"{node}: sessions are passed on at every change here; use suppress(Suppressed.until_window_closes) behind."
+        )
+    row = kind_of(given.records.frame, "k"), kind_of(given.records.frame, "v")
+    serde = context.memory.stores[operation.store].value_serde
+    kind = fold.result_type(context.spark, operation.aggregation, node, row, serde)
+    table = context.memory.table(operation.store, Layout((("k", row[0]), ("e", LongType()), ("w", LongType())), kind))
+    frame = given.records.frame.where("k is not null and v is not null").select("p", "k", "v", "t", "o")
+    frame = timed(context, node, frame, Records(frame, given.records.depth).order())
+    records = frame.groupBy("p", "k").agg(
+        fold.ordered([F.col("o")], F.col("t"), F.col("st"), F.col("v")).alias("x"),
+        F.max("o").alias("mo"),
+        F.max("st").alias("mst"),
+    )
+    known = table.rows().groupBy("p", "k").agg(F.collect_list(F.struct("w", "e", "v", "t")).alias("before"))
+    none = F.expr(f"cast(array() as array<{_session(kind)}>)")
+    joined = records.hint("shuffle_hash").join(known, ["p", "k"], "left").withColumn("before", F.coalesce("before", none))
+    sessions = joined.withColumn("after", _merged(operation.aggregation, node, windows, kind))
+    cut = context.cut(_changed(sessions, kind))
+    context.put(operation.store, cut)
+    context.tick(node, context.cut(cut.groupBy("p").agg(F.max("mst").alias("ct"))))
+    key = F.struct(F.col("k").alias("key"), F.col("w").alias("start"), F.col("e").alias("end"))
+    values = F.col("ov").alias("old"), F.col("v").alias("new")
+    return Changes(cut.select("p", key.alias("k"), *values, "t", F.col("mo").alias("o")))
+
+
+def _changed(sessions: DataFrame, kind: DataType) -> DataFrame:
+    """From the sessions `before` and `after` of each key, those that changed as rows of the store, v NULL if gone."""
+    from pyspark.sql import functions as F
+
+    gone = F.filter("before", lambda b: ~F.exists("after", lambda a: (a["w"] == b["w"]) & (a["e"] == b["e"])))
+    nothing = F.lit(None).cast(kind).alias("v")
+    deleted = F.transform(gone, lambda b: F.struct(b["w"].alias("w"), b["e"].alias("e"), nothing, b["t"].alias("t")))
+    after = F.filter("after", lambda a: ~F.exists("before", lambda b: b == a)) if fold.sortable(kind) else F.col("after")
+    rows = sessions.withColumn("changed", F.concat(deleted, after))
+    rows = rows.select("p", "k", "before", "mo", "mst", F.explode("changed").alias("s"))
+    same = F.filter("before", lambda b: (b["w"] == F.col("s")["w"]) & (b["e"] == F.col("s")["e"]))
+    rows = rows.withColumn("old", F.try_element_at(same, F.lit(1)))
+    return rows.select("p", "k", "s.e", "s.w", "s.v", "s.t", F.col("old.v").alias("ov"), F.col("old.t").alias("ot"), "mo", "mst")
+
+
+def _session(kind: DataType) -> str:
+    return f"struct<w:bigint,e:bigint,v:{kind.simpleString()},t:bigint>"
+
+
+def _merged(operation: Aggregation, node: str, windows: SessionWindows, kind: DataType) -> Column:
+    """The sessions of a key after its records `x`."""
+    from pyspark.sql import functions as F
+
+    gap = F.lit(windows.gap_ms)
+
+    def step(sessions: Column, record: Column) -> Column:
+        def near(session: Column) -> Column:
+            return (session["e"] >= record["t"] - gap) & (session["w"] <= record["t"] + gap)
+
+        close = F.array_sort(F.filter(sessions, near), lambda a, b: (a["w"] - b["w"]).cast("int"))
+        start = F.aggregate(close, record["t"], lambda low, s: F.least(low, s["w"]))
+        end = F.aggregate(close, record["t"], lambda high, s: F.greatest(high, s["e"]))
+        time = F.aggregate(close, record["t"], lambda high, s: F.greatest(high, s["t"]))
+        before = F.aggregate(
+            close, F.lit(None).cast(kind), lambda one, s: fold.merged(operation, node, F.col("k"), one, s["v"], kind)
+        )
+        value = fold.added(operation, node, F.col("k"), record["v"], before, kind)
+        new = F.struct(start.alias("w"), end.alias("e"), value.alias("v"), time.alias("t"))
+        late = end < record["st"] - F.lit(windows.grace_ms)
+        return F.when(late, sessions).otherwise(F.concat(F.filter(sessions, lambda s: ~near(s)), F.array(new)))
+
+    return F.aggregate("x", F.col("before"), step)

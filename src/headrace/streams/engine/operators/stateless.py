@@ -1,0 +1,175 @@
+"""Operators that look at one record at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import StreamsError
+from headrace.streams.engine.columns import apply, checked, column, keyed, pair, parameters
+from headrace.streams.engine.context import Context, Shown
+from headrace.streams.engine.flows import Records
+from headrace.streams.operations import (
+    Branch,
+    Filter,
+    FlatMap,
+    FlatMapValues,
+    ForEach,
+    Map,
+    MapValues,
+    Peek,
+    Print,
+    RepartitionFilter,
+    SelectKey,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+_SHOWN = 1000  # rows that are fetched at once for functions of the user's in this process
+
+
+def filter_records(node: str, operation: Filter, records: Records) -> Records:
+    """Those for which the predicate is true, or with `negate` is not."""
+    wanted = _true(operation.predicate, node)
+    return _where(node, records, ~wanted if operation.negate else wanted)
+
+
+def select_key(node: str, operation: SelectKey, records: Records) -> Records:
+    """A new key."""
+    return _with(node, records, k=column(apply(operation.mapper, node, *_row())))
+
+
+def map_records(node: str, operation: Map, records: Records) -> Records:
+    """A new key and value."""
+    key, value = pair(apply(operation.mapper, node, *_row()), node)
+    return _with(node, records, k=key, v=value)
+
+
+def map_values(node: str, operation: MapValues, records: Records) -> Records:
+    """A new value."""
+    return _with(node, records, v=column(keyed(operation.mapper, node, *_row())))
+
+
+def flat_map(node: str, operation: FlatMap, records: Records) -> Records:
+    """Any number of keys and values: the function returns an array of structs of two fields, or a list of pairs of Columns."""
+    from pyspark.sql import functions as F
+
+    result = apply(operation.mapper, node, *_row())
+    if isinstance(result, list | tuple):
+        pairs = [pair(one, node) for one in result]
+        result = F.array(*[F.struct(key.alias("key"), value.alias("value")) for key, value in pairs])
+    exploded = _exploded(node, records, result)
+    kind: Any = exploded.frame.schema["x"].dataType
+    if len(getattr(kind, "names", ())) != 2:
+        raise StreamsError(
+            f"The function of {node} has to return an array of structs of a key and a value, not of {kind.simpleString()}."
+        )
+    key, value = kind.names
+    return _with(node, exploded, k=F.col("x")[key], v=F.col("x")[value])
+
+
+def flat_map_values(node: str, operation: FlatMapValues, records: Records) -> Records:
+    """Any number of values: the function returns an array, or a list of Columns."""
+    from pyspark.sql import functions as F
+
+    result = keyed(operation.mapper, node, *_row())
+    result = F.array(*map(column, result)) if isinstance(result, list | tuple) else result
+    return _with(node, _exploded(node, records, result), v=F.col("x"))
+
+
+def branch(node: str, operation: Branch, records: Records) -> dict[str, Records]:
+    """The records of each child."""
+    from pyspark.sql import functions as F
+
+    rest, found = F.lit(True), {}
+    for predicate, child in operation.predicates:
+        true = _true(predicate, node)
+        found[child] = _where(node, records, rest & true)
+        rest = rest & ~true
+    if operation.default is not None:
+        found[operation.default] = _where(node, records, rest)
+    return found
+
+
+def repartition_filter(node: str, operation: RepartitionFilter, records: Records) -> Records:
+    """Without records that have no key, where nothing behind wants them."""
+    from pyspark.sql import functions as F
+
+    return _where(node, records, F.col("k").isNotNull()) if operation.drops_null_keys else records
+
+
+def show(context: Context, node: str, operation: Peek | ForEach | Print, records: Records) -> Records:
+    """Give every record to a function of the user's that runs in this process, or print it."""
+    frame = context.cut(records.frame)
+    ordered = frame.select("p", "k", "v", "o").orderBy("p", *Records(frame, records.depth).order()).select("k", "v")
+    action = _printer(operation) if isinstance(operation, Print) else _caller(operation.action)
+    context.shown.append(Shown(ordered, action))
+    return Records(frame, records.depth)
+
+
+def merged(node: str, parents: list[Records]) -> Records:
+    """The records of all parents. Raises StreamsError if their types differ."""
+    first, *others = parents
+    frame = first.frame
+    for other in others:
+        frame = checked(lambda frame=frame, other=other: frame.unionByName(other.frame), node)
+    depths = {records.depth for records in parents}
+    return Records(frame, depths.pop() if len(depths) == 1 else 0)
+
+
+def _row() -> tuple[Column, Column]:
+    from pyspark.sql import functions as F
+
+    return F.col("k"), F.col("v")
+
+
+def _true(predicate: Any, node: str) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.coalesce(column(apply(predicate, node, *_row())), F.lit(False))
+
+
+def _where(node: str, records: Records, condition: Column) -> Records:
+    return Records(checked(lambda: records.frame.where(condition), node), records.depth)
+
+
+def _with(node: str, records: Records, **columns: Column) -> Records:
+    names = [columns[name].alias(name) if name in columns else name for name in ("p", "k", "v", "t", "o", "h")]
+    return Records(checked(lambda: records.frame.select(*names), node), records.depth)
+
+
+def _exploded(node: str, records: Records, array: Column) -> Records:
+    from pyspark.sql import functions as F
+
+    def frame() -> Any:
+        opened = records.frame.select("p", "k", "v", "t", "o", "h", F.posexplode(array).alias("i", "x"))
+        return opened.withColumn("o", F.concat("o", F.array(F.col("i").cast("bigint"))))
+
+    return Records(checked(frame, node), records.depth + 1 if records.depth else 0)
+
+
+def _caller(action: Any) -> Any:
+    if parameters(action) == 1:
+        return lambda row: action(row["v"])
+    return lambda row: action(row["k"], row["v"])
+
+
+def _printer(operation: Print) -> Any:
+    printed, mapper = operation.printed, operation.printed.mapper
+
+    def text(row: Any) -> str:
+        shown = mapper(row["k"], row["v"]) if mapper else f"{_java(row['k'])}, {_java(row['v'])}"
+        return f"[{operation.label}]: {shown}"
+
+    if printed.file is None:
+        return lambda row: print(text(row), flush=True)
+
+    def write(row: Any) -> None:
+        with printed.file.open("a", encoding="utf-8") as file:  # type: ignore[union-attr]
+            file.write(text(row) + "\n")
+
+    return write
+
+
+def _java(value: Any) -> str:
+    return "null" if value is None else str(value)

@@ -1,0 +1,62 @@
+"""Holds changes of a table back until their window is over, or for some time (KIP-328)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.errors import StreamsError
+from headrace.streams.engine.columns import kind_of, null
+from headrace.streams.engine.context import Context
+from headrace.streams.engine.flows import Changes
+from headrace.streams.engine.state import Layout
+from headrace.streams.operations import Suppress
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def suppress(context: Context, node: str, operation: Suppress, changes: Changes, windowed: bool) -> Changes:
+    """Pass on the last change of each key when its time has come; until then it waits in the store.
+
+    windowed: the time is the end of the key's window, else that of the first change that waits.
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    buffer = operation.suppressed.buffer
+    if buffer.max_record_count is not None or buffer.max_byte_count is not None:
+        raise StreamsError(f"{node}: a buffer with a bound is not run here; take BufferConfig.unbounded().")
+    kind = kind_of(changes.frame, "new")
+    value = StructType([StructField("new", kind), StructField("old", kind), StructField("since", LongType())])
+    table = context.memory.table(operation.store, Layout((("k", kind_of(changes.frame, "k")),), value))
+    looked = table.lookup(changes.frame.select("p", "k", "old", "new", "t", "o"))
+    since = F.col("k.end") if windowed else F.coalesce(F.col("sv.since"), F.col("t"))
+    held = F.when(F.col("sv").isNotNull(), F.col("sv.old")).otherwise(F.col("old"))
+    fresh = looked.select(
+        "p", "k", F.struct(F.col("new").alias("new"), held.alias("old"), since.alias("since")).alias("v"), "t", "o",
+        F.col("sv").alias("ov"), F.col("st").alias("ot"),
+    )  # fmt: skip
+    fresh = context.cut(fresh)
+    times = context.cut(fresh.groupBy("p").agg(F.max("t").alias("ct")))
+    context.tick(node, times)
+    waiting = table.rows().join(fresh.select("p", "k"), ["p", "k"], "left_anti")
+    waiting = waiting.select(
+        "p", "k", "v", "t", F.array().cast("array<bigint>").alias("o"), F.col("v").alias("ov"), F.col("t").alias("ot")
+    )
+    rows = waiting.unionByName(fresh).join(F.broadcast(_now(context, node, times)), "p", "left")
+    out = F.col("v.since") + F.lit(operation.wait_ms) <= F.coalesce("ct", F.lit(-1))
+    rows = context.cut(rows.withColumn("out", out))
+    passed = rows.where("out")
+    put = rows.where("not out and not (ov <=> v)").select("p", "k", "v", "t", "ov", "ot")
+    gone = passed.where("ov is not null").select("p", "k", null(value).alias("v"), "t", "ov", "ot")
+    context.put(operation.store, context.cut(put.unionByName(gone)))
+    return Changes(
+        passed.select("p", "k", "v.old", "v.new", "t", "o").where("old is not null or new is not null"), changes.lookup
+    )
+
+
+def _now(context: Context, node: str, times: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    every = context.clock(node).unionByName(times)
+    return every.groupBy("p").agg(F.max("ct").alias("ct"))

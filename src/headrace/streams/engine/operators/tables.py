@@ -1,0 +1,177 @@
+"""Tables: from topics, filtered, mapped, regrouped and aggregated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from headrace.streams.engine import fold
+from headrace.streams.engine.columns import apply, checked, column, keyed, kind_of, null, pair
+from headrace.streams.engine.context import Context
+from headrace.streams.engine.flows import Changes, Records, Regrouped
+from headrace.streams.engine.state import Layout
+from headrace.streams.operations import TableAggregate, TableFilter, TableGroupBy, TableMapValues
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+Mapped = Callable[["Column"], "Column"]
+
+
+def source(context: Context, node: str, store: str, kept: bool, records: Records) -> Changes:
+    """Records as changes of a table, the last one of each key if it is kept; those without a key are left out."""
+    from pyspark.sql import functions as F
+
+    frame = records.frame.where("k is not null").select("p", "k", "v", "t", "o")
+    if not kept:
+        return Changes(
+            frame.select("p", "k", null(kind_of(frame, "v")).alias("old"), F.col("v").alias("new"), "t", "o"), has_old=False
+        )
+    table = context.memory.table(store, Layout((("k", kind_of(frame, "k")),), kind_of(frame, "v")))
+    last = frame.groupBy("p", "k").agg(F.max_by(F.struct("v", "t", "o"), "o").alias("x"))
+    looked = table.lookup(last)
+    cut = context.cut(
+        looked.select(
+            "p",
+            "k",
+            F.col("x.v").alias("v"),
+            F.col("x.t").alias("t"),
+            F.col("sv").alias("ov"),
+            F.col("st").alias("ot"),
+            F.col("x.o").alias("o"),
+        )
+    )
+    context.put(store, cut)
+    return Changes(
+        cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", "o"),
+        table.lookup,
+        frame.select("p", "k", "v", "o"),
+    )
+
+
+def latest(records: Records) -> DataFrame:
+    """The last row of each key that is not a deletion: p, k, v, t."""
+    from pyspark.sql import functions as F
+
+    last = records.frame.where("k is not null").groupBy("p", "k").agg(F.max_by(F.struct("v", "t"), "o").alias("x"))
+    return last.select("p", "k", F.col("x.v").alias("v"), F.col("x.t").alias("t")).where("v is not null")
+
+
+def filter_table(context: Context, node: str, operation: TableFilter, changes: Changes) -> Changes:
+    """Rows for which the predicate is true (with `negate`: is not); others become deletions."""
+    from pyspark.sql import functions as F
+
+    def kept(value: Column) -> Column:
+        true = F.coalesce(column(apply(operation.predicate, node, F.col("k"), value)), F.lit(False))
+        return F.when(value.isNotNull() & (~true if operation.negate else true), value)
+
+    return _derived(context, node, operation.store, changes, kept)
+
+
+def map_table(context: Context, node: str, operation: TableMapValues, changes: Changes) -> Changes:
+    """A new value per row."""
+    from pyspark.sql import functions as F
+
+    def mapped(value: Column) -> Column:
+        return F.when(value.isNotNull(), column(keyed(operation.mapper, node, F.col("k"), value)))
+
+    return _derived(context, node, operation.store, changes, mapped)
+
+
+def to_stream(changes: Changes) -> Records:
+    """Changes as records; a row that is gone has no value."""
+    from pyspark.sql import functions as F
+
+    from headrace.streams.engine.columns import HEADERS
+
+    return Records(changes.frame.select("p", "k", F.col("new").alias("v"), "t", "o", F.lit(None).cast(HEADERS).alias("h")))
+
+
+def regroup(node: str, operation: TableGroupBy, changes: Changes) -> Regrouped:
+    """Each change as two rows under the new key: the old value, to be taken out of its group, and the new one."""
+    from pyspark.sql import functions as F
+
+    def side(name: str, add: bool) -> Column:
+        key, value = pair(apply(operation.selector, node, F.col("k"), F.col(name)), node)
+        row = F.struct(key.alias("k"), value.alias("v"), F.lit(add).alias("add"))
+        return F.when(F.col(name).isNotNull(), row)
+
+    def frame() -> DataFrame:
+        # One after the other from one row, so that a value is taken out of its group before the next one comes in.
+        both = changes.frame.select("p", "t", "o", F.posexplode(F.array(side("old", False), side("new", True))).alias("i", "x"))
+        rows = both.select("p", "x.k", "x.v", "x.add", "t", F.concat("o", F.array(F.col("i").cast("bigint"))).alias("o"))
+        return rows.where("k is not null and v is not null")
+
+    return Regrouped(checked(frame, node))
+
+
+def aggregate(context: Context, node: str, operation: TableAggregate, rows: Regrouped) -> Changes:
+    """A table with one aggregate per group, from which old values are taken out before new ones come in."""
+    from pyspark.sql import functions as F
+
+    frame, what = rows.frame, operation.aggregation
+    row = kind_of(frame, "k"), kind_of(frame, "v")
+    kind = fold.result_type(context.spark, what, node, row, context.memory.stores[operation.store].value_serde)
+    table = context.memory.table(operation.store, Layout((("k", row[0]),), kind))
+    listed = fold.ordered([F.col("o")], F.col("add"), F.col("v"))
+    grouped = frame.groupBy("p", "k").agg(listed.alias("x"), F.max("t").alias("mt"), F.max("o").alias("mo"))
+    looked = table.lookup(grouped)
+
+    def step(before: Column, item: Column) -> Column:
+        add = fold.added(what, node, F.col("k"), item["v"], before, kind)
+        return F.when(item["add"], add).otherwise(fold.removed(what, node, F.col("k"), item["v"], before, kind))
+
+    new = F.aggregate("x", F.col("sv").cast(kind), step)
+    cut = context.cut(
+        looked.select("p", "k", new.alias("v"), F.greatest("st", "mt").alias("t"), *_before(), "mo")
+        .where("v is not null or ov is not null")
+    )  # fmt: skip
+    context.put(operation.store, cut)
+    return Changes(
+        cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", F.col("mo").alias("o")), table.lookup
+    )
+
+
+def keep(context: Context, store: str, changes: Changes) -> Changes:
+    """Keep a table that was computed, because its store has a name."""
+    from pyspark.sql import functions as F
+
+    frame = changes.frame
+    table = context.memory.table(store, Layout((("k", kind_of(frame, "k")),), kind_of(frame, "new")))
+    looked = table.lookup(frame.select("p", "k", "new", "t", "o"))
+    cut = context.cut(
+        looked.select("p", "k", F.col("new").alias("v"), "t", *_before(), "o")
+        .where("v is not null or ov is not null")
+    )  # fmt: skip
+    context.put(store, cut)
+    return Changes(
+        cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", "o"), table.lookup, changes.versions
+    )
+
+
+def _derived(context: Context, node: str, store: str | None, changes: Changes, of: Mapped) -> Changes:
+    from pyspark.sql import functions as F
+
+    def frame() -> DataFrame:
+        both = [of(F.col(name)).alias(name) for name in ("old", "new")]
+        rows = changes.frame.select("p", "k", *both, "t", "o")
+        return rows.where("old is not null or new is not null") if changes.has_old else rows
+
+    def lookup(asked: DataFrame) -> DataFrame:
+        assert changes.lookup is not None
+        found = changes.lookup(asked).withColumn("sv", of(F.col("sv")))
+        return found.withColumn("st", F.when(F.col("sv").isNotNull(), F.col("st")))
+
+    versions = changes.versions
+    if versions is not None:
+        versions = versions.withColumn("v", of(F.col("v")))
+    derived = Changes(checked(frame, node), lookup if changes.lookup else None, versions, changes.has_old)
+    return derived if store is None else keep(context, store, derived)
+
+
+def _before() -> list[Column]:
+    """What a look-up found, under the names that changelogs know."""
+    from pyspark.sql import functions as F
+
+    return [F.col("sv").alias("ov"), F.col("st").alias("ot")]

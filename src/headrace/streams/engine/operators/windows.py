@@ -1,0 +1,64 @@
+"""Which windows a record belongs to, and which of them are over: by the stream time of its task, record after record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.streams.engine.context import Context
+from headrace.streams.engine.state import Table
+from headrace.streams.windows import SlidingWindows, TimeWindows, UnlimitedWindows
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def timed(context: Context, node: str, frame: DataFrame, order: list[Column]) -> DataFrame:
+    """Add `st`: the greatest time that the task has seen at this operator, that of the record included."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    until_now = Window.partitionBy("p").orderBy(*order).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    frame = frame.withColumn("st", F.max("t").over(until_now))
+    if not context.memory.clocks.get(node):
+        return frame
+    frame = frame.join(F.broadcast(context.clock(node)), "p", "left")
+    return frame.withColumn("st", F.greatest("st", "ct")).drop("ct")
+
+
+def in_windows(frame: DataFrame, windows: TimeWindows | UnlimitedWindows | SlidingWindows) -> DataFrame:
+    """One row for each window `w` (its start, ms) that a record belongs to and that is not over; frame: with t and st."""
+    from pyspark.sql import functions as F
+
+    if isinstance(windows, UnlimitedWindows):
+        return frame.where(F.col("t") >= windows.start_ms).withColumn("w", F.lit(windows.start_ms).cast("bigint"))
+    assert isinstance(windows, TimeWindows)
+    size, advance = windows.size_ms, windows.advance_ms
+    last = F.col("t") - F.pmod("t", F.lit(advance))
+    if size == advance:
+        frame = frame.withColumn("w", last)
+    else:
+        first = F.greatest(last - F.lit((size - 1) // advance * advance), F.lit(0))
+        inside = F.filter(F.sequence(first, last, F.lit(advance).cast("bigint")), lambda start: start > F.col("t") - F.lit(size))
+        frame = frame.withColumn("w", F.explode(inside))
+    return frame.where(F.col("w") + F.lit(size) > F.col("st") - F.lit(windows.grace_ms))
+
+
+def closed_windows(
+    context: Context,
+    node: str,
+    windows: TimeWindows | UnlimitedWindows | SlidingWindows,
+    table: Table,
+    frame: DataFrame,
+    times: DataFrame,
+) -> DataFrame:
+    """The rows of windows that are over since this batch, as they are after it: names, v, t, ov (NULL), mo."""
+    from pyspark.sql import functions as F
+
+    names = table.layout.names
+    untouched = table.rows().join(frame.select(*names), names, "left_anti").withColumn("mo", F.array().cast("array<bigint>"))
+    rows = untouched.select(*names, "v", "t", "mo").unionByName(frame.select(*names, "v", "t", "mo")).where("v is not null")
+    over = F.col("w") + F.lit(windows.size_ms + windows.grace_ms)
+    before = context.clock(node).withColumnRenamed("ct", "bt")
+    rows = rows.join(F.broadcast(times), "p").join(F.broadcast(before), "p", "left")
+    rows = rows.where((over <= F.col("ct")) & (over > F.coalesce("bt", F.lit(-1))))
+    return rows.withColumn("ov", F.lit(None).cast(table.layout.value))

@@ -1,0 +1,234 @@
+"""What a sub-topology does with a batch: its nodes in order, each turned into expressions of Spark.
+
+The same nodes are gone through for every batch, and once before the first with nothing in it, which tells the types of all stores
+and repartition topics, and finds functions that Spark refuses before anything has been read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from headrace.errors import StreamsError, TopologyError
+from headrace.streams import operations as ops
+from headrace.streams.engine import sinks
+from headrace.streams.engine.context import Context
+from headrace.streams.engine.flows import Changes, Flow, Pending, Records, Regrouped
+from headrace.streams.engine.operators import aggregates, joins, sessions, stateless, stream_joins, suppress, tables
+from headrace.streams.nodes import Node, ProcessorNode, SinkNode, SourceNode
+from headrace.streams.topology import Topology
+from headrace.streams.windows import SessionWindows
+
+if TYPE_CHECKING:
+    from headrace.streams.engine.sinks import Topics
+
+Operator = Callable[["Program", Context, ProcessorNode, Any, list[Flow]], Flow]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A sub-topology: its nodes in an order in which each comes after its parents."""
+
+    number: int
+    nodes: tuple[Node, ...]
+    children: Mapping[str, tuple[Node, ...]]
+    has_state: bool
+
+    @classmethod
+    def of(cls, topology: Topology, number: int, names: tuple[str, ...]) -> Program:
+        """The program of a group of nodes."""
+        nodes = _sorted([topology.nodes[name] for name in names])
+        children = {node.name: tuple(other for other in nodes if node.name in other.parents) for node in nodes}
+        stores = any(isinstance(node, ProcessorNode) and node.stores for node in nodes)
+        return cls(number, nodes, children, stores)
+
+    @property
+    def sources(self) -> tuple[SourceNode, ...]:
+        """What it reads."""
+        return tuple(node for node in self.nodes if isinstance(node, SourceNode))
+
+    def run(self, context: Context, inputs: Mapping[str, Flow], topics: Topics) -> None:
+        """Turn a batch into the rows and updates of the context. inputs: by source. Raises StreamsError."""
+        context.flows.update(inputs)
+        for node in self.nodes:
+            if isinstance(node, SinkNode):
+                for parent in node.parents:
+                    context.rows.extend(sinks.rows(node, context.flows[_branch(context, parent, node.name)], topics))
+            elif isinstance(node, ProcessorNode):
+                self._process(context, node)
+
+    def _process(self, context: Context, node: ProcessorNode) -> None:
+        operation = node.operation
+        parents = [context.flows[_branch(context, parent, node.name)] for parent in node.parents]
+        if isinstance(operation, ops.Branch):
+            for child, records in stateless.branch(node.name, operation, _records(node, parents)).items():
+                context.flows[f"{node.name}>{child}"] = records
+            return
+        run = _OPERATORS.get(type(operation))
+        if run is None:
+            raise _not_run(node)
+        context.flows[node.name] = run(self, context, node, operation, parents)
+
+    def parent(self, node: ProcessorNode, index: int = 0) -> Node:
+        """A parent of a node, with its own parents."""
+        return next(one for one in self.nodes if one.name == node.parents[index])
+
+    def quiet(self, context: Context, node: str) -> bool:
+        """Whether nothing comes into a node in this batch."""
+        found = next(one for one in self.nodes if one.name == node)
+        if isinstance(found, SourceNode):
+            return found.name in context.quiet
+        return all(self.quiet(context, parent) for parent in found.parents)
+
+
+def _sorted(nodes: list[Node]) -> tuple[Node, ...]:
+    known, rest, found = {node.name for node in nodes}, list(nodes), []
+    done: set[str] = set()
+    while rest:
+        ready = [node for node in rest if all(parent in done or parent not in known for parent in node.parents)]
+        found += ready
+        done |= {node.name for node in ready}
+        rest = [node for node in rest if node.name not in done]
+    return tuple(found)
+
+
+def _branch(context: Context, parent: str, child: str) -> str:
+    return f"{parent}>{child}" if f"{parent}>{child}" in context.flows else parent
+
+
+def _records(node: ProcessorNode, flows: list[Flow]) -> Records:
+    found = [tables.to_stream(flow) if isinstance(flow, Changes) else flow for flow in flows]
+    if not all(isinstance(flow, Records) for flow in found):
+        raise StreamsError(f"{node.name} cannot follow what comes before it.")
+    records = cast("list[Records]", found)
+    return records[0] if len(records) == 1 else stateless.merged(node.name, records)
+
+
+def _stateless(function: Callable[[str, Any, Records], Records]) -> Operator:
+    return lambda _program, _context, node, operation, flows: function(node.name, operation, _records(node, flows))
+
+
+def _pass(program: Program, context: Context, node: ProcessorNode, operation: Any, flows: list[Flow]) -> Flow:
+    joins_ = [program.parent(node, i) for i in range(len(node.parents))]
+    if len(joins_) == 2 and all(isinstance(one, ProcessorNode) and isinstance(one.operation, ops.StreamJoin) for one in joins_):
+        return _stream_join(program, context, node, cast("list[ProcessorNode]", joins_))
+    return flows[0] if len(flows) == 1 else _records(node, flows)
+
+
+def _stream_join(program: Program, context: Context, node: ProcessorNode, sides: list[ProcessorNode]) -> Flow:
+    left, right = sides
+    operation = cast(ops.StreamJoin, left.operation)
+    other = cast(ops.StreamJoin, right.operation)
+    flows = [cast(Records, context.flows[side.name]) for side in sides]
+    return stream_joins.join(
+        context, node.name, operation, stream_joins.Sides(flows[0], flows[1], other.other_store, operation.other_store)
+    )
+
+
+def _show(_program: Program, context: Context, node: ProcessorNode, operation: Any, flows: list[Flow]) -> Flow:
+    return stateless.show(context, node.name, operation, _records(node, flows))
+
+
+def _aggregate(
+    program: Program, context: Context, node: ProcessorNode, operation: ops.StreamAggregate, flows: list[Flow]
+) -> Flow:
+    given = Pending(_records(node, flows), operation, node.name)
+    if any(isinstance(one, ProcessorNode) and isinstance(one.operation, ops.CogroupMerge) for one in program.children[node.name]):
+        return given
+    if isinstance(operation.windows, SessionWindows):
+        return sessions.aggregate(context, node.name, operation, given)
+    return aggregates.aggregate(context, node.name, operation, [given])
+
+
+def _cogroup(_program: Program, context: Context, node: ProcessorNode, _operation: Any, flows: list[Flow]) -> Flow:
+    inputs = cast("list[Pending]", flows)
+    if isinstance(inputs[0].operation.windows, SessionWindows) and len(inputs) == 1:
+        return sessions.aggregate(context, node.name, inputs[0].operation, inputs[0])
+    return aggregates.aggregate(context, node.name, inputs[0].operation, inputs)
+
+
+def _table_source(
+    _program: Program, context: Context, node: ProcessorNode, operation: ops.TableSource, flows: list[Flow]
+) -> Flow:
+    return tables.source(context, node.name, operation.store, bool(node.stores), _records(node, flows))
+
+
+def _changes(function: Callable[[Context, str, Any, Changes], Flow]) -> Operator:
+    return lambda _program, context, node, operation, flows: function(context, node.name, operation, cast(Changes, flows[0]))
+
+
+def _join_table(
+    program: Program, context: Context, node: ProcessorNode, operation: ops.StreamTableJoin, flows: list[Flow]
+) -> Flow:
+    table = context.flows[operation.table]
+    assert isinstance(table, Changes)
+    return joins.stream_table(node.name, operation, _records(node, flows), table, program.quiet(context, operation.table))
+
+
+def _merge_tables(
+    program: Program, context: Context, node: ProcessorNode, operation: ops.TableJoinMerge, flows: list[Flow]
+) -> Flow:
+    side = program.parent(node)
+    assert isinstance(side, ProcessorNode) and isinstance(side.operation, ops.TableJoin)
+    left, right = (context.flows[side.parents[0]], context.flows[side.operation.other])
+    changes = joins.tables(context, node.name, side.operation, cast(Changes, left), cast(Changes, right))
+    return changes if operation.store is None else tables.keep(context, operation.store, changes)
+
+
+def _suppress(program: Program, context: Context, node: ProcessorNode, operation: ops.Suppress, flows: list[Flow]) -> Flow:
+    windowed = operation.suppressed.wait_ms is None
+    return suppress.suppress(context, node.name, operation, cast(Changes, flows[0]), windowed)
+
+
+def _repartition_filter(_program: Program, _context: Context, node: ProcessorNode, operation: Any, flows: list[Flow]) -> Flow:
+    if isinstance(flows[0], Regrouped):  # has no rows without a key
+        return flows[0]
+    return stateless.repartition_filter(node.name, operation, _records(node, flows))
+
+
+def _same(_program: Program, _context: Context, node: ProcessorNode, _operation: Any, flows: list[Flow]) -> Flow:
+    return flows[0]
+
+
+_OPERATORS: dict[type, Operator] = {
+    ops.Filter: _stateless(stateless.filter_records),
+    ops.SelectKey: _stateless(stateless.select_key),
+    ops.Map: _stateless(stateless.map_records),
+    ops.MapValues: _stateless(stateless.map_values),
+    ops.FlatMap: _stateless(stateless.flat_map),
+    ops.FlatMapValues: _stateless(stateless.flat_map_values),
+    ops.RepartitionFilter: _repartition_filter,
+    ops.Peek: _show,
+    ops.ForEach: _show,
+    ops.Print: _show,
+    ops.PassThrough: _pass,
+    ops.StreamAggregate: _aggregate,
+    ops.CogroupMerge: _cogroup,
+    ops.TableSource: _table_source,
+    ops.TableFilter: _changes(tables.filter_table),
+    ops.TableMapValues: _changes(tables.map_table),
+    ops.ToStream: lambda p, c, n, o, f: tables.to_stream(cast(Changes, f[0])),
+    ops.TableGroupBy: lambda p, c, n, o, f: tables.regroup(n.name, o, cast(Changes, f[0])),
+    ops.TableAggregate: lambda p, c, n, o, f: tables.aggregate(c, n.name, o, cast(Regrouped, f[0])),
+    ops.JoinBuffer: _same,
+    ops.StreamJoin: _same,
+    ops.SelfJoin: lambda p, c, n, o, f: stream_joins.self_join(c, n.name, o, _records(n, f), o.store),
+    ops.StreamTableJoin: _join_table,
+    ops.GlobalTableJoin: lambda p, c, n, o, f: joins.with_global(c, n.name, o, _records(n, f)),
+    ops.TableJoin: _same,
+    ops.TableJoinMerge: _merge_tables,
+    ops.Suppress: _suppress,
+}  # fmt: skip
+
+
+def refuse(topology: Topology) -> None:
+    """Raise TopologyError for the first operation that is not run here."""
+    for node in topology.nodes.values():
+        if isinstance(node, ProcessorNode) and type(node.operation) not in {*_OPERATORS, ops.Branch}:
+            raise _not_run(node)
+
+
+def _not_run(node: ProcessorNode) -> TopologyError:
+    what = type(node.operation).__name__
+    return TopologyError(f"{node.name}: {what} is described and planned, but not run here (docs/streams.md lists what is).")

@@ -1,0 +1,38 @@
+"""Deletes from repartition topics what has been read and committed (`repartition.purge.interval.ms`)."""
+
+from __future__ import annotations
+
+import time
+
+import structlog
+
+from headrace.kafka.admin import Admin
+from headrace.kafka.failures import KafkaFailure
+from headrace.streams.config import StreamsConfig
+from headrace.streams.engine.task import Task
+from headrace.streams.topology import Topology
+
+log = structlog.get_logger(__name__)
+
+
+class Purge:
+    """When each sub-topology's repartition topics were purged last."""
+
+    def __init__(self, topology: Topology, config: StreamsConfig, admin: Admin) -> None:
+        self._own = {f"{config.topic_prefix}-{name}" for name in topology.repartition_topics}
+        self._interval_s, self._admin = config.purge_interval_ms / 1000, admin
+        self._last: dict[int, float] = {}
+
+    def of(self, task: Task) -> None:
+        """Purge what a sub-topology has done with, if it is time."""
+        now = time.monotonic()
+        if now - self._last.setdefault(task.program.number, now) < self._interval_s:
+            return
+        self._last[task.program.number] = now
+        done = {p: offset for p, offset in task.done.items() if p[0] in self._own and offset > 0}
+        if not done:
+            return
+        try:
+            self._admin.delete_records(done)
+        except KafkaFailure as failure:
+            log.warning(f"Repartition topics could not be purged: {failure.reason}")

@@ -1,0 +1,33 @@
+"""The Spark session of an application: that of the process, with settings of its own for many small batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from headrace.spark.session import session as process_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def session(conf: Mapping[str, str], given: SparkSession | None = None) -> SparkSession:
+    """A session that shares the process's context, or that of `given`. conf: the user's `spark.*` settings, which win.
+
+    Raises SetupError as `headrace.spark.session` does.
+    """
+    own = (given or process_session(conf)).newSession()
+    slots = str(own.sparkContext.defaultParallelism)
+    # Batches are small and look alike: plans that are made once, and shuffles of as many pieces as there are slots.
+    settings = {
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.shuffle.partitions": slots,
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.variant.allowDuplicateKeys": "true",
+    }
+    for key, value in {
+        **settings,
+        **{k: v for k, v in conf.items() if k.startswith("spark.sql.") and "extensions" not in k},
+    }.items():
+        own.conf.set(key, value)
+    return own

@@ -1,0 +1,125 @@
+"""The records that a batch writes to topics: those of sinks, and of repartition topics, whose format the reader is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import StreamsError
+from headrace.streams.engine import formats
+from headrace.streams.engine.columns import HEADERS, apply, checked, column, kind_of
+from headrace.streams.engine.flows import Changes, Flow, Records, Regrouped
+from headrace.streams.nodes import SinkNode
+from headrace.streams.serdes import Serde
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+
+@dataclass(frozen=True)
+class Wire:
+    """How a repartition topic is written: serdes and types of key and value; regrouped: a last byte says 1 for in, 0 for out, as
+    Kafka's ChangedSerializer does.
+    """
+
+    key_serde: Serde
+    key: DataType
+    value_serde: Serde
+    value: DataType
+    regrouped: bool
+
+
+@dataclass
+class Topics:
+    """What sinks have to know of topics. full: the name on the cluster; partitions: their number of a topic; defaults: serdes
+    where an operator has none; wires: filled with the formats of repartition topics.
+    """
+
+    full: Callable[[str], str]
+    partitions: Callable[[str], int | None]
+    defaults: tuple[Serde | None, Serde | None] = (None, None)
+    wires: dict[str, Wire] = field(default_factory=dict)
+    repartition: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class RecordContext:
+    """What a function that chooses a topic is told besides key and value: Columns."""
+
+    timestamp: Column
+    headers: Column
+    partition: Column
+
+
+def rows(node: SinkNode, flow: Flow, topics: Topics) -> list[DataFrame]:
+    """The rows to be written, columns of `delivery.COLUMNS`. Raises StreamsError for a serde that does not fit."""
+    from pyspark.sql import functions as F
+
+    regrouped = isinstance(flow, Regrouped)
+    frame = _frame(flow)
+    kinds = kind_of(frame, "k"), kind_of(frame, "v")
+    produced, internal = node.produced, isinstance(node.topic, str) and node.topic in topics.repartition
+    key_serde = produced.key_serde or _default(topics.defaults[0], kinds[0], internal)
+    value_serde = produced.value_serde or _default(topics.defaults[1], kinds[1], internal)
+    key = formats.encoded(key_serde, F.col("k"), kinds[0], f"key of {node.name}")
+    value = formats.encoded(value_serde, F.col("v"), kinds[1], f"value of {node.name}")
+    if regrouped:
+        value = F.concat(value, F.when(F.col("add"), F.lit(b"\x01")).otherwise(F.lit(b"\x00")))
+    if internal:
+        assert isinstance(node.topic, str)
+        topics.wires[node.topic] = Wire(key_serde, kinds[0], value_serde, kinds[1], regrouped)
+    topic = _topic(node, topics)
+    written = [topic.alias("topic"), _partition(node, topics).alias("partition"), key.alias("key"), value.alias("value"),
+               F.col("h").alias("headers"), "t", F.lit(False).alias("numbered")]  # fmt: skip
+    # What goes through one producer stays in the order of the task.
+    return [checked(lambda: frame.select(*written), node.name)]
+
+
+def _frame(flow: Flow) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    if isinstance(flow, Records):
+        return flow.frame
+    empty = F.lit(None).cast(HEADERS).alias("h")
+    if isinstance(flow, Regrouped):
+        return flow.frame.select("p", "k", "v", "add", "t", "o", empty)
+    assert isinstance(flow, Changes)
+    return flow.frame.select("p", "k", F.col("new").alias("v"), "t", "o", empty)
+
+
+def _default(given: Serde | None, kind: DataType, internal: bool) -> Serde:
+    """The default serde where it writes this type, else what the type asks for: a user sees it in the topic's documentation."""
+    if given is not None and not internal and formats.type_of(given).simpleString() == kind.simpleString():
+        return given
+    return formats.inferred(kind)
+
+
+def _topic(node: SinkNode, topics: Topics) -> Column:
+    from pyspark.sql import functions as F
+
+    if isinstance(node.topic, str):
+        return F.lit(topics.full(node.topic))
+    context = RecordContext(F.col("t"), F.col("h"), F.col("p"))
+    return column(apply(node.topic, node.name, F.col("k"), F.col("v"), context))
+
+
+def _partition(node: SinkNode, topics: Topics) -> Column:
+    from pyspark.sql import functions as F
+
+    partitioner = node.produced.partitioner
+    if partitioner is None:
+        return F.lit(None).cast("int")
+    if not isinstance(node.topic, str):
+        raise StreamsError(f"{node.name}: a partitioner needs a topic with a fixed name.")
+    full = topics.full(node.topic)
+    given: Any = apply(partitioner, node.name, F.lit(full), F.col("k"), F.col("v"), F.lit(topics.partitions(full) or 1))
+    return column(given).cast("int")
+
+
+def wire_of(wires: Mapping[str, Wire], topic: str) -> Wire:
+    """The format of a repartition topic. Raises StreamsError if nothing writes it."""
+    if topic not in wires:
+        raise StreamsError(f"Nothing writes the repartition topic {topic} before it is read.")
+    return wires[topic]

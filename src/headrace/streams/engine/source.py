@@ -1,0 +1,155 @@
+"""A range of offsets of a sub-topology's topics as typed records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import structlog
+
+from headrace.errors import ConfigError
+from headrace.spark.kafka import offsets_json
+from headrace.streams.engine import formats
+from headrace.streams.engine.columns import HEADERS, apply, column
+from headrace.streams.engine.flows import Flow, Records, Regrouped
+from headrace.streams.engine.sinks import Topics, Wire, wire_of
+from headrace.streams.nodes import SourceNode
+from headrace.streams.serdes import Serde
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+log = structlog.get_logger(__name__)
+
+_SET_TO_FAIL = (
+    "Deserialization exception handler is set to fail upon a deserialization error. If you would rather have the streaming "
+    "pipeline continue after a deserialization error, please set the deserialization.exception.handler appropriately."
+)
+Partition = tuple[str, int]
+Ranges = Mapping[Partition, tuple[int, int]]
+RAW = f"topic string, partition int, offset bigint, t bigint, key binary, value binary, headers {HEADERS}"
+
+
+class KafkaTopics:
+    """Reads ranges of offsets from the application's cluster, without a group."""
+
+    def __init__(self, spark: SparkSession, consumer: Mapping[str, str]) -> None:
+        """consumer: Java consumer settings."""
+        self._spark = spark
+        # A consumer that closes waits for its last fetch, which by default waits half a second for news.
+        self._options = {f"kafka.{key}": value for key, value in {**consumer, "fetch.max.wait.ms": "10"}.items()}
+
+    def read(self, ranges: Ranges) -> DataFrame:
+        """The records, columns of `RAW`."""
+        from pyspark.sql import functions as F
+
+        starts: dict[str, dict[int, int]] = {}
+        ends: dict[str, dict[int, int]] = {}
+        for (topic, partition), (start, end) in ranges.items():
+            starts.setdefault(topic, {})[partition] = start
+            ends.setdefault(topic, {})[partition] = end
+        reader = self._spark.read.format("kafka").options(**self._options)
+        reader = reader.option("assign", json.dumps({topic: sorted(found) for topic, found in starts.items()}))
+        reader = reader.option("startingOffsets", offsets_json(starts)).option("endingOffsets", offsets_json(ends))
+        frame = reader.option("includeHeaders", "true").load()
+        time = F.unix_millis("timestamp").alias("t")
+        return frame.select("topic", "partition", "offset", time, "key", "value", "headers")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How sources are read. default serdes of key and value; skips: records that no serde reads are left out, not an error;
+    prefix: of internal topics; merged: the order between several topics matters.
+    """
+
+    topics: Topics
+    skips: bool
+    merged: bool
+
+    def flow(self, node: SourceNode, raw: DataFrame, full: list[str], number: int) -> Flow:
+        """The records of a source. raw: of its topics, whose names are `full`; number: tells sources of one task apart."""
+        from pyspark.sql import functions as F
+
+        wire = self._wire(node)
+        key_serde, value_serde = self._serdes(node, wire)
+        body = F.substr("value", F.lit(1), F.length("value") - 1) if wire and wire.regrouped else F.col("value")
+        key, bad_key = formats.decoded(key_serde, F.col("key"), wire.key if wire else None)
+        value, bad_value = formats.decoded(value_serde, body, wire.value if wire else None)
+        if self.skips:
+            raw = self._skipped(raw, bad_key | bad_value)
+        else:
+            key, value = _or_fail(key, bad_key, "key", key_serde), _or_fail(value, bad_value, "value", value_serde)
+        if node.consumed.timestamp_extractor is not None:
+            raw = _extracted(node, raw, key, value)
+        place, depth, raw = self._place(raw, number)
+        columns = [F.col("partition").alias("p"), key.alias("k"), value.alias("v"), "t", place.alias("o")]
+        if wire and wire.regrouped:
+            add = F.substr("value", F.length("value"), F.lit(1)) == F.lit(b"\x01")
+            return Regrouped(raw.select(*columns, add.alias("add")))
+        return Records(raw.select(*columns, F.col("headers").alias("h")), depth)
+
+    def _wire(self, node: SourceNode) -> Wire | None:
+        if len(node.topics) == 1 and node.topics[0] in self.topics.repartition:
+            return wire_of(self.topics.wires, node.topics[0])
+        return None
+
+    def _serdes(self, node: SourceNode, wire: Wire | None) -> tuple[Serde, Serde]:
+        if wire is not None:
+            return wire.key_serde, wire.value_serde
+        key, value = node.consumed.key_serde or self.topics.defaults[0], node.consumed.value_serde or self.topics.defaults[1]
+        for serde, what in ((key, "key"), (value, "value")):
+            if serde is None:
+                raise ConfigError(
+                    f"Failed to configure {what} serde: source {node.name} has none. Please specify a {what} serde with "
+                    f"Consumed.with_(…), or set one through default.{what}.serde."
+                )
+        assert key is not None and value is not None
+        return key, value
+
+    def _place(self, raw: DataFrame, number: int) -> tuple[Column, int, DataFrame]:
+        """The place of a record in the order of its task: Kafka takes the topic whose next record is the oldest."""
+        from pyspark.sql import Window
+        from pyspark.sql import functions as F
+
+        if not self.merged:
+            return F.array("offset"), 1, raw
+        so_far = Window.partitionBy("topic", "partition").orderBy("offset").rowsBetween(Window.unboundedPreceding, 0)
+        raw = raw.withColumn("rt", F.max("t").over(so_far))
+        return F.array(F.col("rt"), F.lit(number).cast("bigint"), F.col("offset")), 3, raw
+
+    def _skipped(self, raw: DataFrame, bad: Column) -> DataFrame:
+        for row in raw.where(bad).select("topic", "partition", "offset").limit(100).collect():
+            log.warning("Skipping record due to deserialization error.", topic=row[0], partition=row[1], offset=row[2])
+        return raw.where(~bad)
+
+
+def union(frames: Iterable[DataFrame]) -> DataFrame:
+    """All rows of frames with the same columns."""
+    return reduce(lambda one, other: one.unionByName(other), frames)
+
+
+def _or_fail(value: Column, bad: Column, what: str, serde: Serde) -> Column:
+    from pyspark.sql import functions as F
+
+    place = F.concat_ws("-", "topic", F.col("partition").cast("string"))
+    sentence = F.concat(
+        F.lit(f"The {what} of the record at "), place, F.lit(" offset "), F.col("offset").cast("string"),
+        F.lit(f" cannot be read by the {serde.name} serde. {_SET_TO_FAIL}"),
+    )  # fmt: skip
+    return F.when(bad, F.raise_error(sentence)).otherwise(value)
+
+
+def _extracted(node: SourceNode, raw: DataFrame, key: Column, value: Column) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    extractor = node.consumed.timestamp_extractor
+    assert extractor is not None
+    time = column(apply(extractor, node.name, key, value, F.col("t"))).cast("bigint")
+    sentence = F.concat(
+        F.lit("Input record at "), F.concat_ws("-", "topic", F.col("partition").cast("string")), F.lit(" offset "),
+        F.col("offset").cast("string"), F.lit(f" has an invalid (negative or no) timestamp from the extractor of {node.name}."),
+    )  # fmt: skip
+    return raw.withColumn("t", F.when(F.coalesce(time, F.lit(-1)) < 0, F.raise_error(sentence)).otherwise(time))

@@ -1,0 +1,218 @@
+"""One sub-topology at work: where it is in its topics, one batch after the other, and the way back after a crash.
+
+What a batch is going to do stands in the group's committed offsets before it begins (`to`, the offsets after it, and its
+number `n`), and that it is done after its last record has been acknowledged. So a batch that was cut off is known, and is done
+again over the same offsets and from the same state: what it had written already is written once more, to the same rows, and
+counts once.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import structlog
+
+from headrace.errors import StreamsError
+from headrace.streams.engine.context import Context, Memory
+from headrace.streams.engine.flows import Flow, Records
+from headrace.streams.engine.operators.tables import latest
+from headrace.streams.engine.program import Program
+from headrace.streams.engine.source import RAW, Partition, Ranges, Reading
+from headrace.streams.engine.state import release
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+log = structlog.get_logger(__name__)
+
+
+class Cluster(Protocol):
+    """What a sub-topology asks of Kafka; the driver for tests has one of its own."""
+
+    def read(self, ranges: Ranges) -> DataFrame:
+        """Records of ranges of offsets."""
+        ...
+
+    def write(self, rows: Iterable[DataFrame], number: int) -> None:
+        """Write what a batch made."""
+        ...
+
+    def offsets(self, partitions: Iterable[Partition], which: str) -> dict[Partition, int]:
+        """`earliest` or `latest` offsets; partitions that are not there are left out."""
+        ...
+
+    def committed(self, partitions: Iterable[Partition]) -> dict[Partition, tuple[int, str]]:
+        """Committed offsets with their notes."""
+        ...
+
+    def commit(self, offsets: Mapping[Partition, tuple[int, str]]) -> None:
+        """Commit offsets with notes, all at once."""
+        ...
+
+
+@dataclass
+class Task:
+    """A sub-topology with the topics of its sources. topics: by source, names on the cluster; limit: records of a partition that
+    one batch takes; reset: by topic, where to begin without a committed offset; source_changelogs: of stores
+    that a source topic restores.
+    """
+
+    program: Program
+    reading: Reading
+    memory: Memory
+    cluster: Cluster
+    topics: Mapping[str, list[str]]
+    partitions: list[Partition]
+    limit: int
+    reset: Mapping[str, str] = field(default_factory=dict)
+    source_changelogs: Mapping[str, str] = field(default_factory=dict)
+    positions: dict[Partition, int] = field(default_factory=dict)
+    number: int = 0
+    dirty: bool = False
+    metrics: dict[str, float] = field(default_factory=lambda: {"batches": 0.0, "records": 0.0, "batch-ms": 0.0, "lag": 0.0})
+    done: dict[Partition, int] = field(default_factory=dict)
+    _pending: dict[Partition, tuple[int, int]] = field(default_factory=dict)
+
+    def prepare(self) -> None:
+        """Go through the nodes without records: lays out the stores, and finds what Spark refuses. Raises StreamsError."""
+        empty = self.memory.spark.createDataFrame([], RAW)
+        context = self._run(Context(self.memory), empty, {})
+        context.rows.clear()
+
+    def recover(self) -> None:
+        """Read the committed offsets, restore the stores, and do a batch that was cut off again. Raises StreamsError."""
+        found = self.cluster.committed(self.partitions)
+        first = self._begin(found)
+        notes = {partition: json.loads(note) for partition, (_, note) in found.items() if note}
+        self.positions = first | {partition: offset for partition, (offset, _) in found.items()}
+        self.number = max((int(note["n"]) for note in notes.values()), default=0)
+        self._pending = {p: (self.positions[p], int(note["to"])) for p, note in notes.items() if "to" in note}
+        self.memory.clocks = _clocks(notes)
+        self._restore({p for _, p in self._pending}, bool(found))
+        self._restore_from_sources()
+        if self._pending:
+            log.info("A batch that was cut off is done again", subtopology=self.program.number, batch=self.number)
+            ranges, self._pending = self._pending, {}
+            self._batch(ranges)
+
+    def step(self) -> bool:
+        """Do one batch of what has come; whether there was anything."""
+        ends = self.cluster.offsets(self.partitions, "latest")
+        ranges = {
+            p: (start, min(ends[p], start + self.limit)) for p, start in self.positions.items() if ends.get(p, start) > start
+        }
+        if not ranges:
+            if self.dirty:
+                self.rest()
+            return False
+        self.number += 1
+        begin = time.monotonic()
+        # Says as well that the batch before is done.
+        self._commit({p: end for p, (_, end) in ranges.items()})
+        self._batch(ranges)
+        read = sum(end - start for start, end in ranges.values())
+        self.metrics["batches"] += 1
+        self.metrics["records"] += read
+        self.metrics["batch-ms"] = (time.monotonic() - begin) * 1000
+        self.metrics["lag"] = sum(ends[p] - offset for p, offset in self.positions.items() if p in ends)
+        return True
+
+    def rest(self) -> None:
+        """Commit that the last batch is done."""
+        self._commit({})
+        self.dirty = False
+
+    def _commit(self, to: Mapping[Partition, int]) -> None:
+        self.cluster.commit({p: (offset, self._note(p, to.get(p))) for p, offset in self.positions.items()})
+        self.done = dict(self.positions)
+
+    def _note(self, partition: Partition, to: int | None = None) -> str:
+        clocks = {node: times[partition[1]] for node, times in self.memory.clocks.items() if partition[1] in times}
+        return json.dumps({"n": self.number, **({"to": to} if to is not None else {}), **({"c": clocks} if clocks else {})})
+
+    def _begin(self, found: Mapping[Partition, object]) -> dict[Partition, int]:
+        fresh = [partition for partition in self.partitions if partition not in found]
+        begin: dict[Partition, int] = {}
+        for which in ("earliest", "latest"):
+            begin |= self.cluster.offsets([p for p in fresh if self.reset.get(p[0], "earliest") == which], which)
+        if missing := [p for p in fresh if p not in begin]:
+            raise StreamsError(
+                f"There is no committed offset for {missing[0][0]}-{missing[0][1]}, and auto.offset.reset is none."
+            )
+        return begin
+
+    def _restore(self, cut_off: set[int], has_run: bool) -> None:
+        for store, changelog in self.memory.logs.items():
+            topic = self.memory.changelog(store)
+            if topic is None:
+                continue
+            partitions = [(topic, p) for p in sorted({p for _, p in self.partitions})]
+            first, last = self.cluster.offsets(partitions, "earliest"), self.cluster.offsets(partitions, "latest")
+            ranges = {p: (first[p], last[p]) for p in first if last.get(p, 0) > first[p]}
+            if not ranges:
+                continue
+            if not has_run:
+                raise StreamsError(
+                    f"The changelog {topic} holds state, but the group of the application has no committed offsets: it would be "
+                    "counted twice. Reset the application (kafka-streams-application-reset.sh), or delete its changelogs."
+                )
+            pending = dict.fromkeys(cut_off, self.number)
+            self.memory.tables[store].replace(changelog.restored(self.cluster.read(ranges), pending))
+
+    def _restore_from_sources(self) -> None:
+        """Stores whose changelog is a topic that is read anyway hold what was read of it."""
+        for store, topic in self.source_changelogs.items():
+            partitions = [p for p in self.partitions if p[0] == topic]
+            first = self.cluster.offsets(partitions, "earliest")
+            ranges = {p: (first[p], self.positions[p]) for p in partitions if self.positions[p] > first.get(p, 0)}
+            source = next(one for one in self.program.sources if topic in self.topics[one.name])
+            if ranges and store in self.memory.tables:
+                flow = self.reading.flow(source, self.cluster.read(ranges), self.topics[source.name], 0)
+                assert isinstance(flow, Records)
+                self.memory.tables[store].replace(latest(flow))
+
+    def _batch(self, ranges: Ranges) -> None:
+        present = {topic for topic, _ in ranges}
+        quiet = frozenset(source for source, topics in self.topics.items() if not present & set(topics))
+        context = Context(self.memory, quiet)
+        self._run(context, self.memory.spark.createDataFrame([], RAW), ranges)
+        self.cluster.write(context.rows, self.number)
+        self._finish(context)
+        self.positions.update({p: end for p, (_, end) in ranges.items()})
+        self.dirty = True
+
+    def _run(self, context: Context, empty: DataFrame, ranges: Ranges) -> Context:
+        inputs: dict[str, Flow] = {}
+        for number, source in enumerate(self.program.sources):
+            topics = self.topics[source.name]
+            mine = {p: r for p, r in ranges.items() if p[0] in topics}
+            raw = self.cluster.read(mine) if mine else empty
+            inputs[source.name] = self.reading.flow(source, raw, topics, number)
+        self.program.run(context, inputs, self.reading.topics)
+        return context
+
+    def _finish(self, context: Context) -> None:
+        for shown in context.shown:
+            for row in shown.frame.toLocalIterator():
+                shown.show(row)
+        for node, times in context.ticks:
+            known = self.memory.clocks.setdefault(node, {})
+            known |= {p: max(at, known.get(p, -1)) for p, at in times.collect()}
+        for store, updates in context.updates:
+            self.memory.tables[store].apply(updates)
+        for frame in context.cut_off:
+            release(frame)
+
+
+def _clocks(notes: Mapping[Partition, Mapping[str, object]]) -> dict[str, dict[int, int]]:
+    clocks: dict[str, dict[int, int]] = {}
+    for (_, partition), note in notes.items():
+        times = note.get("c")
+        for node, at in (times if isinstance(times, dict) else {}).items():
+            known = clocks.setdefault(node, {})
+            known[partition] = max(int(at), known.get(partition, -1))
+    return clocks

@@ -1,0 +1,60 @@
+"""Reads of a state store from outside: `KafkaStreams.store` and the driver for tests give one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from headrace.streams.stores import StateStore, StoreKind
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+class ReadOnlyStore:
+    """A store as it was after the last batch. Keys and values are those of Python; each call is a Spark job of its own."""
+
+    def __init__(self, store: StateStore, rows: Callable[[], DataFrame]) -> None:
+        """rows: gives the store's rows."""
+        self._store, self._rows = store, rows
+
+    def get(self, key: Any) -> Any:
+        """The value of a key, None if there is none."""
+        from pyspark.sql import functions as F
+
+        found = self._rows().where(F.col("k") == F.lit(key)).select("v").limit(1).collect()
+        return found[0][0] if found else None
+
+    def range(self, low: Any, high: Any) -> Iterator[tuple[Any, Any]]:
+        """Keys with their values from `low` to `high`, both inclusive, sorted; None is no bound."""
+        from pyspark.sql import functions as F
+
+        condition: Column = F.lit(True)
+        if low is not None:
+            condition = condition & (F.col("k") >= F.lit(low))
+        if high is not None:
+            condition = condition & (F.col("k") <= F.lit(high))
+        return ((row[0], row[1]) for row in self._rows().where(condition).select("k", "v").orderBy("k").collect())
+
+    def all(self) -> Iterator[tuple[Any, Any]]:
+        """All keys with their values, sorted; of a windowed store ((key, start, end or None), value)."""
+        if self._store.kind in (StoreKind.WINDOW, StoreKind.SESSION):
+            return self._windows(None)
+        return self.range(None, None)
+
+    def fetch(self, key: Any, time_from: int | None = None, time_to: int | None = None) -> Iterator[tuple[int, Any]]:
+        """Windows of a key that begin between two times in ms, both inclusive: (start, value), sorted."""
+        rows = self._windows(key)
+        return ((k[1], v) for k, v in rows if (time_from is None or k[1] >= time_from) and (time_to is None or k[1] <= time_to))
+
+    def approximate_num_entries(self) -> int:
+        """How many rows there are; exact here."""
+        return self._rows().count()
+
+    def _windows(self, key: Any) -> Iterator[tuple[Any, Any]]:
+        from pyspark.sql import functions as F
+
+        frame = self._rows() if key is None else self._rows().where(F.col("k") == F.lit(key))
+        end = F.col("e") if "e" in frame.columns else F.col("w") + F.lit(self._store.window_size_ms or 0)
+        rows = frame.select("k", "w", end.alias("e"), "v").orderBy("k", "w").collect()
+        return (((row[0], row[1], row[2]), row[3]) for row in rows)

@@ -1,0 +1,83 @@
+"""The states of an application, and which may follow which: Kafka's `KafkaStreams.State`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from enum import StrEnum
+
+import structlog
+
+from headrace.errors import StreamsError
+
+log = structlog.get_logger(__name__)
+
+
+class State(StrEnum):
+    """Where an application is in its life."""
+
+    CREATED = "CREATED"
+    REBALANCING = "REBALANCING"
+    RUNNING = "RUNNING"
+    PENDING_SHUTDOWN = "PENDING_SHUTDOWN"
+    NOT_RUNNING = "NOT_RUNNING"
+    PENDING_ERROR = "PENDING_ERROR"
+    ERROR = "ERROR"
+
+    def is_running_or_rebalancing(self) -> bool:
+        """Whether the application is at work."""
+        return self in (State.RUNNING, State.REBALANCING)
+
+    def has_started_or_finished_shutting_down(self) -> bool:
+        """Whether it is ending, or has ended."""
+        return self in (State.PENDING_SHUTDOWN, State.NOT_RUNNING, State.PENDING_ERROR, State.ERROR)
+
+
+_NEXT = {
+    State.CREATED: {State.REBALANCING, State.PENDING_SHUTDOWN},
+    State.REBALANCING: {State.RUNNING, State.PENDING_SHUTDOWN, State.PENDING_ERROR},
+    State.RUNNING: {State.REBALANCING, State.RUNNING, State.PENDING_SHUTDOWN, State.PENDING_ERROR},
+    State.PENDING_SHUTDOWN: {State.NOT_RUNNING},
+    State.NOT_RUNNING: set(),
+    State.PENDING_ERROR: {State.ERROR},
+    State.ERROR: set(),
+}
+Listener = Callable[[State, State], None]
+
+
+class StateMachine:
+    """The present state; who is told of a new one gets the new and the old."""
+
+    def __init__(self) -> None:
+        self._state = State.CREATED
+        self._changed = threading.Condition(threading.RLock())
+        self._listener: Listener | None = None
+
+    @property
+    def state(self) -> State:
+        """The present state."""
+        return self._state
+
+    def listen(self, listener: Listener | None) -> None:
+        """Set who is told. Raises StreamsError once the application has been started."""
+        if self._state is not State.CREATED:
+            raise StreamsError("Can only set StateListener before calling start(). Current state is: " + self._state)
+        self._listener = listener
+
+    def go(self, new: State) -> bool:
+        """Go to a state; whether that was possible from the present one."""
+        with self._changed:
+            old = self._state
+            if new not in _NEXT[old] or new is old:
+                return new is old
+            self._state = new
+            self._changed.notify_all()
+        log.info(f"State transition from {old} to {new}")
+        if self._listener is not None:
+            self._listener(new, old)
+        return True
+
+    def wait_for(self, wanted: Callable[[State], bool], timeout_s: float | None) -> bool:
+        """Wait for a state; whether it came in time."""
+        with self._changed:
+            return self._changed.wait_for(lambda: wanted(self._state), timeout_s)

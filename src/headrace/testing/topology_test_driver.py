@@ -1,0 +1,190 @@
+"""`TopologyTestDriver`: a topology on its own, without a broker, one record after the other, as Kafka's driver for tests does it.
+
+The same operators run as in an application, on Spark, and state and internal topics are in memory. Every record is a batch of its
+own, so that each gives the results that Kafka Streams gives without a cache; that takes some tenths of a second. `pipe_batch`
+takes many at once, which gives one result per key like an application that has them in one batch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from headrace.errors import StreamsError
+from headrace.streams.config import StreamsConfig
+from headrace.streams.engine import formats
+from headrace.streams.engine.build import assemble
+from headrace.streams.internal_topics import derive
+from headrace.streams.serdes import Serde
+from headrace.streams.topology import Topology
+from headrace.testing.topics_in_memory import Row, TopicsInMemory
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class TestRecord:
+    """A record that a topology wrote: key and value as Python, its time in ms."""
+
+    __test__ = False  # not a test, whatever pytest thinks of the name
+
+    key: Any
+    value: Any
+    timestamp: int
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+class TopologyTestDriver:
+    """A topology with its state, from here to `close`, or to the end of a `with` block."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        config: Mapping[str, Any] | None = None,
+        spark: SparkSession | None = None,
+        topics: TopicsInMemory | None = None,
+    ) -> None:
+        """Compile the topology. spark: a session, else the process's own; topics: those that an earlier driver left, from which
+        state is restored.
+
+        Raises StreamsError, TopologyError, ConfigError.
+        """
+        from headrace.streams.engine.session import session
+
+        self.config = StreamsConfig({"application.id": "test", "bootstrap.servers": "nowhere:9092", **(config or {})})
+        self._spark = session(self.config.spark_settings, spark)
+        self._topology, self.topics = topology, topics or TopicsInMemory(self._spark)
+        self._read: dict[str, int] = {}
+        sources = {
+            topic: 1 for source in topology.sources() for topic in source.topics if topic not in topology.repartition_topics
+        }
+        counts = {**sources, **dict.fromkeys(topology.global_topics, 1)}
+        counts |= {topic.name: topic.partitions for topic in derive(topology, self.config, counts.get, counts)}
+        self._tasks, self._globals = assemble(topology, self.config, self.topics, counts, self._spark)
+        for task in self._tasks:
+            task.recover()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Commit what has been done."""
+        for task in self._tasks:
+            if task.dirty:
+                task.rest()
+
+    def create_input_topic(self, topic: str, key_serde: Serde, value_serde: Serde) -> TestInputTopic:
+        """A topic to pipe records into."""
+        return TestInputTopic(self, topic, key_serde, value_serde)
+
+    def create_output_topic(self, topic: str, key_serde: Serde, value_serde: Serde) -> TestOutputTopic:
+        """A topic to read results from."""
+        return TestOutputTopic(self, topic, key_serde, value_serde)
+
+    def store(self, name: str) -> Any:
+        """A state store by name, to be read as `KafkaStreams.store` gives it. Raises StreamsError if there is none."""
+        from headrace.streams.queries import ReadOnlyStore
+
+        found = [(task.memory, task.memory.tables[name]) for task in self._tasks if name in task.memory.tables]
+        if not found:
+            raise StreamsError(f"There is no store {name} with a table in this topology.")
+        memory, table = found[0]
+        return ReadOnlyStore(memory.stores[name], lambda: table.rows())
+
+    def pipe(self, topic: str, rows: Iterable[tuple[bytes | None, bytes | None, int, Any]]) -> None:
+        """Put records into a topic and let the topology do all that follows from them."""
+        for key, value, timestamp, headers in rows:
+            self.topics.append(topic, key, value, timestamp, headers)
+        for table in self._globals:
+            table.update()
+        while sum(task.step() for task in self._tasks):
+            pass
+
+    def read(self, topic: str) -> list[Row]:
+        """What has come into a topic since the last call."""
+        rows, begin = self.topics.rows.get(topic, []), self._read.get(topic, 0)
+        self._read[topic] = len(rows)
+        return rows[begin:]
+
+    def encoded(self, serde: Serde, values: list[Any]) -> list[bytes | None]:
+        """The bytes of values of Python."""
+        from pyspark.sql import functions as F
+        from pyspark.sql.types import StructField, StructType, VariantType
+
+        kind = formats.type_of(serde)
+        if isinstance(kind, VariantType):
+            import json
+
+            return [None if value is None else json.dumps(value).encode() for value in values]
+        frame = self._spark.createDataFrame([(value,) for value in values], StructType([StructField("x", kind)]))
+        return [_bytes(row[0]) for row in frame.select(formats.encoded(serde, F.col("x"), kind, "value")).collect()]
+
+    def decoded(self, serde: Serde, values: list[bytes | None]) -> list[Any]:
+        """The values of bytes, as Python."""
+        from pyspark.sql import functions as F
+
+        frame = self._spark.createDataFrame([(value,) for value in values], "x binary")
+        return [row[0] for row in frame.select(formats.decoded(serde, F.col("x"))[0]).collect()]
+
+
+class TestInputTopic:
+    """Where records come from."""
+
+    __test__ = False
+
+    def __init__(self, driver: TopologyTestDriver, topic: str, key_serde: Serde, value_serde: Serde) -> None:
+        self._driver, self._topic, self._serdes = driver, topic, (key_serde, value_serde)
+
+    def pipe_input(self, key: Any, value: Any, timestamp: int | None = None) -> None:
+        """One record; its time is now unless it is given, in ms."""
+        self.pipe_list([(key, value, timestamp)])
+
+    def pipe_list(self, records: Iterable[tuple[Any, ...]]) -> None:
+        """Records as (key, value) or (key, value, timestamp), one after the other."""
+        for row in self._rows(records):
+            self._driver.pipe(self._topic, [row])
+
+    def pipe_batch(self, records: Iterable[tuple[Any, ...]]) -> None:
+        """The same in one batch."""
+        self._driver.pipe(self._topic, self._rows(records))
+
+    def _rows(self, records: Iterable[tuple[Any, ...]]) -> list[tuple[bytes | None, bytes | None, int, Any]]:
+        given = list(records)
+        keys = self._driver.encoded(self._serdes[0], [record[0] for record in given])
+        values = self._driver.encoded(self._serdes[1], [record[1] for record in given])
+        now = int(time.time() * 1000)
+        times = [record[2] if len(record) > 2 and record[2] is not None else now for record in given]
+        return [(key, value, at, None) for key, value, at in zip(keys, values, times, strict=True)]
+
+
+class TestOutputTopic:
+    """Where results go to."""
+
+    __test__ = False
+
+    def __init__(self, driver: TopologyTestDriver, topic: str, key_serde: Serde, value_serde: Serde) -> None:
+        self._driver, self._topic, self._serdes = driver, topic, (key_serde, value_serde)
+
+    def read_records(self) -> list[TestRecord]:
+        """All records that have not been read yet."""
+        rows = self._driver.read(self._topic)
+        if not rows:
+            return []
+        keys = self._driver.decoded(self._serdes[0], [row[4] for row in rows])
+        values = self._driver.decoded(self._serdes[1], [row[5] for row in rows])
+        return [TestRecord(k, v, row[3], tuple(row[6] or ())) for k, v, row in zip(keys, values, rows, strict=True)]
+
+    def read_key_values(self) -> list[tuple[Any, Any]]:
+        """Key and value of all records that have not been read yet."""
+        return [(record.key, record.value) for record in self.read_records()]
+
+
+def _bytes(value: Any) -> bytes | None:
+    return None if value is None else bytes(value)

@@ -1,0 +1,47 @@
+"""Topologies on Spark, with topics in memory."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headrace.streams import Consumed, Serdes, StreamsBuilder
+from headrace.testing.topology_test_driver import TopologyTestDriver
+
+STRINGS = Consumed.with_(Serdes.string(), Serdes.string())
+
+
+@pytest.fixture
+def drive(spark) -> Callable[..., TopologyTestDriver]:
+    """Makes a driver of what a builder has."""
+
+    def make(builder: StreamsBuilder, **more: Any) -> TopologyTestDriver:
+        config = {"application.id": "app", "bootstrap.servers": "none:1", **more.pop("config", {})}
+        return TopologyTestDriver(builder.build(config), config, spark, **more)
+
+    return make
+
+
+def feed(driver: TopologyTestDriver, topic: str, batch: list) -> None:
+    """Pipe strings in one batch."""
+    driver.create_input_topic(topic, Serdes.string(), Serdes.string()).pipe_batch(batch)
+
+
+def randomly(seed: int, count: int, *, times: int = 100, nulls: bool = True) -> list:
+    """Records with few keys, out of order."""
+    made = random.Random(seed)
+    keys = ["a", "b", "c", *([None] if nulls else [])]
+    values = ["x", "y", "z", *([None] if nulls else [])]
+    return [(made.choice(keys), made.choice(values), made.randrange(times)) for _ in range(count)]
+
+
+def batches(seed: int, sizes: tuple[int, ...] = (7, 1, 9), **more: Any) -> list[list]:
+    """Some batches, whose times grow a little."""
+    found = []
+    for number, size in enumerate(sizes):
+        rows = randomly(seed * 100 + number, size, **more)
+        found.append([(k, v, t + 40 * number) for k, v, t in rows])
+    return found

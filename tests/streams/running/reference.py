@@ -1,0 +1,121 @@
+"""What Kafka Streams computes, in plain Python: one record after the other, as its processors do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Record = tuple[Any, Any, int]  # key, value, time in ms
+
+
+def table(batch: list[Record], state: dict, step: Callable[[Any, Record], Any]) -> dict:
+    """Fold a batch into a table; returns the last value of each key that changed, None for one that is gone."""
+    changed = {}
+    for record in batch:
+        if record[0] is None or record[1] is None:
+            continue
+        before = state.get(record[0])
+        after = step(before, record)
+        if after is None and before is None:
+            continue
+        state[record[0]] = changed[record[0]] = after
+    for key in [key for key, value in state.items() if value is None]:
+        del state[key]
+    return changed
+
+
+class Windows:
+    """Windowed counts of one task, with the stream time that decides what is late."""
+
+    def __init__(self, size: int, advance: int, grace: int) -> None:
+        self.size, self.advance, self.grace = size, advance, grace
+        self.time, self.counts = -1, {}
+
+    def take(self, batch: list[Record]) -> dict:
+        changed = {}
+        for key, value, t in batch:
+            if key is None or value is None:
+                continue
+            self.time = max(self.time, t)
+            start = max(0, t - self.size + self.advance) // self.advance * self.advance
+            while start <= t:
+                if start + self.size > self.time - self.grace:
+                    self.counts[key, start] = self.counts.get((key, start), 0) + 1
+                    changed[key, start] = self.counts[key, start]
+                start += self.advance
+        return changed
+
+
+class Sessions:
+    """Counts per session (KStreamSessionWindowAggregate)."""
+
+    def __init__(self, gap: int, grace: int) -> None:
+        self.gap, self.grace, self.time = gap, grace, -1
+        self.sessions: dict[Any, dict[tuple[int, int], int]] = {}
+
+    def take(self, batch: list[Record]) -> None:
+        for key, value, t in batch:
+            if key is None or value is None:
+                continue
+            self.time = max(self.time, t)
+            known = self.sessions.setdefault(key, {})
+            near = {s: n for s, n in known.items() if s[1] >= t - self.gap and s[0] <= t + self.gap}
+            start, end = min([t, *(s[0] for s in near)]), max([t, *(s[1] for s in near)])
+            if end < self.time - self.grace:
+                continue
+            for session in near:
+                del known[session]
+            known[start, end] = sum(near.values()) + 1
+
+    def all(self) -> dict:
+        return {(key, *session): n for key, found in self.sessions.items() for session, n in found.items()}
+
+
+def merged(*topics: list[Record]) -> list[tuple[int, Record]]:
+    """The records of one task in the order in which it takes them: always the topic whose next record is the oldest."""
+    heads, found = [0] * len(topics), []
+    while any(head < len(topic) for head, topic in zip(heads, topics, strict=True)):
+        left = [i for i, topic in enumerate(topics) if heads[i] < len(topic)]
+        i = min(left, key=lambda i: (topics[i][heads[i]][2], i))
+        found.append((i, topics[i][heads[i]]))
+        heads[i] += 1
+    return found
+
+
+class StreamJoin:
+    """KStreamKStreamJoin: pairs, and for a left or outer join those who stay alone."""
+
+    def __init__(self, before: int, after: int, grace: int, kind: str) -> None:
+        self.before, self.after, self.grace, self.kind = before, after, grace, kind
+        self.time, self.buffers = -1, ([], [])
+        self.waiting: list[tuple[int, Record]] = []
+
+    def take(self, batch: list[tuple[int, Record]]) -> list[tuple]:
+        out = []
+        for side, record in batch:
+            key, value, t = record
+            if value is None or (key is None and self.kind == "inner"):
+                continue
+            self.time = max(self.time, t)
+            out += self._alone()
+            if key is None:
+                if self.kind == "outer" or side == 0:
+                    self.waiting.append((side, record))
+                    out += self._alone()
+                continue
+            low, high = (self.before, self.after) if side == 0 else (self.after, self.before)
+            oldest = self.time - (self.before + self.after + self.grace + 1)
+            met = [o for o in self.buffers[1 - side] if o[0] == key and t - low <= o[2] <= t + high and o[2] > oldest]
+            for other in met:
+                left, right = (value, other[1]) if side == 0 else (other[1], value)
+                out.append((key, f"{left}-{right}", max(t, other[2])))
+                self.waiting = [w for w in self.waiting if w[1] is not other]
+            if not met and (self.kind == "outer" or (self.kind == "left" and side == 0)):
+                self.waiting.append((side, record))
+            self.buffers[side].append(record)
+        return out + self._alone()
+
+    def _alone(self) -> list[tuple]:
+        over = [(s, r) for s, r in self.waiting if r[2] + (self.after if s == 0 else self.before) + self.grace < self.time]
+        self.waiting = [one for one in self.waiting if one not in over]
+        return [(r[0], f"{r[1]}-None" if s == 0 else f"None-{r[1]}", r[2]) for s, r in over]

@@ -1,0 +1,170 @@
+"""Aggregations give what one record after the other gives, whatever the batches are."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import functions as F
+
+from headrace.streams import (
+    BufferConfig,
+    EmitStrategy,
+    Grouped,
+    Materialized,
+    Serdes,
+    SessionWindows,
+    StreamsBuilder,
+    Suppressed,
+    TimeWindows,
+)
+from headrace.streams.serdes import WindowedSerde
+from tests.streams.running import reference
+from tests.streams.running.conftest import STRINGS, batches, feed
+
+SEEDS = (1, 2)
+
+
+def _grouped(builder: StreamsBuilder):
+    return builder.stream("in", STRINGS).group_by_key()
+
+
+def _out(driver, key=None, value=None):
+    return driver.create_output_topic("out", key or Serdes.string(), value or Serdes.string()).read_records()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_count_is_passed_on_once_for_each_key_and_batch(drive, seed):
+    builder, state = StreamsBuilder(), {}
+    _grouped(builder).count(Materialized.as_("counts")).to_stream().to("out")
+    with drive(builder) as driver:
+        for batch in batches(seed):
+            feed(driver, "in", batch)
+            expected = reference.table(batch, state, lambda n, _: (n or 0) + 1)
+            assert {r.key: r.value for r in _out(driver, value=Serdes.long())} == expected
+        assert dict(driver.store("counts").all()) == state
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_reducer_sees_the_values_in_their_order(drive, seed):
+    builder, state = StreamsBuilder(), {}
+    _grouped(builder).reduce(lambda one, other: F.concat(one, other)).to_stream().to("out")
+    with drive(builder) as driver:
+        for batch in batches(seed):
+            feed(driver, "in", batch)
+            expected = reference.table(batch, state, lambda before, r: (before or "") + r[1])
+            assert {r.key: r.value for r in _out(driver)} == expected
+
+
+def test_a_result_has_the_greatest_time_of_what_went_into_it(drive):
+    builder = StreamsBuilder()
+    _grouped(builder).count().to_stream().to("out")
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 50), ("a", "x", 20)])
+        feed(driver, "in", [("a", "x", 30)])
+        assert [r.timestamp for r in _out(driver, value=Serdes.long())] == [50, 50]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_aggregate_that_is_null_deletes_the_key_and_begins_anew(drive, seed):
+    builder, state = StreamsBuilder(), {}
+    add = lambda key, value, total: F.when(value != "z", F.concat(total, value))  # noqa: E731
+    _grouped(builder).aggregate(lambda: "<", add, Materialized.as_("store")).to_stream().to("out")
+    with drive(builder) as driver:
+        for batch in batches(seed):
+            feed(driver, "in", batch)
+            step = lambda before, r: None if r[1] == "z" else (before or "<") + r[1]  # noqa: E731
+            expected = _with_nulls(batch, state, step)
+            assert {r.key: r.value for r in _out(driver)} == expected
+        assert dict(driver.store("store").all()) == {k: v for k, v in state.items() if v is not None}
+
+
+def _with_nulls(batch, state, step):
+    before, touched = dict(state), []
+    for record in batch:
+        if record[0] is not None and record[1] is not None:
+            state[record[0]] = step(state.get(record[0]), record)
+            touched.append(record[0])
+    return {key: state[key] for key in touched if state[key] is not None or before.get(key) is not None}
+
+
+@pytest.mark.parametrize("windows", [(20, 20, 0), (20, 20, 30), (20, 5, 10)])
+def test_windows_take_late_records_until_their_grace_is_over(drive, windows):
+    size, advance, grace = windows
+    builder, expected = StreamsBuilder(), reference.Windows(size, advance, grace)
+    chosen = TimeWindows.of_size_and_grace(size, grace).advance_by(advance)
+    _grouped(builder).windowed_by(chosen).count(Materialized.as_("store")).to_stream().to("out")
+    serde = WindowedSerde("time_windowed", None, Serdes.string(), size)
+    with drive(builder) as driver:
+        for batch in batches(5):
+            feed(driver, "in", batch)
+            found = _out(driver, serde, Serdes.long())
+            assert {(r.key["key"], r.key["start"]): r.value for r in found} == expected.take(batch)
+        assert {(k[0], k[1]): n for k, n in driver.store("store").all()} == expected.counts
+
+
+def test_a_window_is_passed_on_once_when_it_closes(drive):
+    builder = StreamsBuilder()
+    windows = _grouped(builder).windowed_by(TimeWindows.of_size_and_grace(10, 5))
+    windows.emit_strategy(EmitStrategy.on_window_close()).count().to_stream().to("out")
+    serde = WindowedSerde("time_windowed", None, Serdes.string(), 10)
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("b", "x", 12), ("a", "x", 2)])
+        assert _out(driver, serde, Serdes.long()) == []
+        feed(driver, "in", [("b", "x", 15)])
+        assert [(r.key["key"], r.key["start"], r.value) for r in _out(driver, serde, Serdes.long())] == [("a", 0, 2)]
+
+
+def test_suppress_holds_changes_back_until_the_window_closes(drive):
+    builder = StreamsBuilder()
+    counts = _grouped(builder).windowed_by(TimeWindows.of_size_and_grace(10, 5)).count()
+    counts.suppress(Suppressed.until_window_closes(BufferConfig.unbounded())).to_stream().to("out")
+    serde = WindowedSerde("time_windowed", None, Serdes.string(), 10)
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("a", "x", 2)])
+        feed(driver, "in", [("a", "x", 12), ("a", "x", 3)])
+        assert _out(driver, serde, Serdes.long()) == []
+        feed(driver, "in", [("b", "x", 15)])
+        assert [(r.key["key"], r.key["start"], r.value) for r in _out(driver, serde, Serdes.long())] == [("a", 0, 3)]
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_sessions_merge_and_take_late_records_as_kafka_does(drive, seed):
+    builder, expected = StreamsBuilder(), reference.Sessions(8, 25)
+    _grouped(builder).windowed_by(SessionWindows.of_inactivity_gap_and_grace(8, 25)).count(Materialized.as_("s")).to_stream().to(
+        "out"
+    )
+    serde, state = WindowedSerde("session_windowed", None, Serdes.string()), {}
+    with drive(builder) as driver:
+        for batch in batches(seed, (8, 3, 8)):
+            feed(driver, "in", batch)
+            expected.take(batch)
+            for r in _out(driver, serde, Serdes.long()):
+                state[r.key["key"], r.key["start"], r.key["end"]] = r.value
+            assert {k: n for k, n in state.items() if n is not None} == expected.all()
+        assert dict(driver.store("s").all()) == expected.all()
+
+
+def test_streams_are_cogrouped_into_one_aggregate(drive):
+    builder = StreamsBuilder()
+    one, other = builder.stream("in", STRINGS).group_by_key(), builder.stream("in2", STRINGS).group_by_key()
+    cogrouped = one.cogroup(lambda k, v, total: F.concat(total, F.lower(v))).cogroup(
+        other, lambda k, v, total: F.concat(total, F.upper(v))
+    )
+    cogrouped.aggregate(lambda: "").to_stream().to("out")
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("b", "y", 2)])
+        assert sorted((r.key, r.value) for r in _out(driver)) == [("a", "x"), ("b", "y")]
+        feed(driver, "in2", [("a", "z", 3)])
+        assert [(r.key, r.value) for r in _out(driver)] == [("a", "xZ")]
+
+
+def test_groups_of_a_table_lose_old_values_before_they_get_new_ones(drive):
+    builder = StreamsBuilder()
+    rows = builder.table("in", STRINGS)
+    rows.group_by(lambda k, v: (v, k), Grouped.with_(Serdes.string(), Serdes.string())).aggregate(
+        lambda: "", lambda k, v, total: F.concat(total, v), lambda k, v, total: F.replace(total, v, F.lit(""))
+    ).to_stream().to("out")
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("b", "x", 2), ("c", "y", 3)])
+        assert {r.key: "".join(sorted(r.value)) for r in _out(driver)} == {"x": "ab", "y": "c"}
+        feed(driver, "in", [("a", "y", 4), ("b", None, 5)])
+        assert {r.key: "".join(sorted(r.value)) for r in _out(driver)} == {"x": "", "y": "ac"}

@@ -1,0 +1,105 @@
+"""Joins give what one record after the other gives, in the order of a Kafka Streams task."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import functions as F
+
+from headrace.streams import JoinWindows, Materialized, Serdes, StreamsBuilder
+from tests.streams.running import reference
+from tests.streams.running.conftest import STRINGS, batches, feed, randomly
+
+
+def both(left, right):
+    """What the joiners make: `left-right`, None for a side that is not there."""
+    return F.concat_ws("-", F.coalesce(left, F.lit("None")), F.coalesce(right, F.lit("None")))
+
+
+def _side(number, rows) -> list:
+    """Records whose values tell them apart."""
+    return [(key, f"{value}{i}{number}", t + 25 * number) for i, (key, value, t) in enumerate(rows)]
+
+
+def _out(driver):
+    return driver.create_output_topic("out", Serdes.string(), Serdes.string()).read_records()
+
+
+def _feed_both(driver, left, right) -> None:
+    """Both topics in one batch."""
+    for topic, batch in (("left", left), ("right", right)):
+        rows = driver.create_input_topic(topic, Serdes.string(), Serdes.string())._rows(batch)
+        for key, value, at, _ in rows:
+            driver.topics.append(topic, key, value, at)
+    driver.pipe("left", [])
+
+
+@pytest.mark.parametrize("kind", ["inner", "left"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_record_gets_the_row_that_the_table_has_at_its_turn(drive, kind, seed):
+    builder = StreamsBuilder()
+    stream, table = builder.stream("left", STRINGS), builder.table("right", STRINGS)
+    (stream.join if kind == "inner" else stream.left_join)(table, both).to("out")
+    rows = {}
+    with drive(builder) as driver:
+        for number, (left, right) in enumerate(zip(batches(seed), batches(seed + 50), strict=True)):
+            right = [] if number == 1 else right
+            expected = []
+            for side, (key, value, t) in reference.merged(left, right):
+                if side == 1 and key is not None:
+                    rows[key] = value
+                elif side == 0 and value is not None and (key is not None or kind == "left"):
+                    row = rows.get(key) if key is not None else None
+                    if row is not None or kind == "left":
+                        expected.append((key, f"{value}-{row}", t))
+            _feed_both(driver, left, right)
+            assert sorted(map(str, [(r.key, r.value, r.timestamp) for r in _out(driver)])) == sorted(map(str, expected))
+
+
+@pytest.mark.parametrize("kind", ["inner", "left", "outer"])
+def test_tables_give_the_rows_that_both_have(drive, kind):
+    builder = StreamsBuilder()
+    left, right = builder.table("left", STRINGS), builder.table("right", STRINGS)
+    join = {"inner": left.join, "left": left.left_join, "outer": left.outer_join}[kind]
+    join(right, both, Materialized.as_("store")).to_stream().to("out")
+    state, rows = {}, ({}, {})
+    with drive(builder) as driver:
+        for left_batch, right_batch in zip(batches(7), batches(57), strict=True):
+            _feed_both(driver, left_batch, right_batch)
+            for side, batch in enumerate((left_batch, right_batch)):
+                rows[side].update({k: v for k, v, _ in batch if k is not None})
+            for r in _out(driver):
+                state[r.key] = r.value
+            expected = {}
+            for key in rows[0] | rows[1]:
+                one, other = rows[0].get(key), rows[1].get(key)
+                wanted = {"inner": one and other, "left": one, "outer": one or other}[kind]
+                if wanted:
+                    expected[key] = f"{one}-{other}"
+            assert {k: v for k, v in state.items() if v is not None} == expected
+            assert dict(driver.store("store").all()) == expected
+
+
+@pytest.mark.parametrize("kind", ["inner", "left", "outer"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_streams_meet_within_their_window_and_stay_alone_after_it(drive, kind, seed):
+    builder = StreamsBuilder()
+    left, right = builder.stream("left", STRINGS), builder.stream("right", STRINGS)
+    join = {"inner": left.join, "left": left.left_join, "outer": left.outer_join}[kind]
+    join(right, both, JoinWindows.of_time_difference_and_grace(6, 4).before(3)).to("out")
+    expected = reference.StreamJoin(3, 6, 4, kind)
+    with drive(builder) as driver:
+        for number in range(3):
+            sides = [_side(number, randomly(seed * 10 + number + side, 9, times=40, nulls=False)) for side in (0, 77)]
+            _feed_both(driver, *sides)
+            found = sorted((r.key, r.value, r.timestamp) for r in _out(driver))
+            assert found == sorted(expected.take(reference.merged(*sides)))
+
+
+def test_a_global_table_is_looked_up_by_any_key(drive):
+    builder = StreamsBuilder()
+    rows = builder.global_table("right", STRINGS)
+    builder.stream("left", STRINGS).left_join(rows, lambda k, v: v, both).to("out")
+    with drive(builder) as driver:
+        feed(driver, "right", [("x", "one", 1), ("y", "two", 1), ("y", None, 2)])
+        feed(driver, "left", [("a", "x", 3), ("a", "y", 4)])
+        assert [(r.key, r.value) for r in _out(driver)] == [("a", "x-one"), ("a", "y-None")]

@@ -1,0 +1,122 @@
+"""State is in the changelogs: whatever an instance was doing when it was killed, the next one counts every record once."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from pyspark.sql import functions as F
+
+from headrace.errors import StreamsError
+from headrace.streams import Grouped, Materialized, Serdes, StreamsBuilder, TimeWindows
+from headrace.testing.topics_in_memory import TopicsInMemory
+from tests.streams.running.conftest import STRINGS, batches, feed
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+class Killing(TopicsInMemory):
+    """Topics of an instance that is killed: after some rows of a write, or before or after a commit."""
+
+    steps: random.Random | None = None
+
+    def append(self, topic, key, value, timestamp, headers=None) -> None:
+        self._die(topic.startswith("app-") or topic == "out")
+        super().append(topic, key, value, timestamp, headers)
+
+    def commit(self, offsets) -> None:
+        self._die(True)
+        super().commit(offsets)
+        self._die(True)
+
+    def _die(self, here: bool) -> None:
+        if here and self.steps is not None and self.steps.random() < 0.12:
+            raise Killed
+
+
+def _application() -> StreamsBuilder:
+    builder = StreamsBuilder()
+    counts = builder.stream("in", STRINGS).group_by(lambda k, v: v).count(Materialized.as_("counts"))
+    counts.group_by(lambda k, n: (F.length(k).cast("string"), n), Grouped.with_(Serdes.string(), Serdes.long())).reduce(
+        lambda one, other: one + other, lambda one, other: one - other, Materialized.as_("sums")
+    ).to_stream().to("out")
+    windows = builder.stream("in2", STRINGS).group_by_key().windowed_by(TimeWindows.of_size_and_grace(20, 10))
+    windows.reduce(lambda one, other: F.concat(one, other), Materialized.as_("windows"))
+    return builder
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_kill_at_any_moment_counts_nothing_twice(drive, spark, seed):
+    """Each try goes on from the topics alone; records of repartition topics come again after a kill, as in Kafka."""
+    builder, topics, expected = StreamsBuilder(), Killing(spark), {}
+    builder.stream("in", STRINGS).group_by_key().count(Materialized.as_("counts"))
+    windows = builder.stream("in2", STRINGS).group_by_key().windowed_by(TimeWindows.of_size_and_grace(20, 10))
+    windows.reduce(lambda one, other: F.concat(one, other), Materialized.as_("windows"))
+    with drive(builder) as calm:
+        for batch in batches(seed):
+            feed(calm, "in", batch)
+            feed(calm, "in2", batch)
+        for name in ("counts", "windows"):
+            expected[name] = list(calm.store(name).all())
+    chance, driver, kills = random.Random(seed), None, 0
+    for batch in batches(seed):
+        topics.steps = None
+        for topic in ("in", "in2"):
+            feeding = driver or drive(builder, topics=topics)
+            for row in feeding.create_input_topic(topic, Serdes.string(), Serdes.string())._rows(batch):
+                topics.append(topic, *row[:3])
+        topics.steps, done = chance, False
+        while not done:
+            try:
+                driver = driver or drive(builder, topics=topics)
+                driver.pipe("in", [])
+                done = True
+            except Killed:
+                driver, kills = None, kills + 1
+    topics.steps = None
+    assert kills > 0
+    with drive(builder, topics=topics) as last:
+        last.pipe("in", [])
+        assert {name: list(last.store(name).all()) for name in expected} == expected
+
+
+def test_a_table_and_what_is_computed_from_it_come_back(drive, spark):
+    topics = TopicsInMemory(spark)
+    with drive(_application(), topics=topics) as driver:
+        feed(driver, "in", [("1", "x", 1), ("2", "yy", 2), ("3", "x", 3), ("4", "zz", 3)])
+        before = {name: list(driver.store(name).all()) for name in ("counts", "sums")}
+    assert before == {"counts": [("x", 2), ("yy", 1), ("zz", 1)], "sums": [("1", 2), ("2", 2)]}
+    with drive(_application(), topics=topics) as driver:
+        assert {name: list(driver.store(name).all()) for name in before} == before
+        feed(driver, "in", [("5", "x", 4)])
+        assert driver.store("sums").get("1") == 3
+
+
+def test_the_stream_time_comes_back_too(drive, spark):
+    topics, builder = TopicsInMemory(spark), _application()
+    with drive(builder, topics=topics) as driver:
+        feed(driver, "in2", [("a", "x", 5), ("a", "y", 100)])
+    with drive(_application(), topics=topics) as driver:
+        feed(driver, "in2", [("a", "late", 6), ("a", "z", 95)])
+        assert list(driver.store("windows").fetch("a")) == [(0, "x"), (80, "z"), (100, "y")]
+
+
+def test_state_without_committed_offsets_is_refused(drive, spark):
+    topics = TopicsInMemory(spark)
+    with drive(_application(), topics=topics) as driver:
+        feed(driver, "in", [("1", "x", 1)])
+    topics.offsets_committed.clear()
+    with pytest.raises(StreamsError, match="holds state, but the group of the application has no committed offsets"):
+        drive(_application(), topics=topics)
+
+
+def test_a_changelog_of_another_topology_is_refused(drive, spark):
+    topics, builder = TopicsInMemory(spark), StreamsBuilder()
+    with drive(_application(), topics=topics) as driver:
+        feed(driver, "in", [("1", "x", 1)])
+    stored = Materialized.as_("counts").with_value_serde(Serdes.integer())
+    builder.stream("in", STRINGS).group_by(lambda k, v: v).aggregate(lambda: 0, lambda k, v, n: n + 1, stored)
+    with pytest.raises(Exception, match="was it written by another topology"):
+        drive(builder, topics=topics)

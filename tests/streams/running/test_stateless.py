@@ -1,0 +1,128 @@
+"""Operators that look at one record at a time, and what is said about functions that Spark refuses."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import functions as F
+
+from headrace.errors import ConfigError, StreamsError, TopologyError
+from headrace.streams import Branched, Consumed, Named, Printed, Produced, Serdes, SlidingWindows, StreamsBuilder
+from tests.streams.running.conftest import STRINGS, feed
+
+
+def _out(driver, topic="out", value=None):
+    return driver.create_output_topic(topic, Serdes.string(), value or Serdes.string()).read_key_values()
+
+
+def test_records_are_filtered_mapped_and_flattened(drive):
+    builder = StreamsBuilder()
+    stream = builder.stream("in", STRINGS).filter(lambda k, v: v != "drop").filter_not(lambda k, v: k == "no")
+    stream.map_values(lambda v: F.upper(v)).map(lambda k, v: (F.lower(v), k)).to("mapped")
+    stream.flat_map(lambda k, v: [(k, v), (v, k)]).to("flat")
+    stream.flat_map_values(lambda k, v: F.split(v, ",")).select_key(lambda k, v: F.concat(k, v)).to("out")
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x,y", 1), ("b", "drop", 2), ("no", "z", 3)])
+        assert _out(driver, "mapped") == [("x,y", "a")]
+        assert _out(driver, "flat") == [("a", "x,y"), ("x,y", "a")]
+        assert _out(driver) == [("ax", "x"), ("ay", "y")]
+
+
+def test_a_record_goes_to_the_first_branch_that_wants_it(drive):
+    builder = StreamsBuilder()
+    branches = builder.stream("in", STRINGS).split(Named("by-")).branch(lambda k, v: v == "x", Branched.as_("x"))
+    found = branches.branch(lambda k, v: v.isin("x", "y"), Branched.as_("y")).default_branch(Branched.as_("rest"))
+    for name in ("x", "y", "rest"):
+        found[f"by-{name}"].to(name)
+    found["by-x"].merge(found["by-rest"]).to("out")
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("b", "y", 2), ("c", None, 3)])
+        assert (_out(driver, "x"), _out(driver, "y"), _out(driver, "rest")) == ([("a", "x")], [("b", "y")], [("c", None)])
+        assert sorted(_out(driver)) == [("a", "x"), ("c", None)]
+
+
+def test_a_function_chooses_the_topic(drive):
+    builder = StreamsBuilder()
+    builder.stream("in", STRINGS).to(lambda k, v, context: F.concat(F.lit("to-"), v))
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("b", "y", 2)])
+        assert (_out(driver, "to-x"), _out(driver, "to-y")) == ([("a", "x")], [("b", "y")])
+
+
+def test_functions_of_python_see_every_record(drive, capsys):
+    builder, seen, last = StreamsBuilder(), [], []
+    stream = builder.stream("in", STRINGS).peek(lambda k, v: seen.append((k, v)))
+    stream.print(Printed.to_sys_out().with_label("all"))
+    stream.for_each(lambda k, v: last.append(v))
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("b", None, 2)])
+    assert (seen, last) == ([("a", "x"), ("b", None)], ["x", None])
+    assert capsys.readouterr().out == "[all]: a, x\n[all]: b, null\n"
+
+
+def test_json_is_read_with_its_schema_and_written_as_it_is(drive):
+    builder = StreamsBuilder()
+    orders = builder.stream("in", Consumed.with_(Serdes.string(), Serdes.json("customer string, amount double")))
+    orders.map_values(lambda v: v.withField("amount", v["amount"] * 2)).to("out")
+    orders.group_by(lambda k, v: v["customer"]).aggregate(lambda: 0.0, lambda k, v, total: total + v["amount"]).to_stream().to(
+        "totals"
+    )
+    with drive(builder) as driver:
+        feed(driver, "in", [("1", '{"customer":"c","amount":1.5}', 1), ("2", '{"amount":2,"customer":"c","more":1}', 2)])
+        assert _out(driver) == [("1", '{"customer":"c","amount":3.0}'), ("2", '{"customer":"c","amount":4.0}')]
+        assert _out(driver, "totals", Serdes.double()) == [("c", 3.5)]
+
+
+def test_a_record_that_its_serde_cannot_read_ends_the_work_and_is_named(drive):
+    builder = StreamsBuilder()
+    builder.stream("in", Consumed.with_(Serdes.string(), Serdes.json("x int"))).to("out")
+    with (
+        drive(builder) as driver,
+        pytest.raises(Exception, match=r"The value of the record at in-0 offset 1 cannot be read by the json serde"),
+    ):
+        feed(driver, "in", [("a", '{"x":1}', 1), ("b", "{", 2)])
+
+
+def test_or_is_left_out_where_the_handler_says_so(drive):
+    builder = StreamsBuilder()
+    builder.stream("in", Consumed.with_(Serdes.string(), Serdes.long())).to("out")
+    with drive(builder, config={"deserialization.exception.handler": "continue"}) as driver:
+        driver.pipe("in", [(b"a", b"short", 1, None), (b"b", (7).to_bytes(8, "big"), 2, None)])
+        assert _out(driver, "out", Serdes.long()) == [("b", 7)]
+
+
+@pytest.mark.parametrize(
+    ("define", "sentence"),
+    [
+        (lambda s: s.map_values(lambda v: v["x"]).to("out"), "The expression of KSTREAM-MAPVALUES-0000000001 cannot be"),
+        (lambda s: s.map_values(lambda v: v + 1 / 0).to("out"), "The function of KSTREAM-MAPVALUES-0000000001 failed"),
+        (lambda s: s.map(lambda k, v: v).to("out"), "has to return a key and a value"),
+        (lambda s: s.map_values(lambda v: F.length(v)).to("out", Produced.with_(Serdes.string(), Serdes.string())),
+         "is of Spark's type int, which the string serde does not write"),
+    ],
+)  # fmt: skip
+def test_a_function_that_spark_refuses_is_named_before_anything_is_read(drive, define, sentence):
+    builder = StreamsBuilder()
+    define(builder.stream("in", STRINGS))
+    with pytest.raises(StreamsError) as raised:
+        drive(builder)
+    assert sentence in str(raised.value)
+
+
+def test_a_source_needs_serdes(drive):
+    builder = StreamsBuilder()
+    builder.stream("in").to("out")
+    with pytest.raises(ConfigError) as raised:
+        drive(builder)
+    assert "Please specify a key serde with Consumed.with_(…), or set one through default.key.serde." in str(raised.value)
+    drive(
+        builder,
+        config={"default.key.serde": "string", "default.value.serde": "org.apache.kafka.common.serialization.Serdes$StringSerde"},
+    )
+
+
+def test_what_is_not_run_here_says_so(drive):
+    builder = StreamsBuilder()
+    builder.stream("in", STRINGS).group_by_key().windowed_by(SlidingWindows.of_time_difference_with_no_grace(5)).count()
+    with pytest.raises(TopologyError) as raised:
+        drive(builder)
+    assert "SlidingWindows" in str(raised.value)
