@@ -76,8 +76,9 @@ class Table:
     def apply(self, updates: DataFrame) -> None:
         """Take in rows of the same columns, each key once; runs a job."""
         names = self.layout.names
-        old = self._delta.join(updates.select(*names), names, "left_anti") if self._delta_rows else self._delta
-        merged = old.unionByName(updates.select(*names, "v", "t"))
+        merged = updates.select(*names, "v", "t")
+        if self._delta_rows:
+            merged = self._delta.join(updates.select(*names), names, "left_anti").unionByName(merged)
         before, self._delta = self._delta, self._keep(merged)
         self._delta_rows = self._delta.count()
         _release(before, self._base)

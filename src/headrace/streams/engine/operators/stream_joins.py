@@ -115,7 +115,10 @@ def _none(table: Table) -> list[Column]:
 
 
 def _pairs(new: DataFrame, tables: dict[bool, Table], windows: JoinWindows) -> DataFrame:
-    """Each new record with those of the other side before it: p, k, lv, rv, t, o, what met (lw, ln, rw, rn) and when (st, by_left)."""
+    """Each new record with those of the other side before it.
+
+    Columns p, k, lv, rv, t, o; what met (lw, ln, rw, rn), and when (st, by_left).
+    """
     from pyspark.sql import functions as F
 
     found: DataFrame | None = None
