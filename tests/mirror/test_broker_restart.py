@@ -9,7 +9,8 @@ import pytest
 
 from headrace.embedded import Broker
 from tests.clusters import Cluster, record
-from tests.mirror.mirror import MIRROR_S, Mirror
+from tests.deployed import CONNECTOR_S
+from tests.mirror.mirror import Mirror
 from tests.support import wait_until
 
 COUNT, PARTITIONS = 60_000, 3
@@ -30,7 +31,7 @@ def test_every_record_arrives_in_order_although_a_broker_is_restarted(
     one = mirror(topic, {"topic.creation.default.partitions": str(PARTITIONS), "batch.max.records": "6000"})
     one.await_copied(topic, 6000)
     broker.restart()
-    wait_until(lambda: sum(one.offsets().values()) == COUNT - PARTITIONS, 2 * MIRROR_S, f"all is copied; {one.status()}")
+    wait_until(lambda: sum(one.offsets().values()) == COUNT - PARTITIONS, 2 * CONNECTOR_S, f"all is copied; {one.status()}")
     copied = one.destination.read(one.prefix + topic)
     for partition in range(PARTITIONS):
         sent = [b"%d" % n for n in range(partition, COUNT, PARTITIONS)]
@@ -38,4 +39,4 @@ def test_every_record_arrives_in_order_although_a_broker_is_restarted(
     assert max(Counter(r.value for r in copied).values()) <= 2  # at least once, by batches
     one.await_states("RUNNING", "RUNNING")
     source.produce(topic, [record(None, b"after")])
-    wait_until(lambda: one.destination.read(one.prefix + topic).count(record(None, b"after")) == 1, MIRROR_S, "it goes on")
+    wait_until(lambda: one.destination.read(one.prefix + topic).count(record(None, b"after")) == 1, CONNECTOR_S, "it goes on")

@@ -11,7 +11,8 @@ from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, Sent, record
-from tests.mirror.mirror import MIRROR_S, Mirror
+from tests.deployed import CONNECTOR_S
+from tests.mirror.mirror import Mirror
 from tests.process import worker_properties
 from tests.support import wait_until
 
@@ -64,7 +65,7 @@ def test_a_topic_that_exists_is_left_as_it_is(source: Cluster, mirror: Make, des
     before = settings(destination, f"copy.{topic}")
     filled(source, topic)
     one = mirror(topic, {"destination.topics.prefix": "copy.", "topic.creation.default.segment.bytes": "1048576"})
-    wait_until(lambda: destination.size(f"copy.{topic}") == 10, MIRROR_S, f"the copy; {one.status()}")
+    wait_until(lambda: destination.size(f"copy.{topic}") == 10, CONNECTOR_S, f"the copy; {one.status()}")
     assert settings(destination, f"copy.{topic}") == before
 
 
@@ -73,7 +74,7 @@ def test_without_rules_the_task_waits_until_somebody_makes_the_topic(
 ) -> None:
     topic = filled(source, topic_name("by-hand"))
     one = mirror(topic, NO_RULES)
-    wait_until(lambda: any("waiting until topic" in e["event"] for e in events), MIRROR_S, "it says that it waits")
+    wait_until(lambda: any("waiting until topic" in e["event"] for e in events), CONNECTOR_S, "it says that it waits")
     assert one.states() == ["RUNNING", "RUNNING"]
     one.destination.create(one.prefix + topic)
     assert one.await_copied(topic, 10) == values(10)
@@ -141,9 +142,9 @@ def test_offsets_without_records_are_stored_and_create_no_topic(source: Cluster,
     producer.flush(30)
     producer.abort_transaction(30)
     one = mirror(topic, {"source.isolation.level": "read_committed"})
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 2}, MIRROR_S, "the offset of the marker is stored")
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 2}, CONNECTOR_S, "the offset of the marker is stored")
     assert one.destination.admin.describe(one.prefix + topic) is None
     assert one.topics() == set()
     source.produce(topic, values(1))
     assert one.await_copied(topic, 1) == values(1)
-    wait_until(lambda: one.topics() == {one.prefix + topic}, MIRROR_S, "the topic is active")
+    wait_until(lambda: one.topics() == {one.prefix + topic}, CONNECTOR_S, "the topic is active")

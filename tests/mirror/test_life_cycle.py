@@ -7,7 +7,8 @@ from typing import Any
 
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
-from tests.mirror.mirror import MIRROR_S, Mirror
+from tests.deployed import CONNECTOR_S
+from tests.mirror.mirror import Mirror
 from tests.support import wait_until
 
 Make = Callable[..., Mirror]
@@ -56,7 +57,7 @@ def test_a_restart_copies_nothing_twice(source: Cluster, mirror: Make, topic_nam
     source.produce(topic, values(10))
     one = mirror(topic)
     one.await_copied(topic, 10)
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 9}, MIRROR_S, "the offsets are stored")
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 9}, CONNECTOR_S, "the offsets are stored")
     one.restart()
     one.await_states("RUNNING", "RUNNING")
     answer = one.restart("?includeTasks=true")
@@ -123,6 +124,6 @@ def test_a_name_may_have_spaces_colons_and_letters_of_any_language(
     one.create()
     one.await_copied(topic, 1)
     one.await_states("RUNNING", "RUNNING")
-    wait_until(lambda: one.topics() == {f"odd.{topic}"}, MIRROR_S, "the topic is active")
+    wait_until(lambda: one.topics() == {f"odd.{topic}"}, CONNECTOR_S, "the topic is active")
     one.delete()
     assert one.topics() == set()

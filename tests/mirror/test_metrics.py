@@ -10,7 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
-from tests.mirror.mirror import MIRROR_S, Mirror
+from tests.deployed import CONNECTOR_S
+from tests.mirror.mirror import Mirror
 from tests.mirror.test_transforms import CAST, SCHEMALESS
 from tests.support import wait_until
 
@@ -35,7 +36,7 @@ def await_measured(worker: EmbeddedWorker, connector: str, expected: Mapping[str
         found = measured(worker, connector)
         return found if expected.items() <= found.items() else {}
 
-    return wait_until(there, MIRROR_S, f"{expected}, not {measured(worker, connector)}")
+    return wait_until(there, CONNECTOR_S, f"{expected}, not {measured(worker, connector)}")
 
 
 def test_a_mirror_counts_each_record_once(source: Cluster, mirror: Make, topic_name: Name) -> None:

@@ -9,7 +9,8 @@ from confluent_kafka import TopicPartition
 
 from headrace.embedded.ports import free_port
 from tests.clusters import Cluster, Sent, record
-from tests.mirror.mirror import MIRROR_S, Mirror
+from tests.deployed import CONNECTOR_S
+from tests.mirror.mirror import Mirror
 from tests.support import wait_until
 
 Make = Callable[..., Mirror]
@@ -34,16 +35,16 @@ def delete_before(source: Cluster, topic: str, offset: int) -> None:
 
 
 def logged(events: Events, event: str) -> Mapping[str, Any]:
-    return wait_until(lambda: next((e for e in events if e["event"] == event), None), MIRROR_S, f"a line '{event}'") or {}
+    return wait_until(lambda: next((e for e in events if e["event"] == event), None), CONNECTOR_S, f"a line '{event}'") or {}
 
 
 def test_latest_begins_at_the_end_and_stored_offsets_win_over_it(source: Cluster, mirror: Make, topic_name: Name) -> None:
     topic = filled(source, topic_name("latest"))
     one = mirror(topic, {"source.auto.offset.reset": "latest"})
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 9}, MIRROR_S, "the beginning, looked up once, is stored")
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 9}, CONNECTOR_S, "the beginning, looked up once, is stored")
     source.produce(topic, values(5, first=10))
     assert one.await_copied(topic, 5) == values(5, first=10)
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 14}, MIRROR_S, "the offsets are stored")
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 14}, CONNECTOR_S, "the offsets are stored")
     one.put("stop")
     one.await_states("STOPPED")
     source.produce(topic, values(5, first=15))
@@ -101,13 +102,13 @@ def test_records_that_vanish_before_a_batch_is_read_are_told_and_passed_over(
     topic = filled(source, topic_name("vanished"))
     one = mirror(topic, {f"topic.creation.default.{key}": None for key in ("partitions", "replication.factor", "retention.ms")})
     one.destination.create(one.prefix + topic)
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 9}, MIRROR_S, "the first ones are copied and stored")
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 9}, CONNECTOR_S, "the first ones are copied and stored")
     one.put("stop")
     one.await_states("STOPPED")
     one.destination.admin.delete([one.prefix + topic])
     source.produce(topic, values(2000, first=10))  # more than a consumer fetches at once
     one.put("resume")
-    wait_until(lambda: any("waiting until topic" in e["event"] for e in events), MIRROR_S, "a batch waits for its topic")
+    wait_until(lambda: any("waiting until topic" in e["event"] for e in events), CONNECTOR_S, "a batch waits for its topic")
     delete_before(source, topic, 2010)
     source.produce(topic, values(5, first=2010))
     one.destination.create(one.prefix + topic)
@@ -120,14 +121,14 @@ def test_records_that_vanish_before_a_batch_is_read_are_told_and_passed_over(
 def test_the_group_on_the_source_cluster_shows_no_lag(source: Cluster, mirror: Make, topic_name: Name) -> None:
     topic, group = filled(source, topic_name("lag")), topic_name("group")
     one = mirror(topic, {"source.group.id": group})
-    wait_until(lambda: source.admin.committed(group) == {(topic, 0): 10}, MIRROR_S, "the group is at the end")
+    wait_until(lambda: source.admin.committed(group) == {(topic, 0): 10}, CONNECTOR_S, "the group is at the end")
     one.put("stop")
     one.await_states("STOPPED")
     source.admin.commit(group, {(topic, 0): 3})  # shows lag, and is not where reading goes on
     source.produce(topic, values(5, first=10))
     one.put("resume")
     assert one.await_copied(topic, 15) == values(15)
-    wait_until(lambda: source.admin.committed(group) == {(topic, 0): 15}, MIRROR_S, "the group is at the end again")
+    wait_until(lambda: source.admin.committed(group) == {(topic, 0): 15}, CONNECTOR_S, "the group is at the end again")
 
 
 def test_without_auto_commit_the_group_is_left_alone(source: Cluster, mirror: Make, topic_name: Name) -> None:
@@ -135,7 +136,7 @@ def test_without_auto_commit_the_group_is_left_alone(source: Cluster, mirror: Ma
     first = mirror(topic, {"source.group.id": off, "source.enable.auto.commit": "false"})
     second = mirror(topic, {"source.group.id": overridden, "connector.consumer.enable.auto.commit": "false"})
     for one in (first, second):
-        wait_until(lambda one=one: one.offsets() == {f"{topic}:0": 9}, MIRROR_S, "everything is copied and stored")
+        wait_until(lambda one=one: one.offsets() == {f"{topic}:0": 9}, CONNECTOR_S, "everything is copied and stored")
         one.put("stop")  # the last moment at which it could commit
         one.await_states("STOPPED")
     assert source.admin.committed(off) == source.admin.committed(overridden) == {}
@@ -150,7 +151,7 @@ def test_a_commit_that_fails_is_told_and_fails_nothing(source: Cluster, mirror: 
         source.produce(topic, values(5, first=10))
         assert one.await_copied(topic, 15) == values(15)
         assert one.states() == ["RUNNING", "RUNNING"]
-    wait_until(lambda: source.admin.committed(group) == {(topic, 0): 15}, MIRROR_S, "it is tried again until it succeeds")
+    wait_until(lambda: source.admin.committed(group) == {(topic, 0): 15}, CONNECTOR_S, "it is tried again until it succeeds")
 
 
 def test_clients_of_the_source_cluster_get_their_own_settings(mirror: Make, topic_name: Name, source: Cluster) -> None:

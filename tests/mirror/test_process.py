@@ -12,7 +12,8 @@ import pytest
 
 from headrace.embedded.ports import free_port
 from tests.clusters import Cluster, record
-from tests.mirror.mirror import MIRROR_S, merged
+from tests.deployed import CONNECTOR_S
+from tests.mirror.mirror import merged
 from tests.process import WorkerProcess, is_alive, worker_properties
 from tests.support import wait_until
 
@@ -41,7 +42,7 @@ def test_sigterm_ends_a_worker_in_good_order_in_the_middle_of_a_mirror(
     properties = worker_properties(group, f"http://127.0.0.1:{free_port()}")
     with WorkerProcess(tmp_path, properties | {"bootstrap.servers": destination.bootstrap}) as worker:
         worker.await_ready().call("POST", "/connectors", {"name": "mirror", "config": config})
-        wait_until(lambda: destination.size(f"{group}.{topic}") > 2000, MIRROR_S, f"some records; {worker.errors}")
+        wait_until(lambda: destination.size(f"{group}.{topic}") > 2000, CONNECTOR_S, f"some records; {worker.errors}")
         children = worker.children()
         worker.process.send_signal(signal.SIGTERM)
         assert worker.process.wait(20) == 0, worker.errors

@@ -8,7 +8,8 @@ import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from tests.clusters import Cluster, record
-from tests.mirror.mirror import MIRROR_S, Mirror
+from tests.deployed import CONNECTOR_S
+from tests.mirror.mirror import Mirror
 from tests.support import wait_until
 
 
@@ -31,7 +32,7 @@ def test_a_record_too_large_for_its_topic_is_named_and_nothing_is_lost(
     one = mirror(topic, {"topic.creation.default.max.message.bytes": "50000"})
     copy = one.prefix + topic
     one.await_copied(topic, 20)
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 19}, MIRROR_S, "the first ones are stored")
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 19}, CONNECTOR_S, "the first ones are stored")
     source.produce(topic, rest)
     trace = one.trace()
     assert f"The record at topic={topic}, partition=0, offset=21 has 60001 bytes of key and value" in trace
@@ -44,12 +45,12 @@ def test_a_record_too_large_for_its_topic_is_named_and_nothing_is_lost(
     allow(one.destination, copy, 100_000)
     one.restart("?includeTasks=true&onlyFailed=true")
     # What fitted of the batch that failed may be there twice: delivery is at least once.
-    wait_until(lambda: one.destination.read(copy)[-3:] == rest, MIRROR_S, f"the rest; {one.states()}")
+    wait_until(lambda: one.destination.read(copy)[-3:] == rest, CONNECTOR_S, f"the rest; {one.states()}")
     one.await_states("RUNNING", "RUNNING")
     allow(one.destination, copy, 200_000)
     large = [record(b"k", bytes(150_000))]  # it looks again before it fails
     source.produce(topic, large)
-    wait_until(lambda: one.destination.read(copy)[-1:] == large, MIRROR_S, f"the large one; {one.states()}")
+    wait_until(lambda: one.destination.read(copy)[-1:] == large, CONNECTOR_S, f"the large one; {one.states()}")
 
 
 def test_many_small_records_fit_into_a_topic_of_small_batches(

@@ -7,7 +7,8 @@ from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from tests.clusters import Cluster, record
-from tests.mirror.mirror import MIRROR_S, Mirror
+from tests.deployed import CONNECTOR_S
+from tests.mirror.mirror import Mirror
 from tests.support import wait_until
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -48,13 +49,13 @@ def test_a_chain_filters_changes_and_routes_before_topics_are_made(
         "topic.creation.groups": "routed", "topic.creation.routed.include": "routed-.*", "topic.creation.routed.partitions": "2",
     })  # fmt: skip
     routed = "routed-" + (one.prefix + topic).rpartition(".")[2]
-    wait_until(lambda: destination.size(routed) >= 6, MIRROR_S, f"copied; {one.status()}")
+    wait_until(lambda: destination.size(routed) >= 6, CONNECTOR_S, f"copied; {one.status()}")
     copies = destination.read(routed)
     assert sorted(json.loads(r.value or b"")["n"] for r in copies) == list(range(6))
     assert all(json.loads(r.value or b"") == {"n": json.loads(r.value or b"")["n"], "from": one.prefix + topic} for r in copies)
     assert all((r.key, r.headers, r.timestamp) == (b"k", [("a", b"\x00")], 1_700_000_000_000) for r in copies)
     assert {r.partition for r in copies} == {0, 1}  # the rule's two partitions, those of the source
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 3, f"{topic}:1": 2}, MIRROR_S, f"all counts; {one.offsets()}")
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 3, f"{topic}:1": 2}, CONNECTOR_S, f"all counts; {one.offsets()}")
     assert one.topics() == {routed}
     assert destination.admin.describe(one.prefix + topic) is None
 
@@ -67,8 +68,8 @@ def test_topics_that_depend_on_the_record_are_made_in_time(
     source.produce(topic, [record(b"k", b"%d" % n, timestamp=1_700_000_000_000 + n * day) for n in range(3)])
     one = mirror(topic, {"transforms": "day", "transforms.day.type": "TimestampRouter"})
     made = [f"{one.prefix}{topic}-202311{d}" for d in (14, 15, 16)]
-    wait_until(lambda: all(destination.size(t) == 1 for t in made), MIRROR_S, f"one record in each; {one.status()}")
-    wait_until(lambda: one.topics() == set(made), MIRROR_S, "all active")
+    wait_until(lambda: all(destination.size(t) == 1 for t in made), CONNECTOR_S, f"one record in each; {one.status()}")
+    wait_until(lambda: one.topics() == set(made), CONNECTOR_S, "all active")
 
 
 def test_the_first_bad_record_ends_the_task_and_what_precedes_it_is_there_once(
@@ -110,8 +111,8 @@ def test_tolerated_records_become_dead_letters_with_their_context(
         "errors.deadletterqueue.topic.replication.factor": "1", "errors.deadletterqueue.context.headers.enable": "true",
         "errors.log.enable": "true", "errors.log.include.messages": "true",
     })  # fmt: skip
-    wait_until(lambda: destination.size(letters) == 2, MIRROR_S, f"two letters; {one.status()}")
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 3}, MIRROR_S, "all stored")
+    wait_until(lambda: destination.size(letters) == 2, CONNECTOR_S, f"two letters; {one.status()}")
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 3}, CONNECTOR_S, "all stored")
     assert values(destination, one.prefix + topic) == [{"n": 1}, {"n": 3}]
     broken, failed = destination.read(letters)
     assert (broken.key, broken.value, broken.headers[0]) == (b"key1", b"no json", ("h", b"v"))
@@ -146,7 +147,7 @@ def test_schemas_may_change_from_record_to_record(
     one.await_copied(topic, 3)
     source.produce(topic, [record(b"k", envelope(struct("n", "m"), {"n": str(i), "m": "x"})) for i in range(3, 5)])
     source.produce(topic, [record(b"k", envelope(struct("n"), {"n": "5"})), record(b"k", None)])
-    wait_until(lambda: destination.size(copy) == 7, MIRROR_S, f"seven; {one.status()}")
+    wait_until(lambda: destination.size(copy) == 7, CONNECTOR_S, f"seven; {one.status()}")
     found = values(destination, copy)
     payloads = [v and v["payload"] for v in found]
     assert payloads == [{"n": 0}, {"n": 1}, {"n": 2}, {"n": 3, "m": "x"}, {"n": 4, "m": "x"}, {"n": 5}, None]

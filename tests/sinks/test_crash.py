@@ -8,8 +8,9 @@ from pathlib import Path
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from tests.clusters import Cluster, record
+from tests.deployed import CONNECTOR_S
 from tests.process import WorkerProcess, is_alive, worker_properties
-from tests.sinks.sink import SINK_S, lines
+from tests.sinks.sink import lines
 from tests.support import wait_until
 
 COUNT, BATCH = 60_000, 2_000
@@ -32,7 +33,7 @@ def test_a_killed_worker_loses_no_record_of_a_sink(
 
     with WorkerProcess(tmp_path, properties) as first:
         first.await_ready().call("POST", "/connectors", {"name": name, "config": config})
-        wait_until(lambda: committed() >= BATCH, SINK_S, f"a batch; {first.errors}")
+        wait_until(lambda: committed() >= BATCH, CONNECTOR_S, f"a batch; {first.errors}")
         children = first.children()
         first.kill()
         wait_until(lambda: not any(map(is_alive, children)), 10, "the worker's JVM ends with it")
@@ -40,7 +41,7 @@ def test_a_killed_worker_loses_no_record_of_a_sink(
     assert before < COUNT, "the worker was faster than the test: make COUNT larger"
     with WorkerProcess(tmp_path, properties) as second:
         second.await_ready()
-        wait_until(lambda: committed() == COUNT, 2 * SINK_S, f"all is written; {second.errors}")
+        wait_until(lambda: committed() == COUNT, 2 * CONNECTOR_S, f"all is written; {second.errors}")
     written = lines(file)
     assert list(dict.fromkeys(written)) == [str(n) for n in range(COUNT)], "all there, in order"
     assert len(written) - end <= COUNT - before, "the second worker wrote what was not committed, and no more"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.clusters import Cluster, record
-from tests.sinks.sink import SINK_S, Sink
+from tests.deployed import CONNECTOR_S
+from tests.sinks.sink import Sink
 from tests.support import wait_until
 
 Make = Callable[..., Sink]
@@ -41,6 +42,6 @@ def test_records_wait_for_a_topic_that_nobody_makes(cluster: Cluster, source: Cl
     one.await_states("RUNNING", "RUNNING")
     assert source.admin.describe(f"{topic}-new") is None
     source.create(f"{topic}-new")
-    wait_until(lambda: source.size(f"{topic}-new") == 1, SINK_S, "the record arrives")
+    wait_until(lambda: source.size(f"{topic}-new") == 1, CONNECTOR_S, "the record arrives")
     one.await_offsets({(topic, 0): 0, (topic, 1): 1})
     assert one.states() == ["RUNNING", "RUNNING"]

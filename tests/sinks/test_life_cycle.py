@@ -10,7 +10,8 @@ import pytest
 
 from headrace.errors import RestError
 from tests.clusters import Cluster, record
-from tests.sinks.sink import SINK_S, Sink, await_lines, lines
+from tests.deployed import CONNECTOR_S
+from tests.sinks.sink import Sink, await_lines, lines
 from tests.support import wait_until
 
 Make = Callable[..., Sink]
@@ -43,7 +44,7 @@ def test_a_sink_goes_on_at_the_committed_offsets(cluster: Cluster, sink: Make, t
 
     one.worker.call("POST", one.path + "/restart?includeTasks=true")
     cluster.produce(topic, [record(None, b"restarted")])
-    wait_until(lambda: lines(file)[12:] == ["restarted"], SINK_S, f"one more line, not {lines(file)}")
+    wait_until(lambda: lines(file)[12:] == ["restarted"], CONNECTOR_S, f"one more line, not {lines(file)}")
     assert list(file.parent.iterdir()) == [file], "nothing is left beside it"
 
 

@@ -1,0 +1,71 @@
+"""A connector under test, deployed on a worker and driven over REST."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from headrace.errors import HeadraceError
+from headrace.testing.worker import EmbeddedWorker
+from tests.support import wait_until
+
+CONNECTOR_S = 90  # how long anything may take on a machine that is busy with other things
+
+
+class Deployed:
+    """A connector; what its kind alone can do is in the subclasses."""
+
+    def __init__(self, worker: EmbeddedWorker, name: str, config: Mapping[str, str]) -> None:
+        self.worker, self.name, self.config = worker, name, dict(config)
+        self.path = f"/connectors/{quote(name, safe='')}"
+
+    def create(self, initial_state: str | None = None) -> None:
+        body = {"name": self.name, "config": self.config, "initial_state": initial_state}
+        self.worker.call("POST", "/connectors", body)
+
+    def put(self, what: str) -> None:
+        """PUT without a body: `pause`, `resume`, `stop`, `topics/reset`."""
+        self.worker.call("PUT", f"{self.path}/{what}")
+
+    def restart(self, query: str = "") -> Any:
+        return self.worker.call("POST", f"{self.path}/restart{query}")
+
+    def delete(self) -> None:
+        try:
+            self.worker.call("DELETE", self.path)
+        except HeadraceError as e:  # the test has deleted it
+            assert e.status == 404
+        wait_until(lambda: not self.status(), 60, f"{self.name} is gone")
+
+    def status(self) -> dict[str, Any]:
+        """The status; `{}` while there is none."""
+        try:
+            return self.worker.call("GET", self.path + "/status")
+        except HeadraceError as e:
+            assert e.status == 404, e
+            return {}
+
+    def states(self) -> list[str]:
+        """The states of the connector and its tasks; empty while there is no status."""
+        status = self.status()
+        return [status["connector"]["state"], *(t["state"] for t in status["tasks"])] if status else []
+
+    def await_states(self, *states: str) -> dict[str, Any]:
+        """Wait until connector and tasks are in these states; returns the status."""
+        wait_until(lambda: self.states() == list(states), CONNECTOR_S, f"{self.name} is {states}, not {self.status()}")
+        return self.status()
+
+    def trace(self) -> str:
+        """Wait for a failure of the connector or a task; returns its trace."""
+
+        def failed() -> str:
+            status = self.status()
+            parts = [status["connector"], *status["tasks"]] if status else []
+            return next((p["trace"] for p in parts if p["state"] == "FAILED"), "")
+
+        return wait_until(failed, CONNECTOR_S, f"{self.name} fails")
+
+    def topics(self) -> set[str]:
+        """The active topics."""
+        return set(self.worker.call("GET", self.path + "/topics")[self.name]["topics"])
