@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from headrace.config import Config, Importance, Type, Width, option
+from headrace.config import Importance, Type, Width, option
 from headrace.config.validators import NonEmptyString, ValidString
-from headrace.errors import ConfigError
+from headrace.connectors.format_config import FormatConfig
 
 JDBC, DELTA = "jdbc", "delta"
 METADATA = ("topic", "partition", "offset", "timestamp", "key")
 _FORMAT, _RECORD, _DATABASE = "Format", "Records", "Databases"
 
 
-class SparkSinkConfig(Config):
+class SparkSinkConfig(FormatConfig):
     """Configuration of a SparkSinkConnector. `option.<name>` keys are options of the Spark data source."""
 
     format: str = option(
@@ -71,11 +69,6 @@ class SparkSinkConfig(Config):
     )  # fmt: skip
 
     @property
-    def options(self) -> dict[str, str]:
-        """The options of the Spark data source."""
-        return {name: str(value) for name, value in self.originals_with_prefix("option.").items() if value is not None}
-
-    @property
     def kind(self) -> str:
         """How the format is written: "jdbc", "delta" or "append"."""
         name = self.format.lower()
@@ -86,32 +79,26 @@ class SparkSinkConfig(Config):
         """Whether columns come from the key."""
         return "key" in self.metadata_columns or self.pk_mode == "record_key"
 
-    def check(self) -> None:
-        """Check what needs more than one option. Raises ConfigError."""
-        for name, sentence in problems(self).items():
-            raise ConfigError.invalid(name, self.values.get(name, self.originals.get(name)), sentence)
-
-
-def problems(config: Config) -> dict[str, str]:
-    """What is wrong in a configuration whose options are valid one by one: option → sentence."""
-    values: dict[str, Any] = config.values
-    found, given = {}, {name.lower() for name in config.originals_with_prefix("option.")}
-    name, mode, key = values["format"].lower(), values["insert.mode"], values["pk.mode"]
-    wrong = [column for column in values["metadata.columns"] if column not in METADATA]
-    if wrong:
-        found["metadata.columns"] = f"{wrong[0]} is none of {', '.join(METADATA)}"
-    if name == DELTA and "path" not in given:
-        found["option.path"] = "The format delta needs the path of the table"
-    if name != JDBC:
+    def problems(self) -> dict[str, str]:
+        """What needs more than one option: option → sentence."""
+        values, given = self.values, self.given
+        found: dict[str, str] = {}
+        name, mode, key = values["format"].lower(), values["insert.mode"], values["pk.mode"]
+        wrong = [column for column in values["metadata.columns"] if column not in METADATA]
+        if wrong:
+            found["metadata.columns"] = f"{wrong[0]} is none of {', '.join(METADATA)}"
+        if name == DELTA and "path" not in given:
+            found["option.path"] = "The format delta needs the path of the table"
+        if name != JDBC:
+            return found
+        if "url" not in given:
+            found["option.url"] = "The format jdbc needs the URL of the database"
+        if "dbtable" not in given:
+            found["option.dbtable"] = "The format jdbc needs the table"
+        if mode != "insert" and key == "none":
+            found["pk.mode"] = f"insert.mode={mode} needs a primary key"
+        if values["delete.enabled"] and key != "record_key":
+            found["delete.enabled"] = "Deletes need pk.mode=record_key"
+        if key == "kafka" and len(values["pk.fields"]) not in (0, 3):
+            found["pk.fields"] = "pk.mode=kafka needs three names"
         return found
-    if "url" not in given:
-        found["option.url"] = "The format jdbc needs the URL of the database"
-    if "dbtable" not in given:
-        found["option.dbtable"] = "The format jdbc needs the table"
-    if mode != "insert" and key == "none":
-        found["pk.mode"] = f"insert.mode={mode} needs a primary key"
-    if values["delete.enabled"] and key != "record_key":
-        found["delete.enabled"] = "Deletes need pk.mode=record_key"
-    if key == "kafka" and len(values["pk.fields"]) not in (0, 3):
-        found["pk.fields"] = "pk.mode=kafka needs three names"
-    return found

@@ -7,14 +7,11 @@ from collections.abc import Mapping, Sequence
 from headrace.config import ConfigDef
 from headrace.connectors.base import Props
 from headrace.connectors.sink import SinkConnector, TopicPartition
-from headrace.connectors.spark_sink import config as options
-from headrace.connectors.spark_sink.config import SparkSinkConfig
+from headrace.connectors.spark_sink.config import DELTA, SparkSinkConfig
 from headrace.connectors.spark_sink.delta import DeltaTask
 from headrace.connectors.spark_sink.jdbc import JdbcSinkTask
 from headrace.connectors.spark_sink.task import AppendTask, SparkSinkTask
-from headrace.errors import ConfigError
 from headrace.plugins import Kind, plugin
-from headrace.spark import formats
 
 _TASKS: Mapping[str, type[SparkSinkTask]] = {"jdbc": JdbcSinkTask, "delta": DeltaTask, "append": AppendTask}
 
@@ -38,25 +35,14 @@ class SparkSinkConnector(SinkConnector):
     @classmethod
     def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
         """What needs more than one option; and the format, if Spark runs already and can tell."""
-        try:
-            config = _Unchecked(props)
-        except ConfigError:
-            return {}  # reported option by option
-        found = {name: [sentence] for name, sentence in options.problems(config).items()}
-        unknown = formats.missing(config["format"])
-        return found if unknown is None else found | {"format": [unknown]}
+        return SparkSinkConfig.all_problems(props)
 
     @classmethod
     def alter_offsets(cls, config: Props, offsets: Mapping[TopicPartition, int | None]) -> bool:
         """Agree to any; a Delta table keeps its own as well, and does not take again what it has."""
-        return SparkSinkConfig(config).kind != options.DELTA
+        return SparkSinkConfig(config).kind != DELTA
 
     def start(self, props: Props) -> None:
         """Keep the configuration. Raises ConfigError."""
         SparkSinkConfig(props)
         super().start(props)
-
-
-class _Unchecked(SparkSinkConfig):
-    def check(self) -> None:
-        """Leave it to `problems`."""

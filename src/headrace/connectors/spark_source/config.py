@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.config import Config, Importance, Type, Width, option
+from headrace.config import Importance, Type, Width, option
 from headrace.config.validators import Lambda, NonEmptyString, Range, ValidString
+from headrace.connectors.format_config import FormatConfig
 from headrace.errors import ConfigError
 
 FILES = ("avro", "binaryfile", "csv", "json", "orc", "parquet", "text", "xml")
@@ -25,7 +26,7 @@ def _mode(name: str, value: Any) -> None:
         ValidString(*INCREMENTAL, "bulk")(name, value)
 
 
-class SparkSourceConfig(Config):
+class SparkSourceConfig(FormatConfig):
     """Configuration of a SparkSourceConnector. `option.<name>` keys are options of the Spark data source."""
 
     format: str = option(
@@ -101,11 +102,6 @@ class SparkSourceConfig(Config):
     )  # fmt: skip
 
     @property
-    def options(self) -> dict[str, str]:
-        """The options of the Spark data source."""
-        return {name: str(value) for name, value in self.originals_with_prefix("option.").items() if value is not None}
-
-    @property
     def kind(self) -> str:
         """How the format is read: "jdbc", "bulk", "files" or "stream"."""
         if self.format.lower() == JDBC:
@@ -114,26 +110,20 @@ class SparkSourceConfig(Config):
             return "bulk"
         return "files" if self.format.lower() in FILES else "stream"
 
-    def check(self) -> None:
-        """Check what needs more than one option. Raises ConfigError."""
-        for name, sentence in problems(self).items():
-            raise ConfigError.invalid(name, self.values.get(name, self.originals.get(name)), sentence)
-
-
-def problems(config: Config) -> dict[str, str]:
-    """What is wrong in a configuration whose options are valid one by one: option → sentence."""
-    values, found = config.values, {}
-    given = {name.lower() for name in config.originals_with_prefix("option.")}
-    if bool(values["topic"]) == bool(values["topic.expression"]):
-        found["topic"] = "Either topic or topic.expression has to be set, and not both"
-    name, mode = values["format"].lower(), values["mode"]
-    if name == JDBC:
-        found |= _jdbc_problems(values, given)
-    elif mode in INCREMENTAL:
-        found["mode"] = f"It is for the format jdbc; {values['format']} takes bulk or none"
-    elif name in FILES and "path" not in given:
-        found["option.path"] = f"The format {values['format']} needs the path of its files"
-    return found
+    def problems(self) -> dict[str, str]:
+        """What needs more than one option: option → sentence."""
+        values, given = self.values, self.given
+        found: dict[str, str] = {}
+        if bool(values["topic"]) == bool(values["topic.expression"]):
+            found["topic"] = "Either topic or topic.expression has to be set, and not both"
+        name, mode = values["format"].lower(), values["mode"]
+        if name == JDBC:
+            found |= _jdbc_problems(values, given)
+        elif mode in INCREMENTAL:
+            found["mode"] = f"It is for the format jdbc; {values['format']} takes bulk or none"
+        elif name in FILES and "path" not in given:
+            found["option.path"] = f"The format {values['format']} needs the path of its files"
+        return found
 
 
 def _jdbc_problems(values: dict[str, Any], given: set[str]) -> dict[str, str]:

@@ -14,16 +14,14 @@ from headrace.connectors.base import (
     SourcePartition,
     SourceTask,
 )
-from headrace.connectors.spark_source import config as options
 from headrace.connectors.spark_source.bulk import BulkTask
 from headrace.connectors.spark_source.config import SparkSourceConfig
 from headrace.connectors.spark_source.files import FilesTask
 from headrace.connectors.spark_source.jdbc import JdbcTask
 from headrace.connectors.spark_source.jdbc_position import Position, whole
 from headrace.connectors.spark_source.stream import StreamTask
-from headrace.errors import ConfigError, ConnectError
+from headrace.errors import ConnectError
 from headrace.plugins import Kind, plugin
-from headrace.spark import formats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,13 +50,7 @@ class SparkSourceConnector(SourceConnector):
     @classmethod
     def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
         """What needs more than one option; and the format, if Spark runs already and can tell."""
-        try:
-            config = _Unchecked(props)
-        except ConfigError:
-            return {}  # reported option by option
-        found = {name: [sentence] for name, sentence in options.problems(config).items()}
-        unknown = formats.missing(config["format"])
-        return found if unknown is None else found | {"format": [unknown]}
+        return SparkSourceConfig.all_problems(props)
 
     @classmethod
     def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
@@ -83,11 +75,6 @@ class SparkSourceConnector(SourceConnector):
 
     def stop(self) -> None:
         """Nothing to end."""
-
-
-class _Unchecked(SparkSourceConfig):
-    def check(self) -> None:
-        """Leave it to `problems`."""
 
 
 def _needs(*keys: str) -> Callable[[SourcePartition], None]:

@@ -1,0 +1,52 @@
+"""What the options of SparkSource and SparkSink have in common: those of the data source, and rules between several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headrace.config import Config
+from headrace.connectors.base import Props
+from headrace.errors import ConfigError
+from headrace.spark import formats
+
+
+class FormatConfig(Config):
+    """Configuration of a connector of a Spark data source, which `format` names."""
+
+    format: str
+
+    def __init__(self, props: Mapping[str, Any], *, checked: bool = True) -> None:
+        """Read `props`; checked: raise ConfigError for the first of `problems` as well."""
+        self._checked = checked
+        super().__init__(props)
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options of the Spark data source."""
+        return {name: str(value) for name, value in self.originals_with_prefix("option.").items() if value is not None}
+
+    @property
+    def given(self) -> set[str]:
+        """The names of these options in lower case: Spark does not tell them apart."""
+        return {name.lower() for name in self.originals_with_prefix("option.")}
+
+    def problems(self) -> dict[str, str]:
+        """What is wrong although the options are valid one by one: option → sentence."""
+        return {}
+
+    def check(self) -> None:
+        """Check what needs more than one option. Raises ConfigError."""
+        for name, sentence in self.problems().items() if self._checked else ():
+            raise ConfigError.invalid(name, self.values.get(name, self.originals.get(name)), sentence)
+
+    @classmethod
+    def all_problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
+        """What needs more than one option; and the format, if Spark runs already and can tell."""
+        try:
+            config = cls(props, checked=False)
+        except ConfigError:
+            return {}  # reported option by option
+        found = {name: [sentence] for name, sentence in config.problems().items()}
+        unknown = formats.missing(config.format)
+        return found if unknown is None else found | {"format": [unknown]}
