@@ -18,6 +18,7 @@ from headrace.rest import logs, tls
 from headrace.rest.access import access
 from headrace.rest.app import create_admin_app, create_app
 from headrace.rest.forwarding import WorkerClient
+from headrace.rest.heads import Protocol
 from headrace.rest.herder import Herder
 from headrace.rest.resource import REQUEST_TIMEOUT_S
 from headrace.runtime.listeners import Listener
@@ -88,7 +89,7 @@ class _Service:
             _Config(
                 app,
                 tls,
-                http="h11",  # the one that takes any method and hands on the path as it was sent
+                http=Protocol,  # of h11, which takes any method and hands on the path as it was sent
                 lifespan="off",
                 access_log=False,
                 log_config=None,
