@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import OFFSET_INVALID, Consumer, TopicPartition
 
 from headrace.errors import RestError
 from tests.clusters import Cluster, record
@@ -67,6 +68,21 @@ def test_offsets_are_altered_while_the_sink_is_stopped(cluster: Cluster, sink: M
     one.put("resume")
     one.await_offsets({(topic, 0): 2, (topic, 1): 2})
     assert sorted(lines(file)[4:]) == ["1", "2", "3"]
+
+
+def test_removing_one_offset_does_not_touch_the_others(cluster: Cluster, sink: Make, topic_name: Name, file: Path) -> None:
+    topic, group = topic_name("kept"), topic_name("group")
+    cluster.create(topic, partitions=2)
+    one = sink(FILE, topics=topic, file=str(file), consumer_override_group_id=group, initial_state="STOPPED")
+    one.await_states("STOPPED")
+    outsider = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": group})
+    outsider.commit(offsets=[TopicPartition(topic, 0, 1, "kept"), TopicPartition(topic, 1, 1)], asynchronous=False)
+    gone = {"partition": {"kafka_topic": topic, "kafka_partition": 1}, "offset": None}
+    one.worker.call("PATCH", one.path + "/offsets", {"offsets": [gone]})
+    assert one.offsets() == {(topic, 0): 1}
+    kept, removed = outsider.committed([TopicPartition(topic, 0), TopicPartition(topic, 1)], timeout=30)
+    outsider.close()
+    assert (kept.metadata, removed.offset) == ("kept", OFFSET_INVALID), "not deleted and committed again"
 
 
 def test_what_is_lost_is_told_and_reading_goes_on(

@@ -51,7 +51,10 @@ class Herder:
         self._stores, self._group = stores, group
         self._reports = Reports(stores.status, worker_id, self.config.topic_tracking_enable, self.metrics)
         self._workload = Workload(worker, stores.config, self._reports, self._hand_over)
-        self._offsets, self._sink_offsets = SourceOffsets(stores.offsets, self._group.proof), SinkOffsets(worker.config)
+        self._offsets, self._sink_offsets = (
+            SourceOffsets(stores.offsets, self._group.proof),
+            SinkOffsets(worker.config, worker.spark),
+        )
         # One change of configurations at a time: check, write and read back belong together. Readers never take it.
         self._changing = threading.RLock()
         self._log_level_listeners: list[Callable[[str, str], None]] = []

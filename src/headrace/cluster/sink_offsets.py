@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from headrace.cluster.offsets import done_message
 from headrace.connectors.validation import connector_class
@@ -14,6 +14,10 @@ from headrace.kafka.groups import Partition
 from headrace.runtime.plan import client_settings
 from headrace.runtime.sink.plan import group_of
 from headrace.runtime.worker_config import WorkerConfig
+from headrace.spark import group_offsets
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
 Config = Mapping[str, Any]
@@ -22,8 +26,9 @@ Config = Mapping[str, Any]
 class SinkOffsets:
     """The offsets requests of REST, for sink connectors."""
 
-    def __init__(self, worker: WorkerConfig) -> None:
-        self._worker = worker
+    def __init__(self, worker: WorkerConfig, spark: Callable[[], SparkSession]) -> None:
+        """spark: the session of this process, whose JVM removes single offsets."""
+        self._worker, self._spark = worker, spark
 
     def read(self, name: str, config: Config) -> list[dict[str, Any]]:
         """The `offsets` of `GET /connectors/{name}/offsets`. Raises KafkaFailure."""
@@ -37,9 +42,8 @@ class SinkOffsets:
         """
         offsets = parse(changes)
         managed = self._agreed(name, config, offsets)
-        admin, group = self._admin(name, config), group_of(name, config)
         try:
-            self._write(admin, group, offsets)
+            self._write(name, config, offsets)
         except KafkaFailure as e:
             raise ConnectError(f"Failed to alter consumer group offsets for connector {name}") from e
         return done_message("altered", managed)
@@ -56,28 +60,29 @@ class SinkOffsets:
         return done_message("reset", managed)
 
     def _admin(self, name: str, config: Config) -> Admin:
-        return Admin(client_settings(f"connector-worker-adminclient-{name}", "admin", config, self._worker))
+        return Admin(self._client(name, config))
+
+    def _client(self, name: str, config: Config) -> dict[str, str]:
+        return client_settings(f"connector-worker-adminclient-{name}", "admin", config, self._worker)
 
     def _agreed(self, name: str, config: Config, offsets: Mapping[Partition, int | None]) -> bool:
         if any(offset is not None and offset < 0 for offset in offsets.values()):
             raise ConnectError(f"Failed to modify offsets for sink connector {name}")
         return connector_class(config).alter_offsets(config, offsets)
 
-    def _write(self, admin: Admin, group: str, offsets: Mapping[Partition, int | None]) -> None:
+    def _write(self, name: str, config: Config, offsets: Mapping[Partition, int | None]) -> None:
+        admin, group = self._admin(name, config), group_of(name, config)
         known = {topic: admin.describe(topic) for topic, _ in offsets}
         for topic, partition in offsets:
             info = known[topic]
             if info is None or partition not in info.partitions:
                 raise KafkaFailure("UNKNOWN_TOPIC_OR_PARTITION", f"There is no partition {partition} of topic '{topic}'.")
         changed = {p: offset for p, offset in offsets.items() if offset is not None}
-        removed = offsets.keys() - changed.keys()
-        committed = admin.committed(group)
-        if removed & committed.keys():
-            # librdkafka's Python client cannot remove single offsets: all go, and those that stay are committed again.
-            changed = {p: offset for p, offset in committed.items() if p not in removed} | changed
-            admin.delete_group(group)
         if changed:
             admin.commit(group, changed)
+        removed = admin.committed(group, partitions=offsets.keys() - changed.keys())
+        if removed:
+            group_offsets.remove(self._spark(), self._client(name, config), group, removed)
 
 
 def parse(changes: Sequence[tuple[Any, Any]]) -> dict[Partition, int | None]:

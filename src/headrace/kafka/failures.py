@@ -123,6 +123,13 @@ def make(code: str, reason: str, message: str | None = None) -> KafkaFailure:
     return kind(code, reason, message)
 
 
+def from_java(java_class: str, reason: str, message: str | None = None) -> KafkaFailure:
+    """A KafkaFailure for an exception of the Java clients, by the name of its class."""
+    name = java_class.rpartition(".")[2]
+    code = next((code for code, (exception, _) in _JAVA.items() if exception == name), "UNKNOWN_SERVER_ERROR")
+    return make(code, reason, message)
+
+
 def timed_out(message: str) -> KafkaFailure:
     """Something took longer than it may; retriable, the Java clients' TimeoutException."""
     return make(REQUEST_TIMED_OUT, message)

@@ -101,11 +101,11 @@ class Worker:
         session: Callable[[], Proof],
         writes: MemberWrites | None = None,
     ) -> None:
-        """session: gives a task what proves, to the brokers, that it still runs on a member of the group; writes: what only such
-        a member can do, None where there is no group.
+        """spark: the session of this process, made at the first call; session: gives a task what proves, to the brokers, that it
+        still runs on a member of the group; writes: what only such a member can do, None where there is no group.
         """
-        self.config, self._writes = config, writes
-        self._offsets, self._topics, self._spark, self._session = offsets, topics, spark, session
+        self.config, self.spark, self._writes = config, spark, writes
+        self._offsets, self._topics, self._session = offsets, topics, session
         self.metrics = Metrics(config.metrics_window_ms, config.metrics_samples)
 
     def start_connector(self, props: Props, context: ConnectorContext) -> RunningConnector:
@@ -156,7 +156,7 @@ class Worker:
         name = context.connector
         plan = plan_source_task(name, context.task, *configs, self.config)
         needs = SourceDependencies(
-            spark=self._spark,
+            spark=self.spark,
             ports=self._ports(plan, context.stopping),
             read_offsets=lambda partitions: StoredOffsets(self._offsets.get(name, partitions)),
             recorder=recorder,
@@ -176,7 +176,7 @@ class Worker:
             still_there=partitions.still_there,
             recorder=recorder,
         )
-        return SinkWork(plan, task, partitions, ports, self._spark)
+        return SinkWork(plan, task, partitions, ports, self.spark)
 
     def _commits(self, plan: SinkPlan, admin: Admin) -> Callable[[str, GroupOffsets], None]:
         """How a sink commits: as a member of the worker group, if it reads the worker's own cluster as the worker itself."""
