@@ -79,11 +79,11 @@ def herder() -> MemoryHerder:
 
 @pytest.fixture
 def serve(herder: MemoryHerder) -> Iterator[Callable[..., Client]]:
-    """Starts a server with these worker settings; limit_s: how long the herder may take."""
-    servers = []
+    """Starts a server with these worker settings; limit_s: how long the herder may take; herder: of its own."""
+    servers, common = [], herder
 
-    def start(settings: Mapping[str, str] | None = None, limit_s: float = 90.0) -> Client:
-        server = RestServer(herder, worker_config(settings), limit_s=limit_s)
+    def start(settings: Mapping[str, str] | None = None, limit_s: float = 90.0, herder: MemoryHerder | None = None) -> Client:
+        server = RestServer(cast(Herder, herder or common), worker_config(settings), limit_s=limit_s)
         servers.append(server)
         server.start()
         return Client(server.urls[0])

@@ -18,6 +18,7 @@ from headrace.rest.access import access
 from headrace.rest.authentication import Authentication
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.headers import ConfiguredHeaders, CrossOrigin, parse_rules
+from headrace.rest.heads import Heads
 from headrace.rest.herder import Herder
 from headrace.rest.matching import Matching
 from headrace.rest.resource import REQUEST_TIMEOUT_S, Resource
@@ -35,8 +36,9 @@ def create_app(
     ConfigError for bad `response.http.headers.config`.
     """
     admin = ADMIN if worker_config.admin_listeners is None else []
-    own = [preview.resource(worker_config), connector_logs.resource(worker_config)]
-    app = _app(herder, worker_config, [*MAIN, *own, *admin], others or WorkerClient(), limit_s)
+    others = others or WorkerClient()
+    own = [preview.resource(worker_config), connector_logs.resource(worker_config, others)]
+    app = _app(herder, worker_config, [*MAIN, *own, *admin], others, limit_s)
     herder.on_log_level(loggers.apply)
     return app
 
@@ -61,6 +63,7 @@ def _app(herder: Herder, config: WorkerConfig, resources: Sequence[Resource], ot
         redirect_slashes=False,
         middleware=[
             Middleware(ConfiguredHeaders, rules=rules, cross_origin=cross_origin),
+            Middleware(Heads),
             Middleware(Matching),
             *([Middleware(Authentication, access=allowed)] if allowed else []),
         ],

@@ -5,8 +5,9 @@ At most two hops: the first worker asks the leader that it knows of, and that on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from urllib.parse import quote
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, urlsplit
 
 import httpx
 from starlette.requests import Request
@@ -18,6 +19,7 @@ from headrace.rest import answers, logs
 NO_LEADER = "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway."
 CONFLICT = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
 _TIMEOUT = httpx.Timeout(95, connect=5)  # a little longer than a worker takes for an answer
+_SHORT = httpx.Timeout(5)
 _PASSED_ON = (
     "authorization", "content-type", "accept", "accept-language", "x-connect-authorization",
     "x-connect-request-signature-algorithm",
@@ -34,13 +36,25 @@ class WorkerClient:
 
     def post(self, url: str, path: Sequence[str], body: bytes, headers: dict[str, str]) -> None:
         """POST JSON to a worker; path: its segments. Raises RetriableError if it is not reached, or refuses."""
-        address = url.rstrip("/") + "".join("/" + quote(segment, safe="") for segment in path)
+        self._ask("POST", url, _target(path), content=body, headers={**headers, "Content-Type": "application/json"})
+
+    def get(self, url: str, path: Sequence[str], query: Mapping[str, str], request: Request) -> Any:
+        """The JSON that a worker answers; as who has sent `request`. Raises RetriableError if it is not reached, or refuses."""
+        answer = self._ask("GET", url, _target(path, query), headers=_passed_on(request), timeout=_SHORT)
         try:
-            answer = self._client.post(address, content=body, headers={**headers, "Content-Type": "application/json"})
+            return answer.json()
+        except ValueError:
+            raise RetriableError(f"The worker at {url} answered with something that is no JSON.") from None
+
+    def _ask(self, method: str, url: str, target: bytes, **request: Any) -> httpx.Response:
+        try:
+            # The target apart from the address, in which httpx would take a connector called `..` for a way up.
+            answer = self._client.request(method, url, extensions={"target": target}, **request)
         except httpx.HTTPError as problem:
             raise RetriableError(f"The worker at {url} could not be asked: {problem}") from None
         if answer.is_error:
             raise RetriableError(f"The worker at {url} answered {answer.status_code}: {answer.text[:500]}")
+        return answer
 
     def forward(self, request: Request, body: bytes, problem: ElsewhereError) -> Response:
         """Send a request on to where `problem` says it belongs, and return the answer. Raises RestError 409."""
@@ -52,12 +66,12 @@ class WorkerClient:
         raw = request.scope.get("raw_path", b"").decode("ascii", "replace").partition("?")[0]
         query = [(k, v) for k, v in request.query_params.multi_items() if k != "forward"]
         query.append(("forward", "true" if hop is None else "false"))
-        headers = {name: value for name in _PASSED_ON if (value := request.headers.get(name)) is not None}
         logs.CLIENT.debug("%s %s is for %s", request.method, raw, problem.url)
         try:
-            # The target apart from the address, in which httpx would take a connector called `..` for a way up.
-            target = {"target": _with_query(raw, query)}
-            answer = self._client.request(request.method, problem.url, content=body, headers=headers, extensions=target)
+            target = {"target": _with_query(raw, query)}  # apart from the address, as in `_ask`
+            answer = self._client.request(
+                request.method, problem.url, content=body, headers=_passed_on(request), extensions=target
+            )
         except httpx.HTTPError as failed:
             logs.CLIENT.warning("%s %s could not be forwarded to %s: %s", request.method, raw, problem.url, failed)
             raise RestError(409, NO_LEADER) from None
@@ -68,6 +82,15 @@ class WorkerClient:
         self._client.close()
 
 
+def _passed_on(request: Request) -> dict[str, str]:
+    return {name: value for name in _PASSED_ON if (value := request.headers.get(name)) is not None}
+
+
+def _target(path: Sequence[str], query: Mapping[str, str] | None = None) -> bytes:
+    raw = "".join("/" + quote(segment, safe="") for segment in path)
+    return _with_query(raw, list(query.items())) if query else raw.encode("ascii")
+
+
 def _with_query(path: str, query: Sequence[tuple[str, str]]) -> bytes:
     return f"{path}?{httpx.QueryParams(list(query))}".encode("ascii")
 
@@ -75,7 +98,7 @@ def _with_query(path: str, query: Sequence[tuple[str, str]]) -> bytes:
 def _handed_back(answer: httpx.Response, request: Request) -> Response:
     kept = {name: value for name in _HANDED_BACK if (value := answer.headers.get(name)) is not None}
     if location := kept.get("location"):  # a connector that was made is shown by this worker, too
-        kept["location"] = f"{request.url.scheme}://{request.url.netloc}{httpx.URL(location).raw_path.decode('ascii')}"
+        kept["location"] = f"{request.url.scheme}://{request.url.netloc}{urlsplit(location).path}"
     if not answer.content:
         return answers.done(answer.status_code)
     return Response(answer.content, answer.status_code, headers=kept)

@@ -105,7 +105,9 @@ SCHEMAS: dict[str, Schema] = {
         "connector": _TEXT, "worker_id": _TEXT,
         "entries": _list(_object({
             "time": _TEXT, "level": _TEXT, "logger": _TEXT, "task": _INT_OR_NULL, "event": _TEXT, "details": _map(_TEXT),
+            "worker_id": _TEXT,
         }), description="Oldest first (docs/metrics.md)."),
+        "not_reached": _list(_TEXT),
     }),
     "Plugins": _list(_VERSION),
     "Definition": _object({

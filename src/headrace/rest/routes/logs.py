@@ -1,11 +1,17 @@
-"""`/headrace/connectors/{connector}/logs`: the last log entries about a connector on this worker (of headrace)."""
+"""`/headrace/connectors/{connector}/logs`: the last log entries about a connector, of all workers (of headrace)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from starlette.requests import Request
 from starlette.responses import Response
 
-from headrace.errors import BadRequestError, NotFoundError
+from headrace.errors import BadRequestError, HeadraceError, NotFoundError
 from headrace.rest import answers
+from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import Herder
 from headrace.rest.log_levels import LEVELS, parse_level
 from headrace.rest.resource import Resource
@@ -13,22 +19,72 @@ from headrace.runtime.recent_logs import PER_CONNECTOR, RECENT
 from headrace.runtime.worker_config import WorkerConfig
 
 _DEFAULT_LINES = 200
+_AT_ONCE = 8
+
+Entries = list[dict[str, Any]]
 
 
-def resource(worker: WorkerConfig) -> Resource:
-    """The resource of a worker with these settings."""
+def resource(worker: WorkerConfig, others: WorkerClient) -> Resource:
+    """The resource of a worker with these settings; others: asks the other workers."""
     made = Resource("logs")
 
     @made.get("/headrace/connectors/{connector}/logs", gives={200: "ConnectorLogs"}, errors=[400, 404])
-    def logs(herder: Herder, connector: str, lines: str = "", level: str = "", task: str = "") -> Response:
-        """The last `lines` (200) entries of at least this `level`, of all tasks or of one `task`, oldest first."""
-        wanted = _number("lines", lines, _DEFAULT_LINES)
-        entries = RECENT.entries(connector, min(wanted or 0, PER_CONNECTOR), _level(level), _number("task", task, None))
-        if not entries:
-            herder.info(connector)  # raises NotFoundError; entries of a deleted connector are shown
-        return answers.ok({"connector": connector, "worker_id": worker.worker_id(), "entries": entries})
+    def logs(
+        herder: Herder, request: Request, connector: str, lines: str = "", level: str = "", task: str = "", forward: str = ""
+    ) -> Response:
+        """The last `lines` (200) entries of at least this `level`, of all tasks or of one `task`, oldest first.
+
+        `forward=false`: only those of this worker; otherwise those of all workers that have any connector or task.
+        """
+        wanted = min(_number("lines", lines, _DEFAULT_LINES) or 0, PER_CONNECTOR)
+        found = RECENT.entries(connector, wanted, _level(level), _number("task", task, None))
+        entries, silent = [entry | {"worker_id": herder.worker_id} for entry in found], []
+        if forward.lower() != "false":
+            query = {"lines": str(wanted), "level": level, "task": task, "forward": "false"}
+            scheme = worker.rest_url().partition("://")[0]
+
+            def ask(worker_id: str) -> Any:
+                path = ["headrace", "connectors", connector, "logs"]
+                return others.get(f"{scheme}://{worker_id}/", path, query, request)
+
+            more, silent = _of_others(ask, sorted(_workers(herder) - {herder.worker_id}))
+            entries = sorted([*entries, *more], key=lambda entry: entry["time"])[-wanted:] if wanted else []
+            if not entries:
+                herder.info(connector)  # raises NotFoundError; entries of a deleted connector are shown
+        body = {"connector": connector, "worker_id": herder.worker_id, "entries": entries, "not_reached": silent}
+        return answers.ok(body)
 
     return made
+
+
+def _of_others(ask: Callable[[str], Any], workers: list[str]) -> tuple[Entries, list[str]]:
+    """What these workers have, asked side by side; and those that did not answer."""
+
+    def patiently(worker_id: str) -> Entries | None:
+        try:
+            return ask(worker_id)["entries"]
+        except HeadraceError:
+            return None
+
+    if not workers:
+        return [], []
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        answered = dict(zip(workers, pool.map(patiently, workers), strict=True))
+    found = [entry for entries in answered.values() if entries is not None for entry in entries]
+    return found, [name for name, entries in answered.items() if entries is None]
+
+
+def _workers(herder: Herder) -> set[str]:
+    """The ids of the workers that have, or were the last to have, any connector or task."""
+
+    def of(name: str) -> Iterable[str]:
+        try:
+            status = herder.status(name)
+        except NotFoundError:  # deleted meanwhile, or without a status so far
+            return ()
+        return (part["worker_id"] for part in (status["connector"], *status["tasks"]))
+
+    return {worker_id for name in herder.connectors() for worker_id in of(name)}
 
 
 def _number(name: str, text: str, default: int | None) -> int | None:
