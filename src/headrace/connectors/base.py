@@ -211,6 +211,12 @@ class StoredOffsets:
         """The offset stored for this source partition, None if there is none."""
         return self._by_key.get(partition_key(partition))
 
+    def after(self, offsets: Offsets) -> StoredOffsets:
+        """These offsets once some were stored anew."""
+        later = StoredOffsets(offsets)
+        later._by_key = {**self._by_key, **later._by_key}
+        return later
+
 
 def partition_key(partition: SourcePartition) -> tuple[tuple[str, Any], ...]:
     """A hashable form of a source partition; equal for equal content whatever the order of its keys."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headrace.connectors.base import PollingSourceTask, Props, SourceTask, StoredOffsets, Stream
+from headrace.connectors.base import PollingSourceTask, Props, SourcePartition, SourceTask, StoredOffsets, Stream
 from headrace.runtime.chain import SourceChain
 from headrace.runtime.counting import Counts
 from headrace.runtime.delivery import Delivery, Ports
@@ -42,7 +42,10 @@ class SourceWork:
         self._stopping = task.context.stopping
         self._delivery = Delivery(needs.ports, plan.producer, needs.recorder, plan.tolerance)
         self._run: StreamRun | None = None
-        self._polling: SparkSession | None = None  # set while a polling task's jobs run, in the job group `_jobs`
+        self._polling: SparkSession | None = None  # set once a polling task runs, its jobs in the job group `_jobs`
+        self._stored: tuple[list[SourcePartition], StoredOffsets] | None = (
+            None  # what a polling task has stored, by its partitions
+        )
         self._jobs = f"{task.context.id}@{uuid.uuid4().hex[:8]}"
 
     @property
@@ -100,15 +103,25 @@ class SourceWork:
         return deliver
 
     def _poll(self, task: PollingSourceTask) -> float:
-        self._polling = self._needs.spark()
-        self._polling.sparkContext.setJobGroup(self._jobs, self._jobs, interruptOnCancel=True)
-        poll = task.poll(self._polling, self._needs.read_offsets(task.partitions()))
+        if self._polling is None:
+            self._polling = self._needs.spark()
+            self._polling.sparkContext.setJobGroup(self._jobs, self._jobs, interruptOnCancel=True)
+        # Read once: nobody else changes them while the task runs, and to ask the brokers at each poll is what an idle task costs.
+        (partitions, stored), self._stored = self._known(task.partitions()), None
+        poll = task.poll(self._polling, stored)
         if poll is None or self._stopping.is_set():
+            self._stored = partitions, stored
             return task.poll_interval_s
         chain = SourceChain(self._plan, poll.record, Counts(self._polling))
         frame = chain.incoming(poll.frame)
         if chain.learns:
             chain.learn(frame)
         self._delivery(chain.outgoing(frame), poll.progress, routing(self._plan.stages, poll), chain.counts)
+        self._stored = partitions, stored.after(poll.progress.offsets)
         task.committed(poll.progress)
         return 0.0
+
+    def _known(self, partitions: list[SourcePartition]) -> tuple[list[SourcePartition], StoredOffsets]:
+        """The stored offsets of these partitions: as they were left, or read if there are others, or the last poll has failed."""
+        known = self._stored
+        return known if known is not None and known[0] == partitions else (partitions, self._needs.read_offsets(partitions))
