@@ -57,6 +57,7 @@ class Group:
         self._take: Callable[[Share], None] = lambda share: None
         self._share, self._count = NOTHING, 1
         self._placed, self._leaving = threading.Event(), threading.Event()
+        self._started = False
         self._rebalances = Rebalances(Span(config.metrics_window_ms, config.metrics_samples))
         self.url = config.rest_url()
 
@@ -80,8 +81,9 @@ class Group:
         self.membership.leave()
 
     def ready(self) -> bool:
-        """Whether this worker knows its share, and has become the leader if it has to."""
-        return self._placed.is_set() and (not self._share.leads or self.leads())
+        """Whether this worker has known its share, and become the leader if it had to; a later change does not count."""
+        self._started = self._started or (self._placed.is_set() and (not self._share.leads or self.leads()))
+        return self._started
 
     def proof(self) -> bytes | None:
         """The proof of this worker's membership, None without one."""

@@ -1,0 +1,129 @@
+"""Two workers under load, of which the leader is killed: what was its own moves, all else goes on, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from headrace.cluster.assignment import slot
+from headrace.embedded import Broker
+from headrace.embedded.ports import free_port
+from tests.clusters import Cluster
+from tests.process import WorkerProcess, worker_properties
+from tests.support import wait_until
+
+SLOTS, MOVED_S, LINES_S = 25, 60, 0.05
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+
+
+def spread(stem: str) -> list[str]:
+    """Names of connectors whose tasks are in every fourth slot, so that each of two workers has some of them."""
+    wanted = {n: next(f"{stem}-{k}" for k in range(10_000) if slot(f"{stem}-{k}", 0, SLOTS) == n) for n in range(0, SLOTS, 4)}
+    return list(wanted.values())
+
+
+class Writing(threading.Thread):
+    """Appends numbered lines to files until it is stopped."""
+
+    def __init__(self, files: list[Path]) -> None:
+        super().__init__(daemon=True)
+        self.files, self.count, self.stopped = files, 0, threading.Event()
+
+    def run(self) -> None:
+        while not self.stopped.wait(LINES_S):
+            for file in self.files:
+                with file.open("a") as lines:
+                    lines.write(f"{self.count}\n")
+            self.count += 1
+
+
+def states(worker: WorkerProcess) -> dict[str, tuple[str, str]]:
+    """Of every task that has a status: its state, and where."""
+    everything = worker.call("GET", "/connectors?expand=status")
+    tasks = {name: views["status"]["tasks"] for name, views in everything.items() if "status" in views}
+    return {name: (one[0]["state"], one[0]["worker_id"]) for name, one in tasks.items() if one}
+
+
+def reported(cluster: Cluster, topic: str, since_ms: float) -> set[str]:
+    """The connectors whose tasks have reported any state since then."""
+    keys = [(r.key or b"").decode() for r in cluster.read(topic) if r.timestamp >= since_ms]
+    return {key.removeprefix("status-task-").rpartition("-")[0] for key in keys if key.startswith("status-task-")}
+
+
+def test_when_the_leader_is_killed_nothing_is_lost_and_what_stays_is_not_interrupted(
+    destination: Cluster, destination_broker: Broker, topic_name: Callable[[str], str], tmp_path: Path
+) -> None:
+    group, names = topic_name("workers"), spread("lines")
+    own = {"bootstrap.servers": destination_broker.bootstrap, "session.timeout.ms": "6000", "heartbeat.interval.ms": "1000"}
+    own |= {"key.converter": STRING, "value.converter": STRING, "rest.advertised.host.name": "127.0.0.1"}
+    with ExitStack() as stack:
+        workers = []
+        for number in range(2):
+            directory = tmp_path / str(number)
+            directory.mkdir()
+            properties = worker_properties(group, f"http://127.0.0.1:{free_port()}") | own
+            workers.append(stack.enter_context(WorkerProcess(directory, properties)))
+            if not number:
+                workers[0].await_ready()  # so that it leads
+        leader, other = workers[0], workers[1].await_ready()
+        files = {name: tmp_path / f"{name}.txt" for name in names}
+        topics = {name: topic_name(name) for name in names}
+        for name in names:
+            destination.create(topics[name])
+            config = {"connector.class": "FileStreamSource", "file": str(files[name]), "topic": topics[name]}
+            other.call("POST", "/connectors", {"name": name, "config": config})  # which the leader does
+        here = leader.url.removeprefix("http://")
+
+        def all_run(worker: WorkerProcess, where: set[str]) -> bool:
+            found = states(worker)
+            return found.keys() == set(names) and all(s == "RUNNING" and w in where for s, w in found.values())
+
+        writing = Writing(list(files.values()))
+        writing.start()
+        there = other.url.removeprefix("http://")
+        wait_until(lambda: all_run(other, {here, there}), MOVED_S, f"all run; {other.errors}")
+        wait_until(lambda: all(destination.size(topic) for topic in topics.values()), MOVED_S, "lines of each arrive")
+        places = {name: where for name, (_, where) in states(other).items()}
+        moved = {name for name, where in places.items() if where == here}
+        assert 0 < len(moved) < len(names), "both have some"
+        assert_logs_of_both(other, names, {here, there})
+
+        killed = time.time() * 1000
+        leader.kill()
+        wait_until(lambda: all_run(other, {there}), MOVED_S, f"all run on the survivor; {other.errors}")  # it always answers
+        wait_until(lambda: leads(other, names[0]), MOVED_S, "the survivor leads")
+        writing.stopped.set()
+        writing.join()
+        wanted = [b"%d" % n for n in range(writing.count)]
+
+        def arrived(name: str) -> list[bytes | None]:
+            return list(dict.fromkeys(r.value for r in destination.read(topics[name])))
+
+        for name in names:
+            wait_until(lambda name=name: destination.size(topics[name]) >= len(wanted) and arrived(name) == wanted, MOVED_S,
+                       f"{len(wanted)} lines of {name}, in order")  # fmt: skip
+        interrupted = reported(destination, f"{group}-status", killed) - {names[0]}
+        assert interrupted == moved - {names[0]}, "only what ran on the killed worker"
+
+
+def leads(worker: WorkerProcess, name: str) -> bool:
+    """Whether the worker does what only a leader may."""
+    config: dict[str, Any] = worker.call("GET", f"/connectors/{name}/config")
+    answer = httpx.put(f"{worker.url}/connectors/{name}/config", json=config, timeout=100)
+    assert answer.status_code in (200, 409), answer.text
+    return answer.status_code == 200
+
+
+def assert_logs_of_both(worker: WorkerProcess, names: list[str], where: set[str]) -> None:
+    """The log view of any worker has what all of them have logged."""
+    answers = [worker.call("GET", f"/headrace/connectors/{name}/logs") for name in names]
+    seen = {entry["worker_id"] for answer in answers for entry in answer["entries"]}
+    assert seen == where, json.dumps(answers)[:2000]
+    assert not any(answer["not_reached"] for answer in answers)
