@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, cast
+from weakref import WeakValueDictionary
 
 from confluent_kafka import OFFSET_INVALID, IsolationLevel, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, NewTopic, OffsetSpec
@@ -155,6 +156,13 @@ class Admin:
         """Set committed offsets of a consumer group that has no active member (KIP-396)."""
         self._group(group).write(offsets, timeout_s)
 
+    def let_go(self, group: str) -> None:
+        """Close what is open for the offsets of a group, if they are not asked for soon again."""
+        with self._lock:
+            offsets = self._groups.pop(group, None)
+        if offsets is not None:
+            offsets.close()
+
     def delete_group(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         """Delete a consumer group with its offsets; an unknown group is no error."""
         try:
@@ -274,6 +282,23 @@ class Admin:
         self._client.poll(0)
         self._reach.forget()
         return result
+
+
+_shared: WeakValueDictionary[frozenset[tuple[str, str]], Admin] = WeakValueDictionary()
+_sharing = threading.Lock()
+
+
+def shared(props: Mapping[str, str]) -> Admin:
+    """The admin client for these settings that everybody in the process has; names of clients and groups do not count.
+
+    A client is some threads and a dozen file descriptors: too much for each task of a worker with many. Raises ConfigError.
+    """
+    key = frozenset((name, str(value)) for name, value in props.items() if name not in ("client.id", "group.id"))
+    with _sharing:
+        admin = _shared.get(key)
+        if admin is None:
+            admin = _shared[key] = Admin(props)
+        return admin
 
 
 def _info(topic: Any) -> TopicInfo:

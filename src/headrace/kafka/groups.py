@@ -83,6 +83,13 @@ class GroupOffsets:
         if wanted:
             self._patiently(commit, timeout_s)
 
+    def close(self) -> None:
+        """End the connections; the next call makes new ones."""
+        with self._lock:
+            consumer, self._consumer = self._consumer, None
+            if consumer is not None:
+                consumer.close()
+
     def _patiently(self, step: Callable[[Consumer, float], Value], timeout_s: float) -> Value:
         """Do `step(consumer, seconds left)`, again while the coordinator moves or loads."""
         deadline = time.monotonic() + timeout_s

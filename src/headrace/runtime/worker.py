@@ -26,7 +26,7 @@ from headrace.connectors.base import (
 )
 from headrace.connectors.validation import connector_class
 from headrace.errors import ConnectError
-from headrace.kafka.admin import Admin
+from headrace.kafka.admin import Admin, shared
 from headrace.kafka.member_writes import GroupOffsets, MemberWrites, Proof, Write
 from headrace.plugins import Kind
 from headrace.runtime.delivery import Ports
@@ -165,9 +165,9 @@ class Worker:
 
     def _sink_work(self, context: TaskContext, task: Any, configs: tuple[Props, Props], recorder: TaskRecorder) -> SinkWork:
         plan = plan_sink_task(context, *configs, self.config)
-        admin = Admin(plan.consumer)
+        admin = shared(plan.consumer)
         partitions = SinkPartitions(admin, plan)
-        creator = TopicCreator(Admin(plan.letter_admin), None, context.stopping, plan.letter_producer)
+        creator = TopicCreator(shared(plan.letter_admin), None, context.stopping, plan.letter_producer)
         ports = SinkPorts(
             commit_offsets=self._commits(plan, admin),
             ensure_dead_letters=creator.ensure_dead_letters,
@@ -192,7 +192,7 @@ class Worker:
         self._topics.put_topic(connector, topic, task, int(time.time() * 1000))
 
     def _ports(self, plan: TaskPlan, stopping: threading.Event) -> Ports:
-        admin = Admin(plan.admin)
+        admin = shared(plan.admin)
         creator = TopicCreator(admin, plan.creation, stopping, plan.producer)
         proof = self._session()
         return Ports(

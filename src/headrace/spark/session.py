@@ -11,9 +11,10 @@ import sys
 import threading
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.errors import SetupError
+from headrace.spark.callbacks import start_callbacks
 from headrace.spark.extras import FORMATS, wanted
 from headrace.spark.jars import extension_jar, jars
 from headrace.spark.java import find_java
@@ -48,9 +49,6 @@ EXTENSIONS = "io.headrace.Functions"
 # Spark compiles a chain of transforms into one method, and HotSpot by default leaves a method of more than 8000 bytes to its
 # interpreter, which is several times slower (docs/decisions/0007).
 _JIT = "-XX:-DontCompileHugeMethods"
-# The queries of many tasks call into Python at the same time. Py4J lets five of them wait to be connected; of more, the kernel
-# drops the first packet, which comes again after a second, then two, four and so on, until the call fails.
-_WAITING_CALLS = 1024
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
@@ -74,20 +72,8 @@ def session(conf: Mapping[str, str] | None = None) -> SparkSession:
             made = builder.getOrCreate()
         except Exception as e:
             raise SetupError(f"Spark did not start with master {settings(conf or {})['spark.master']}: {e}") from e
-        _take_many_calls(made)
+        start_callbacks(made)
         return made
-
-
-def _take_many_calls(spark: SparkSession) -> None:
-    """Have the server that the JVM's calls into Python come to let many of them wait."""
-    from py4j.java_gateway import server_started
-    from pyspark.java_gateway import ensure_callback_server_started
-
-    def longer(*, server: Any, **_: object) -> None:
-        server.server_socket.listen(_WAITING_CALLS)
-
-    server_started.connect(longer)
-    ensure_callback_server_started(spark.sparkContext._gateway)
 
 
 def settings(conf: Mapping[str, str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from headrace.connectors.base import Props
 from headrace.connectors.kafka_sink.config import KafkaSinkConfig
 from headrace.connectors.kafka_sink.settings import admin_settings, producer_settings
 from headrace.connectors.sink import SinkBatch, SinkTask
-from headrace.kafka.admin import Admin
+from headrace.kafka.admin import shared
 from headrace.kafka.failures import KafkaFailure
 from headrace.record import Record
 from headrace.spark.kafka import producer_columns
@@ -33,7 +33,7 @@ class KafkaSinkTask(SinkTask):
     def start(self, props: Props) -> None:
         """Take the configuration; the target cluster is first asked when there is something to write. Raises ConfigError."""
         self._config = KafkaSinkConfig(props)
-        self._admin = Admin(admin_settings(props))
+        self._admin = shared(admin_settings(props))
         producer = producer_settings(props, f"connector-sink-producer-{self.context.id}")
         self._writer = TopicWriter(producer, lambda topic: look_up(self._admin, topic, self.context.stopping))
 

@@ -11,7 +11,7 @@ from headrace.connectors.kafka_source.config import KafkaSourceConfig
 from headrace.connectors.kafka_source.monitor import PartitionMonitor, Watch
 from headrace.connectors.kafka_source.overrides import admin_settings
 from headrace.connectors.kafka_source.task import KafkaSourceTask
-from headrace.kafka.admin import Admin
+from headrace.kafka.admin import shared
 from headrace.plugins import Kind, plugin
 
 log = structlog.get_logger(__name__)
@@ -53,7 +53,7 @@ class KafkaSourceConnector(SourceConnector):
             interval_s=config.topic_list_poll_interval_ms / 1000,
             leaders=config.reconfigure_tasks_on_leader_change,
         )
-        admin = Admin(admin_settings(props))
+        admin = shared(admin_settings(props))
         self._monitor = PartitionMonitor(admin.topics, watch, self.context.request_reconfiguration)
         self._monitor.start(self.context.stopping)
 

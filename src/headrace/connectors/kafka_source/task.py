@@ -16,7 +16,7 @@ from headrace.connectors.kafka_source.config import KafkaSourceConfig
 from headrace.connectors.kafka_source.lag import LagCommitter
 from headrace.connectors.kafka_source.overrides import admin_settings, consumer_settings
 from headrace.errors import RetriableError
-from headrace.kafka.admin import Admin
+from headrace.kafka.admin import shared
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import Start, advanced, decide, summary, tell
 from headrace.record import Record
@@ -38,7 +38,7 @@ class KafkaSourceTask(SourceTask):
         """Take the configuration and connect to the source cluster. Raises ConfigError."""
         self._config = KafkaSourceConfig(props)
         self._consumer = consumer_settings(props)
-        self._admin = Admin(admin_settings(props))
+        self._admin = shared(admin_settings(props))
         self._assigned: list[Partition] = [(p.topic, p.partition) for p in decode(props[TASK_PARTITIONS])]
         self._positions: dict[str, dict[int, int]] = {}
         self._counts: dict[str, int] = {}

@@ -74,6 +74,7 @@ class SinkPartitions:
         no offset and no reset policy.
         """
         committed = self._admin.committed(self._plan.group, _TIMEOUT_S, partitions)
+        self._admin.let_go(self._plan.group)
         first = self._admin.partition_offsets(partitions, "earliest", _TIMEOUT_S)
         only = self._plan.consumer.get("isolation.level") == "read_committed"
         end = self._admin.partition_offsets(partitions, "latest", _TIMEOUT_S, read_committed=only)

@@ -1,0 +1,58 @@
+"""The server that the JVM's calls into Python come to (a query's batches), for more of them than Py4J has in mind.
+
+Py4J waits for calls with `select`, which ends with an error once the process has a thousand files open: from then on every query
+hangs in its first batch. And it lets five calls wait to be connected; of more, the kernel drops the first packet, which comes
+again after a second, then two, four and so on, until the call fails.
+"""
+
+from __future__ import annotations
+
+import logging
+import selectors
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+_WAITING, _LOOK_S, _PAUSE_S = 1024, 5.0, 0.1
+
+
+def start_callbacks(spark: SparkSession) -> None:
+    """Start the server, unless the session has one already."""
+    from py4j.clientserver import ClientServer, PythonServer
+    from pyspark.java_gateway import ensure_callback_server_started
+
+    class Server(PythonServer):
+        """Takes calls like its base, whatever the number of the socket."""
+
+        def run(self) -> None:
+            """Accept connections until the server is shut down."""
+            server: Any = self.server_socket
+            server.listen(_WAITING)
+            with selectors.DefaultSelector() as selector:
+                selector.register(server, selectors.EVENT_READ)
+                while not self.is_shutdown:
+                    try:
+                        if selector.select(_LOOK_S) and not self.is_shutdown:
+                            self._take(server)
+                    except OSError as error:  # one call that is lost must not end all others
+                        if not self.is_shutdown:
+                            log.warning("A call from the JVM could not be taken: %s", error)
+                            time.sleep(_PAUSE_S)
+
+        def _take(self, server: Any) -> None:
+            made, _ = server.accept()
+            connection = self._create_connection(made, made.makefile("rb"))
+            with self.lock:
+                self.connections.add(connection)
+                connection.start()
+
+    gateway: Any = spark.sparkContext._gateway
+    if isinstance(gateway, ClientServer):
+        gateway._create_callback_server = lambda _parameters: Server(
+            gateway._gateway_client, gateway.java_parameters, gateway.python_parameters, gateway.gateway_property
+        )
+    ensure_callback_server_started(gateway)
