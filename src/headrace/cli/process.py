@@ -33,6 +33,10 @@ log = structlog.get_logger(__name__)
 Ready = Callable[[str], None]
 
 _LOOK_S = 0.02
+_WITHOUT_EFFECT = {
+    "scheduled.rebalance.max.delay.ms": "the work of a worker that is gone waits for its return for session.timeout.ms",
+    "worker.unsync.backoff.ms": "a worker that cannot read the config topic keeps its place and reads on",
+}
 
 
 def run_distributed(props: Mapping[str, str], ready: Ready | None = None, stop: threading.Event | None = None) -> None:
@@ -45,6 +49,8 @@ def run_distributed(props: Mapping[str, str], ready: Ready | None = None, stop: 
     if config.exactly_once_enabled:
         log.warning("worker.at-least-once", setting="exactly.once.source.support",
                     meaning="not supported yet: records of source connectors are delivered at least once")  # fmt: skip
+    for setting in _WITHOUT_EFFECT.keys() & config.originals.keys():
+        log.warning("worker.setting.ignored", setting=setting, meaning=_WITHOUT_EFFECT[setting])
     stop = stop or threading.Event()
     thrown_out: list[ConnectError] = []
 

@@ -10,15 +10,60 @@ from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.offset_store import OffsetStore
 from headrace.cluster.status_store import StatusStore
 from headrace.config import Config
+from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
+from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.fenced import FencedWriter
 from headrace.kafka.internal_topics import InternalTopic, config_topic, ensure, offset_topic, status_topic
 from headrace.kafka.log import CompactedLog, Log, LogFactory, OnRecord
 from headrace.kafka.member_writes import MemberWrites
+from headrace.kafka.membership import client_id
 
 log = logging.getLogger(__name__)
 
 WRITE_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class Transactions:
+    """The transactional writers of a worker; member: its name in the group."""
+
+    group: str
+    member: str
+    fenced: FencedWriter
+    writes: MemberWrites
+    admin: Admin
+
+    def start(self, timeout_s: float) -> None:
+        """Get ready; without the right to use transactional ids, to write the plain way if the worker is alone in its group.
+
+        Raises ConnectError, in a sentence that names the rights, if it is not; KafkaFailure.
+        """
+        try:
+            self.writes.start(timeout_s)
+        except KafkaFailure as error:
+            if error.code != "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
+                raise
+            self._go_without(timeout_s)
+
+    def _go_without(self, timeout_s: float) -> None:
+        rights = (
+            f"it needs the rights Write and Describe on the transactional ids 'connect-cluster-{self.group}' and "
+            f"'headrace-{self.group}-*'"
+        )
+        others = {client for client, _ in self.admin.group_members(self.group, timeout_s)} - {client_id(self.member)}
+        if others:
+            raise ConnectError(
+                f"This worker may not write in transactions: {rights}. Without them a worker can only run alone, and group "
+                f"'{self.group}' has {len(others)} other member{'s' if len(others) > 1 else ''}: {', '.join(sorted(others))}."
+            )
+        log.warning(
+            "THIS WORKER WRITES WITHOUT TRANSACTIONS, which its principal may not use: %s. It has to stay the only worker of "
+            "group '%s': if another one takes its place while it still runs, nothing keeps it from storing older offsets.",
+            rights, self.group,
+        )  # fmt: skip
+        self.writes.without_transactions()
+        self.fenced.without_transactions()
 
 
 @dataclass(frozen=True)
@@ -28,7 +73,7 @@ class Stores:
     config: ConfigStore
     status: StatusStore
     offsets: OffsetStore
-    writes: MemberWrites | None = None
+    transactions: Transactions | None = None
     prepare: Mapping[str, Callable[[], object]] | None = None
 
     def start(self) -> None:
@@ -40,15 +85,20 @@ class Stores:
             if self.prepare:
                 self.prepare[name]()
             store.start()
-            if name == "offsets" and self.writes:
-                self.writes.start(WRITE_TIMEOUT_S)
+            if name == "offsets" and self.transactions:
+                self.transactions.start(WRITE_TIMEOUT_S)
 
     def stop(self) -> None:
         """Close them: states under way are waited for a few seconds."""
         for store in (self.status, self.offsets, self.config):
             store.stop()
-        if self.writes:
-            self.writes.stop()
+        if self.transactions:
+            self.transactions.writes.stop()
+
+    @property
+    def writes(self) -> MemberWrites | None:
+        """What only a member of the group may write; None where there is no group."""
+        return self.transactions.writes if self.transactions else None
 
 
 def kafka_stores(config: Config, member: str) -> Stores:
@@ -79,7 +129,7 @@ def kafka_stores(config: Config, member: str) -> Stores:
         config=ConfigStore(make_log("config", committed=True), fenced, topics["config"].name),
         status=StatusStore(make_log("status", committed=False)),
         offsets=OffsetStore(make_log("offsets", committed=True), writes, topics["offsets"].name),
-        writes=writes,
+        transactions=Transactions(group, member, fenced, writes, admin),
         prepare={name: lambda topic=topic: ensure(admin, topic, timeout_s, backoff_s) for name, topic in topics.items()},
     )
 

@@ -12,6 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from headrace.errors import ConnectError
 from headrace.kafka import clients
 from headrace.kafka.failures import failure
+from headrace.kafka.plain_writes import Plain
 
 log = logging.getLogger(__name__)
 
@@ -32,11 +33,14 @@ class FencedWriter:
         clients.librdkafka(self._props, "producer")
         self._lock = threading.Lock()
         self._producer: Producer | None = None
+        self._plain: Plain | None = None
 
     def claim(self, timeout_s: float) -> None:
         """Become the one writer: an earlier one with the same transactional id fails from now on. Raises KafkaFailure."""
         with self._lock:
             self._relinquish()
+            if self._plain is not None:
+                return
             # librdkafka repeats a call after this pause while the broker completes the transaction before: 100 ms by default.
             producer = clients.producer(self._props, linger_ms="0", retry_backoff_ms="5", retry_backoff_max_ms="200")
             try:
@@ -45,15 +49,24 @@ class FencedWriter:
                 raise failure(error) from None
             self._producer = producer
 
+    def without_transactions(self) -> None:
+        """Write the plain way from now on: nobody is fenced off."""
+        with self._lock:
+            self._relinquish()
+            self._plain = Plain(self._props)
+
     def write(self, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
         """Write records in one transaction.
 
         Returns, by partition, the offset after the last of them. Raises PrivilegedWriteError; the right to write is then gone.
         """
         with self._lock:
-            if self._producer is None:
+            if self._producer is None and self._plain is None:
                 raise PrivilegedWriteError("Cannot produce to config topic without claiming write privileges first")
             try:
+                if self._plain is not None:
+                    records = [(self._topic, key, value) for key, value in entries]
+                    return self._plain.write(records, time.monotonic() + timeout_s)
                 return self._transaction(self._producer, entries, timeout_s)
             except KafkaException as error:
                 self._relinquish()
@@ -63,6 +76,8 @@ class FencedWriter:
         """Give up the right to write."""
         with self._lock:
             self._relinquish()
+            if self._plain is not None:
+                self._plain.stop()
 
     def _transaction(self, producer: Producer, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
         deadline = time.monotonic() + timeout_s

@@ -18,6 +18,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from headrace.errors import RetriableError
 from headrace.kafka import clients
 from headrace.kafka.failures import KafkaFailure, failure, kafka_error, timed_out
+from headrace.kafka.plain_writes import Plain
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +73,7 @@ class MemberWrites:
         clients.librdkafka(self._props, "producer")
         self._group_topic, self._transactional_id = group_topic, transactional_id
         self._producer: Producer | None = None
+        self._plain: Plain | None = None
         self._groups: dict[str, bytes] = {}
         self._turn = threading.Lock()  # held by the one whose transaction is on its way
         self._queue: list[_Waiting] = []
@@ -81,6 +83,12 @@ class MemberWrites:
         """Get ready, and end what a former process of this name has left open. Raises KafkaFailure."""
         with self._turn:
             self._ready(time.monotonic() + timeout_s)
+
+    def without_transactions(self) -> None:
+        """Write the plain way from now on: what a zombie has begun to write is no longer refused by the brokers."""
+        with self._turn:
+            self._drop()
+            self._plain = Plain(self._props)
 
     def write(self, write: Write, proof: Proof, timeout_s: float) -> None:
         """Return once all of it is in Kafka.
@@ -106,6 +114,8 @@ class MemberWrites:
         """Close; what is on its way is given up."""
         with self._turn:
             self._drop()
+            if self._plain is not None:
+                self._plain.stop()
 
     def _all(self, deadline: float) -> None:
         """Write everything that waits, each with its own right to write."""
@@ -138,6 +148,9 @@ class MemberWrites:
         return None
 
     def _transaction(self, batch: Sequence[_Waiting], deadline: float) -> None:
+        if self._plain is not None:
+            self._plain.write([record for one in batch for record in one.write.records], deadline)
+            return self._plain.commit(_merged(batch), deadline)
         producer, failed = self._ready(deadline), []
 
         def delivered(error: KafkaError | None, _message: Message) -> None:
@@ -160,6 +173,7 @@ class MemberWrites:
         except KafkaException as error:
             told = [one for one in failed if not one.name().startswith("_PURGE")]
             raise KafkaException(told[0]) if told else error from None
+        return None
 
     def _ready(self, deadline: float) -> Producer:
         """The producer, made and initialized if there is none. Raises KafkaFailure."""

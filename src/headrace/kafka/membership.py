@@ -204,6 +204,11 @@ class Membership:
             log.exception("A change of the membership of group '%s' could not be carried out", self.settings.group)
 
 
+def client_id(member: str) -> str:
+    """How the brokers list a member of this name."""
+    return f"headrace-{member}"
+
+
 def generation(proof: bytes | None) -> int:
     """The generation that a proof is of; -1 without one.
 
@@ -220,7 +225,7 @@ def _own(props: Mapping[str, str], settings: GroupSettings) -> dict[str, Any]:
         "group.instance.id": settings.member,
         **kept,
         "group.id": settings.group,
-        "client.id": f"headrace-{settings.member}",
+        "client.id": client_id(settings.member),
         "partition.assignment.strategy": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
         "session.timeout.ms": str(settings.session_timeout_ms),
         "heartbeat.interval.ms": str(settings.heartbeat_interval_ms),
