@@ -22,6 +22,7 @@ import structlog
 from headrace.runtime.lag import source_lag
 from headrace.runtime.metrics import TaskRecorder
 from headrace.spark import failure
+from headrace.spark.pace import PACE, pace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -82,6 +83,8 @@ class StreamRun:
         try:
             self._query = self._start(frame, scratch)
             self._recorder.follow_lag(source_lag(self._query))
+            if self._begin.interval_ms is None:
+                pace(self._query, self)
             if self._stopping:
                 self._query.stop()
             if watch is None:
@@ -93,6 +96,7 @@ class StreamRun:
                 error = self._failure or e
                 raise error from error.__cause__
         finally:
+            PACE.end(self)
             shutil.rmtree(scratch, ignore_errors=True)
 
     def _look(self, watch: Watch) -> None:
@@ -130,6 +134,7 @@ class StreamRun:
     def _one(self, frame: DataFrame, batch: int, scratch: Path) -> None:
         # Spark calls this on a thread of its own choice: the log's context has to be set for each batch.
         with structlog.contextvars.bound_contextvars(connector=self._who[0], task=self._who[1]):
+            PACE.batch(self)
             end = batch_offsets(scratch, batch)
             self._deliver(frame, self._previous, end)
             self._previous = end
