@@ -51,6 +51,7 @@ class Kind(StrEnum):
 _OWN = (Kind.SOURCE, Kind.SINK, Kind.TRANSFORMATION, Kind.PREDICATE, Kind.CONFIG_PROVIDER)
 """What users may write in Python and name by its dotted name."""
 _REGISTRY: dict[tuple[str, Kind], type[Any]] = {}
+_ORDER = {kind: number for number, kind in enumerate(Kind)}
 _ABSTRACT: dict[str, tuple[str, ...]] = {}
 
 
@@ -115,9 +116,8 @@ def every(*kinds: Kind | str) -> Iterator[type[Any]]:
     """All registered classes of these kinds (none given: of all), ordered by kind and name."""
     load()
     wanted = {Kind(k) for k in kinds} or set(Kind)
-    for (_, kind), cls in sorted(_REGISTRY.items(), key=lambda item: (list(Kind).index(item[0][1]), item[0][0])):
-        if kind in wanted:
-            yield cls
+    found = [(_ORDER[kind], name, cls) for (name, kind), cls in _REGISTRY.items() if kind in wanted]
+    yield from (cls for _, _, cls in sorted(found, key=lambda one: one[:2]))
 
 
 def find(name: str, *kinds: Kind | str) -> type[Any]:
