@@ -1,4 +1,4 @@
-"""How much of the machine went to others while something was measured: a reading on a busy machine is worth little."""
+"""What processes use of the machine; and how much of it went to others: a reading on a busy machine is worth little."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Self
 
 _PROC = Path("/proc")
 _TICKS = os.sysconf("SC_CLK_TCK")
-_PARENT, _TIMES = 1, slice(11, 15)  # proc_pid_stat(5), counted after the name: ppid; utime, stime, cutime, cstime
+# proc_pid_stat(5), counted after the name: ppid; utime, stime, cutime, cstime; num_threads; rss in pages
+_PARENT, _TIMES, _THREADS, _RSS = 1, slice(11, 15), 17, 21
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,22 @@ def foreign_share(since: CpuTime | None) -> float | None:
 
 def tree_seconds(pid: int) -> float:
     """Return the CPU seconds that a process and its living descendants have used; each counts its children that have ended."""
-    seconds: dict[int, float] = {}
+    return sum(sum(map(int, fields[_TIMES])) for fields in _tree(pid)) / _TICKS
+
+
+def tree_rss_mb(pid: int) -> float:
+    """Return the resident memory of a process and its living descendants, in MiB; pages that they share count for each."""
+    return sum(int(fields[_RSS]) for fields in _tree(pid)) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def tree_threads(pid: int) -> int:
+    """Return the number of threads of a process and its living descendants."""
+    return sum(int(fields[_THREADS]) for fields in _tree(pid))
+
+
+def _tree(pid: int) -> list[list[str]]:
+    """What the kernel tells of a process and its living descendants: the fields after the name."""
+    stats: dict[int, list[str]] = {}
     children: dict[int, list[int]] = {}
     for entry in _PROC.iterdir():
         if not entry.name.isdigit():
@@ -51,10 +67,11 @@ def tree_seconds(pid: int) -> float:
         except OSError:  # it has just ended
             continue
         children.setdefault(int(fields[_PARENT]), []).append(int(entry.name))
-        seconds[int(entry.name)] = sum(map(int, fields[_TIMES])) / _TICKS
-    total, open_ = 0.0, [pid]
+        stats[int(entry.name)] = fields
+    found, open_ = [], [pid]
     while open_:
         process = open_.pop()
-        total += seconds.get(process, 0.0)
+        if process in stats:
+            found.append(stats[process])
         open_ += children.get(process, [])
-    return total
+    return found

@@ -39,7 +39,7 @@ class Engine(ABC):
     def __init__(self, destination: str, label: str, workdir: Path) -> None:
         self.destination, self.label, self.workdir = destination, label, workdir
         self._port = free_port()
-        self._http = httpx.Client(base_url=f"http://127.0.0.1:{self._port}", timeout=90)
+        self._http = httpx.Client(base_url=self.url, timeout=90)
         self._child: Child | None = None
 
     @abstractmethod
@@ -51,7 +51,7 @@ class Engine(ABC):
         return {
             "bootstrap.servers": self.destination,
             "group.id": f"bench-{self.label}",
-            "listeners": f"http://127.0.0.1:{self._port}",
+            "listeners": self.url,
             "rest.advertised.host.name": "127.0.0.1",
             **{f"{kind}.storage.topic": f"bench-{self.label}-{kind}" for kind in INTERNAL},
             **{f"{kind}.storage.replication.factor": "1" for kind in INTERNAL},
@@ -80,6 +80,27 @@ class Engine(ABC):
         self._expect(self._http.post("/connectors", json={"name": connector, "config": dict(config)}), 201)
         yield
         self._expect(self._http.delete(f"/connectors/{connector}"), 204)
+
+    def call(self, method: str, path: str, body: object = None) -> Any:
+        """Return the answer of a request, which has to be a success."""
+        answer = self._http.request(method, path, json=body)
+        if not answer.is_success:
+            self._expect(answer, 200)
+        return answer.json() if answer.content else None
+
+    def kill(self) -> None:
+        """`kill -9` of the worker's first process."""
+        self._running.kill()
+
+    @property
+    def pid(self) -> int:
+        """The id of the worker's first process."""
+        return self._running.pid
+
+    @property
+    def url(self) -> str:
+        """Where its REST API listens."""
+        return f"http://127.0.0.1:{self._port}"
 
     def cpu_seconds(self) -> float:
         """Return the CPU time that the worker, with all that it started, has used so far."""

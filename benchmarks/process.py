@@ -67,6 +67,11 @@ class Child:
                 self._process.kill()
                 self._process.wait()
 
+    def kill(self) -> None:
+        """`kill -9`."""
+        self._process.kill()
+        self._process.wait()
+
     def tail(self, lines: int = 25) -> str:
         """Return the last lines of the log."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])

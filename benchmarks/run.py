@@ -14,12 +14,14 @@ from benchmarks.options import Options
 from benchmarks.process import BenchmarkError
 from benchmarks.streams import bench as streams
 from benchmarks.transforms import bench as transforms
+from benchmarks.workers import bench as workers
 from headrace.errors import HeadraceError
 
 BENCHMARKS: dict[str, Callable[[Options, Console], None]] = {
     "mirror": mirror.run,
     "streams": streams.run,
     "transforms": transforms.run,
+    "workers": workers.run,
 }
 
 

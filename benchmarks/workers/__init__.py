@@ -1,0 +1,1 @@
+"""Workers: several under kill -9, and one with many connectors."""

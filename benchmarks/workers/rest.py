@@ -1,0 +1,76 @@
+"""Requests of the REST interface, sent for a while from some threads, and how long the answers took."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import httpx
+
+from benchmarks.latency import percentile
+
+Request = tuple[str, str, Any]
+"""Method, path, JSON body or None."""
+
+
+@dataclass
+class Answers:
+    """When each request was sent (monotonic seconds), how long its answer took (ms), and its status; 0 without an answer."""
+
+    seen: list[tuple[float, float, int]] = field(default_factory=list)
+
+    def p99(self) -> float:
+        """The 99th percentile of the times, in ms."""
+        return percentile([ms for _, ms, _ in self.seen], 0.99)
+
+    def failures(self, since: float = 0.0) -> int:
+        """How many of those sent since then were no success."""
+        return sum(1 for at, _, status in self.seen if at >= since and not 200 <= status < 300)
+
+    def restored_s(self, since: float) -> float:
+        """Seconds from then until requests succeeded again; 0 if they never failed, infinite if they have not recovered."""
+        after = [(at + ms / 1000, status) for at, ms, status in self.seen if at + ms / 1000 >= since]
+        failed = [number for number, (_, status) in enumerate(after) if not 200 <= status < 300]
+        if not failed:
+            return 0.0
+        return after[failed[-1] + 1][0] - since if failed[-1] + 1 < len(after) else float("inf")
+
+
+class Asking(AbstractContextManager["Asking"]):
+    """Asks a worker again and again until the context ends: each thread one request after the other, with a pause."""
+
+    def __init__(self, url: str, requests: Sequence[Request] | Callable[[int], Request], threads: int, pause_s: float) -> None:
+        """requests: sent in turn; or what gives the n-th."""
+        self._url, self._threads, self._pause_s = url, threads, pause_s
+        self._request = requests if callable(requests) else lambda number: requests[number % len(requests)]
+        self._stopped = threading.Event()
+        self._running = [threading.Thread(target=self._main, args=(number,), daemon=True) for number in range(threads)]
+        self.answers = Answers()
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        for thread in self._running:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End; what is under way is waited for."""
+        self._stopped.set()
+        for thread in self._running:
+            thread.join(100)
+
+    def _main(self, number: int) -> None:
+        with httpx.Client(base_url=self._url, timeout=95) as client:
+            while not self._stopped.wait(self._pause_s):
+                method, path, body = self._request(number)
+                number += self._threads
+                at = time.monotonic()
+                try:
+                    status = client.request(method, path, json=body).status_code
+                except httpx.TransportError:
+                    status = 0
+                self.answers.seen.append((at, (time.monotonic() - at) * 1000, status))
