@@ -85,7 +85,7 @@ def test_a_query_with_batches_is_not_slowed_down_and_one_that_wakes_is_quick_aga
 def test_sparks_own_query_takes_it(spark: SparkSession, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
     own = Pace(clock)
     monkeypatch.setattr(pacing, "PACE", own)
-    frame = spark.readStream.format("rate").option("rowsPerSecond", 0).load()
+    frame = spark.readStream.format("rate").load()
     query = frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path)).start()
     pacing.pace(query, "query")
     for number in range(29):
