@@ -30,6 +30,9 @@ ORIGIN = "__origin_"
 _NOT_FOR_SOURCE = {
     "group.id", "auto.offset.reset", "key.deserializer", "value.deserializer", "enable.auto.commit", "interceptor.classes",
 }  # fmt: skip
+# A consumer that has read a batch asks for more at once, and at the end of the log the broker keeps that request for as long as
+# this (Kafka: 500 ms). The next batch's requests wait behind it on the same connection, with one of the session's few slots.
+_FETCH_WAIT = {"fetch.max.wait.ms": "20"}
 _NOT_FOR_SINK = {"key.serializer", "value.serializer", "interceptor.classes", "transactional.id"}
 
 Positions = Mapping[str, Mapping[int, int]]
@@ -49,7 +52,7 @@ def read_stream(spark: SparkSession, consumer: Mapping[str, str], positions: Pos
         .option("startingOffsets", offsets_json(positions))
         .option("includeHeaders", "true")
     )
-    for key, value in consumer.items():
+    for key, value in (_FETCH_WAIT | dict(consumer)).items():
         if key not in _NOT_FOR_SOURCE:
             reader = reader.option(f"kafka.{key}", value)
     return reader.options(**options).load()
