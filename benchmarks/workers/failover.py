@@ -25,9 +25,9 @@ SPARE = "spare"
 class Load:
     """How much: records/s to each of the 30 streams; seconds to look at before a kill, and at least after it."""
 
-    rate: int = 10
+    rate: int = 4
     steady_s: float = 30
-    timeout_s: float = 180
+    timeout_s: float = 240
 
 
 class Member(Headrace):

@@ -18,7 +18,7 @@ from confluent_kafka.cimpl import NewTopic
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 FILES, COPIES, SINKS, PARTITIONS = 6, 3, 3, 4
-TICK_S = 0.1
+EVERY_S, TURNS = 5.0, 10
 
 Task = tuple[str, int]
 """Connector and number of a task; its stream is called the same."""
@@ -77,23 +77,27 @@ class Cluster:
 
 
 class Sender(threading.Thread):
-    """Sends `rate` records a second to every stream, each with the number it has there, until it is stopped."""
+    """Sends `rate` records a second to every stream, each with the number it has there, until it is stopped.
+
+    Each stream gets its records every EVERY_S seconds, and the streams in turn: a task then has a batch in as long a time, and
+    not one after the other, with which two cores could not carry thirty tasks.
+    """
 
     def __init__(self, cluster: Cluster, rate: int) -> None:
         super().__init__(daemon=True)
         self._producer = Producer({"bootstrap.servers": cluster.bootstrap, "linger.ms": 5, "log_level": 4})
-        self._tasks, self._folder, self._each = cluster.tasks(), cluster.folder, max(1, round(rate * TICK_S))
+        self._tasks, self._folder, self._each = cluster.tasks(), cluster.folder, max(1, round(rate * EVERY_S))
         self._stopped = threading.Event()
         self.sent = 0  # to each stream
 
     def run(self) -> None:
         """Send, tick by tick."""
         files = {task: (self._folder / f"{task[0]}.txt").open("a") for task in self._tasks if task[0].startswith("file")}
-        due = time.monotonic()
-        while not self._stopped.wait(max(0.0, due - time.monotonic())):
-            due += TICK_S
+        due, turn = time.monotonic(), 0
+        while not self._stopped.wait(max(0.0, due - time.monotonic())) or turn % TURNS:
+            due += EVERY_S / TURNS
             numbers = range(self.sent, self.sent + self._each)
-            for task in self._tasks:
+            for task in self._tasks[turn % TURNS :: TURNS]:
                 lines = [f"{task[0]} {task[1]} {number}" for number in numbers]
                 if task in files:
                     files[task].write("\n".join(lines) + "\n")
@@ -101,7 +105,8 @@ class Sender(threading.Thread):
                 for line in () if task in files else lines:
                     self._producer.produce(task[0], line, partition=task[1])
             self._producer.poll(0)
-            self.sent = numbers.stop
+            turn += 1
+            self.sent += self._each if turn % TURNS == 0 else 0
         self._producer.flush(30)
         for file in files.values():
             file.close()
