@@ -21,6 +21,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from headrace.rest.forwarding import WorkerClient
 from headrace.rest.routes import ADMIN, MAIN, logs, preview
 from tests.rest.conftest import worker_config
 
@@ -66,7 +67,7 @@ QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too
 CHECKS: list[CheckFunction] = [
     content_type_conformance, response_schema_conformance, status_code_conformance, negative_data_rejection, says_what_is_wrong,
 ]  # fmt: skip
-RESOURCES = (*MAIN, *ADMIN, *(own.resource(worker_config()) for own in (preview, logs)))
+RESOURCES = (*MAIN, *ADMIN, preview.resource(worker_config()), logs.resource(worker_config(), WorkerClient()))
 ROUTES = [(route.method, route.path) for resource in RESOURCES for route in resource.routes]
 
 
