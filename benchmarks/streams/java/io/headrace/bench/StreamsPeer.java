@@ -64,7 +64,7 @@ public final class StreamsPeer {
         while (entries.hasNext()) {
             Map.Entry entry = (Map.Entry) entries.next();
             MetricName name = (MetricName) entry.getKey();
-            if (name.name().equals("process-total") && name.group().equals("stream-task-metrics")) {
+            if (name.name().equals("process-total") && name.group().equals("stream-thread-metrics")) {
                 total += ((Double) ((Metric) entry.getValue()).metricValue()).doubleValue();
             }
         }
