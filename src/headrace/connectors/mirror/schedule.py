@@ -15,11 +15,13 @@ from headrace.errors import HeadraceError
 log = structlog.get_logger(__name__)
 
 _SOON_S = 10.0
+NEVER_S = 1e9
+"""The interval of a job that is not repeated."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """what: in words, for the log; action: what is done; interval_s: the pause between two runs; after_s: before the first one."""
+    """what: in words, for the log; action: what is done; interval_s: the pause after it; after_s: the one before the first."""
 
     what: str
     action: Callable[[], None]

@@ -10,7 +10,7 @@ from headrace.connectors.mirror.filters import Filter
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of a topic. is_default: not set on the topic itself; static: from a broker's file; hidden: read-only or secret."""
+    """A setting of a topic. is_default: not set on the topic; static: from a broker's file; hidden: read-only or secret."""
 
     name: str
     value: str | None

@@ -1,0 +1,157 @@
+"""The task of MirrorSourceConnector: a Kafka source task that names topics, and keeps its offsets, as MirrorMaker does.
+
+Source partition: `{"cluster": <alias>, "partition": <n>, "topic": <name>}`; source offset: `{"offset": <of the last record>}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import structlog
+
+from headrace.connectors.base import Offsets, Progress, Props, SourcePartition, StoredOffsets, Stream
+from headrace.connectors.kafka_source import task as kafka
+from headrace.connectors.kafka_source.assignment import NO_LEADER, TASK_PARTITIONS, LeaderTopicPartition, encode
+from headrace.connectors.mirror.clients import client
+from headrace.connectors.mirror.offsets import source_partition
+from headrace.connectors.mirror.plan import decode
+from headrace.connectors.mirror.source_config import MirrorSourceConfig
+from headrace.connectors.mirror.syncs import SyncWriter, pair
+from headrace.errors import HeadraceError
+from headrace.kafka.admin import Admin
+from headrace.record import HEADERS_TYPE
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+log = structlog.get_logger(__name__)
+
+ASSIGNED = "task.assigned.partitions"
+"""The property of a task's configuration that lists its partitions, as MirrorMaker writes it."""
+PROVENANCE = "mirror.provenance"
+"""The header that each hop of a record adds, with the alias of the cluster that the record left."""
+_TARGET_S = 10.0
+
+
+def kafka_source_props(config: MirrorSourceConfig, props: Props) -> dict[str, str]:
+    """The configuration of the Kafka source task (KIP-310) that reads the same."""
+    consumer, admin = client(props, "source", "consumer"), client(props, "source", "admin")
+    assigned = [LeaderTopicPartition(NO_LEADER, *partition) for partition in decode(props[ASSIGNED])]
+    return {
+        **{f"connector.consumer.{key}": value for key, value in consumer.items()},
+        **{f"connector.admin.{key}": value for key, value in admin.items()},
+        "source.bootstrap.servers": consumer.get("bootstrap.servers", ""),
+        "source.topic.whitelist": ".*",
+        "destination.partition": "source",
+        "batch.max.records": str(config.batch_max_records),
+        TASK_PARTITIONS: encode(assigned),
+    }
+
+
+class MirrorSourceTask(kafka.KafkaSourceTask):
+    """Reads the partitions of `task.assigned.partitions`."""
+
+    def start(self, props: Props) -> None:
+        """Take the configuration and connect to both clusters. Raises ConfigError."""
+        self._mirror = config = MirrorSourceConfig(props)
+        self._policy, self._alias = config.policy, config.source_cluster_alias
+        self._syncs: SyncWriter | None = None
+        super().start(kafka_source_props(config, props))
+        self._target = Admin(client(props, "target", "admin"))
+        if config.emit_offset_syncs_enabled:
+            side = "source" if config.offset_syncs_topic_location == "source" else "target"
+            self._syncs = SyncWriter(config.offset_syncs_topic, client(props, side, "producer"), config.offset_lag_max)
+        # With transactions, or other producers, the last record of a copy need not be the last one that was mirrored.
+        self._alone = not config.provenance_headers_enabled and props.get("exactly.once.support", "").lower() != "required"
+
+    def partitions(self) -> list[SourcePartition]:
+        """One for each assigned partition."""
+        return [self._named(partition) for partition in super().partitions()]
+
+    def open(self, spark: SparkSession, stored: StoredOffsets) -> Stream | None:
+        """The stream of all partitions that exist now; None if none does. Raises RetriableError if the source is out of reach."""
+        known = [(partition, stored.get(self._named(partition))) for partition in super().partitions()]
+        stream = super().open(spark, StoredOffsets(known))
+        if stream is None:
+            return None
+        topics = sorted({topic for topic, _ in self._assigned})
+        names = {topic: self._remote(topic) for topic in topics}
+        record = replace(stream.record, topic=_renamed(stream.frame["topic"], names, self._policy.remote(self._alias, "")))
+        frame = stream.frame
+        if self._mirror.provenance_headers_enabled:
+            frame = frame.where(_not_from(frame["headers"], self._mirror.target_cluster_alias))
+            record = replace(record, headers=_with_provenance(frame["headers"], self._alias))
+        return replace(
+            stream,
+            frame=frame,
+            record=record,
+            destination=self._remote,
+            initial=self._all_named(stream.initial),
+            partition_counts=None,
+        )
+
+    def progress(self, start: str | None, end: str) -> Progress:
+        """Offsets of the last records of a batch, from Spark's offset JSON."""
+        found = super().progress(start, end)
+
+        def before(failed: Sequence[Mapping[str, str | None]]) -> Offsets:
+            return self._all_named(found.before(failed))
+
+        return replace(found, offsets=self._all_named(found.offsets), before=before)
+
+    def committed(self, progress: Progress) -> None:
+        """Look where the copies end now, and tell what that means in offsets."""
+        if self._syncs is None:
+            return
+        ends = {(str(p["topic"]), int(p["partition"])): int(o["offset"]) + 1 for p, o in progress.offsets}
+        copies = {partition: (self._remote(partition[0]), partition[1]) for partition in ends}
+        try:
+            found = self._target.partition_offsets(copies.values(), "latest", _TARGET_S)
+        except HeadraceError as error:
+            log.warning("mirror.sync.failed", cause=str(error))
+            return
+        for partition, end in ends.items():
+            if sync := pair(partition, end, found[copies[partition]], exact=self._alone):
+                self._syncs.take(sync)
+
+    def stop(self) -> None:
+        """Write the last offset syncs."""
+        super().stop()
+        if getattr(self, "_syncs", None) is not None:
+            self._syncs.close()  # pyright: ignore[reportOptionalMemberAccess]
+
+    def _remote(self, topic: str) -> str:
+        return self._policy.remote(self._alias, topic)
+
+    def _named(self, partition: SourcePartition) -> SourcePartition:
+        return source_partition(self._alias, kafka.parse_partition(partition))
+
+    def _all_named(self, offsets: Offsets) -> Offsets:
+        return [(self._named(partition), offset) for partition, offset in offsets]
+
+
+def _renamed(topic: Column, names: Mapping[str, str], prefix: str) -> Column:
+    """The name of the copy: where a prefix is all that changes, by one concatenation."""
+    from pyspark.sql import functions as F
+
+    if all(remote == prefix + name for name, remote in names.items()):
+        return F.concat(F.lit(prefix), topic) if prefix else topic
+    pairs = [F.lit(text) for pair in names.items() for text in pair]
+    return F.element_at(F.create_map(*pairs), topic)
+
+
+def _not_from(headers: Column, target: str) -> Column:
+    """Whether a record has never been in the target cluster, by its headers."""
+    from pyspark.sql import functions as F
+
+    been = F.exists(headers, lambda h: (h["key"] == PROVENANCE) & (h["value"] == F.lit(target).cast("binary")))
+    return ~F.coalesce(been, F.lit(False))
+
+
+def _with_provenance(headers: Column, source: str) -> Column:
+    from pyspark.sql import functions as F
+
+    hop = F.array(F.struct(F.lit(PROVENANCE).alias("key"), F.lit(source).cast("binary").alias("value")))
+    return F.concat(F.coalesce(headers, F.expr(f"cast(array() as {HEADERS_TYPE})")), hop.cast(HEADERS_TYPE))
