@@ -16,10 +16,25 @@ CONNECTORS = (
     *("plugins", "loggers", "loggers show", "loggers set"),
 )
 STREAMS = ("describe", "plan", "init", "verify")
-COMMANDS = ("", "worker", "standalone", "preview", "demo", "dev", "broker", "jars", "hash-password", "connectors", "streams")
+MIRROR = ("run", "failover")
+COMMANDS = (
+    "",
+    "worker",
+    "standalone",
+    "preview",
+    "demo",
+    "dev",
+    "broker",
+    "jars",
+    "hash-password",
+    "connectors",
+    "streams",
+    "mirror",
+)
 
 
-GROUPED = [f"{group} {name}" for group, names in (("connectors", CONNECTORS), ("streams", STREAMS)) for name in names]
+GROUPS = (("connectors", CONNECTORS), ("streams", STREAMS), ("mirror", MIRROR))
+GROUPED = [f"{group} {name}" for group, names in GROUPS for name in names]
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *GROUPED])

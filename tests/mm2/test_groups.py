@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 from headrace.connectors.mirror.formats import Checkpoint, Heartbeat
 from tests.clusters import record
@@ -45,4 +46,4 @@ def test_heartbeats_come_every_second(flow: Flow) -> None:
 
     wait_until(lambda: beats()[2:], FLOW_S, "heartbeats")
     found = beats()
-    assert all(later.timestamp - earlier.timestamp >= 1000 for earlier, later in zip(found, found[1:], strict=False))
+    assert all(later.timestamp - earlier.timestamp >= 1000 for earlier, later in pairwise(found))

@@ -18,9 +18,10 @@ from headrace.connectors.mirror.clients import client
 from headrace.connectors.mirror.offsets import source_partition
 from headrace.connectors.mirror.plan import decode
 from headrace.connectors.mirror.source_config import MirrorSourceConfig
-from headrace.connectors.mirror.syncs import SyncWriter, pair
+from headrace.connectors.mirror.syncs import Ends, SyncWriter, pair, within
 from headrace.errors import HeadraceError
 from headrace.kafka.admin import Admin
+from headrace.kafka.groups import Partition
 from headrace.record import HEADERS_TYPE
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         self._mirror = config = MirrorSourceConfig(props)
         self._policy, self._alias = config.policy, config.source_cluster_alias
         self._syncs: SyncWriter | None = None
+        self._ends: dict[Partition, Ends] = {}
         super().start(kafka_source_props(config, props))
         self._target = Admin(client(props, "target", "admin"))
         if config.emit_offset_syncs_enabled:
@@ -76,6 +78,8 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         stream = super().open(spark, StoredOffsets(known))
         if stream is None:
             return None
+        self._ends = {}
+        self._sync({(topic, p): offset for topic, parts in self._positions.items() for p, offset in parts.items()})
         topics = sorted({topic for topic, _ in self._assigned})
         names = {topic: self._remote(topic) for topic in topics}
         record = replace(stream.record, topic=_renamed(stream.frame["topic"], names, self._policy.remote(self._alias, "")))
@@ -103,18 +107,23 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
 
     def committed(self, progress: Progress) -> None:
         """Look where the copies end now, and tell what that means in offsets."""
+        self._sync({(str(p["topic"]), int(p["partition"])): int(o["offset"]) + 1 for p, o in progress.offsets})
+
+    def _sync(self, upstream: Mapping[Partition, int]) -> None:
+        """Everything before these offsets is in the copies, and nothing from them on is being written."""
         if self._syncs is None:
             return
-        ends = {(str(p["topic"]), int(p["partition"])): int(o["offset"]) + 1 for p, o in progress.offsets}
-        copies = {partition: (self._remote(partition[0]), partition[1]) for partition in ends}
+        copies = {partition: (self._remote(partition[0]), partition[1]) for partition in upstream}
         try:
             found = self._target.partition_offsets(copies.values(), "latest", _TARGET_S)
         except HeadraceError as error:
             log.warning("mirror.sync.failed", cause=str(error))
             return
-        for partition, end in ends.items():
-            if sync := pair(partition, end, found[copies[partition]], exact=self._alone):
-                self._syncs.take(sync)
+        for partition, end in upstream.items():
+            before, after = self._ends.get(partition), Ends(end, found[copies[partition]])
+            inner = within(partition, before, after) if before and self._alone else []
+            self._syncs.take(pair(partition, after, alone=self._alone), inner)
+            self._ends[partition] = after
 
     def stop(self) -> None:
         """Write the last offset syncs."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import copy_context
+from dataclasses import dataclass
 
 import structlog
 
@@ -24,15 +25,35 @@ _PAUSE_S = 1.0
 _CLOSE_S = 5.0
 
 
-def pair(partition: Partition, upstream_end: int, downstream_end: int, *, exact: bool) -> OffsetSync | None:
-    """The sync that says: what comes at `upstream_end` or later in the source is at `downstream_end` or later in the copy.
+@dataclass(frozen=True)
+class Ends:
+    """What comes at `upstream` or later in the source is not yet in the copy, and will be at `downstream` or later there."""
 
-    exact: nothing but this mirror's records is in the copy, so that its last record is the source's last one. If there may be
-    others, or the markers of transactions, the pair is put such that one record may be read twice, and none is skipped. None
-    where there is nothing to refer to yet.
+    upstream: int
+    downstream: int
+
+
+def pair(partition: Partition, ends: Ends, *, alone: bool) -> OffsetSync:
+    """The sync that says so.
+
+    alone: nothing but this mirror's records is in the copy, so that its last record is the source's last one, and the sync refers
+    to it. If there may be others, or the markers of transactions, it is put such that a record may be read twice, and none is
+    skipped. Of a copy without records it refers to what would be before the first.
     """
-    upstream = upstream_end - 1 if exact else upstream_end
-    return OffsetSync(*partition, upstream, downstream_end - 1) if downstream_end > 0 and upstream >= 0 else None
+    return OffsetSync(*partition, ends.upstream - 1 if alone else ends.upstream, ends.downstream - 1)
+
+
+def within(partition: Partition, before: Ends, after: Ends) -> list[OffsetSync]:
+    """The syncs of records that a batch has copied, the closer to each other the later they are; exact ones, or none.
+
+    If a copy has grown by as many offsets as were read, each record has gone to its own.
+    """
+    count = after.upstream - before.upstream
+    if count != after.downstream - before.downstream:
+        return []
+    back = [1 << n for n in range(count.bit_length()) if (1 << n) < count]
+    shift = before.downstream - before.upstream
+    return [OffsetSync(*partition, at := after.upstream - 1 - distance, at + shift) for distance in reversed(back)]
 
 
 class Pace:
@@ -44,15 +65,15 @@ class Pace:
         self._written: dict[Partition, tuple[OffsetSync, float]] = {}
         self._waiting: dict[Partition, OffsetSync] = {}
 
-    def take(self, sync: OffsetSync, now_s: float) -> list[OffsetSync]:
-        """A newer pair; returns what is to be written now."""
+    def take(self, sync: OffsetSync, now_s: float, inner: Sequence[OffsetSync] = ()) -> list[OffsetSync]:
+        """A newer pair, and those of records before it; returns what is to be written now."""
         partition = (sync.topic, sync.partition)
         last = self._written.get(partition)
         if last is not None and last[0] == sync:
             return []
         far = last is None or not 0 <= sync.downstream - last[0].downstream - 1 < self._lag_max
         if far or now_s - last[1] >= _PAUSE_S:  # pyright: ignore[reportOptionalSubscript]
-            return self._write(partition, sync, now_s)
+            return [*(inner if far else ()), *self._write(partition, sync, now_s)]
         self._waiting[partition] = sync
         return []
 
@@ -77,10 +98,10 @@ class SyncWriter:
         self._thread = threading.Thread(target=copy_context().run, args=(self._main,), name=f"syncs-{topic}", daemon=True)
         self._thread.start()
 
-    def take(self, sync: OffsetSync) -> None:
-        """A newer pair; returns at once."""
+    def take(self, sync: OffsetSync, inner: Sequence[OffsetSync] = ()) -> None:
+        """A newer pair, and those of records before it; returns at once."""
         with self._lock:
-            for one in self._pace.take(sync, time.monotonic()):
+            for one in self._pace.take(sync, time.monotonic(), inner):
                 self._send(one)
 
     def close(self) -> None:

@@ -43,20 +43,18 @@ class Translations:
         else:
             self._syncs[partition] = _updated(known, sync)
 
-    def newest(self, partition: Partition) -> OffsetSync | None:
-        """The last pair of a partition."""
-        known = self._syncs.get(partition)
-        return known[0] if known else None
+    def at(self, partition: Partition, offset: int) -> OffsetSync | None:
+        """The pair that an offset is translated by: the last one that is not behind it."""
+        return next((sync for sync in self._syncs.get(partition, []) if sync.upstream <= offset), None)
 
     def translate(self, partition: Partition, offset: int) -> int | None:
         """The offset in the target to go on at after having read everything before `offset`.
 
         TOO_OLD if it lies before every pair; None if there is no pair, or not all have been read yet.
         """
-        known = self._syncs.get(partition)
-        if not self._ready or known is None:
+        if not self._ready or partition not in self._syncs:
             return None
-        sync = next((sync for sync in known if sync.upstream <= offset), None)
+        sync = self.at(partition, offset)
         if sync is None:
             return TOO_OLD
         return sync.downstream + (0 if offset == sync.upstream else 1)
