@@ -33,11 +33,13 @@ class Flow:
             "sync.topic.configs.interval.seconds": "1", "heartbeats.replication.enabled": "false",
         }  # fmt: skip
 
-    def deploy(self, connector: str, changes: dict[str, str] | None = None) -> str:
-        """Create a connector; returns its name."""
-        name = f"{self.name}-{connector}"
-        self.worker.call("PUT", f"/connectors/{name}/config", {**self.config(connector), **(changes or {})})
-        return name
+    def deploy(self, connector: str, changes: dict[str, str | None] | None = None) -> str:
+        """Create a connector, with these changes of its settings (None: without one); returns its name."""
+        config = {**self.config(connector), "name": f"{self.name}-{connector}", **(changes or {})}
+        name = config["name"]
+        given = {key: value for key, value in config.items() if value is not None}
+        self.worker.call("PUT", f"/connectors/{name}/config", given)
+        return str(name)
 
     def remove(self, name: str) -> None:
         """Delete a connector, and wait until it is gone."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
+from headrace.connectors.mirror.failover import Failover
 from headrace.connectors.mirror.formats import Checkpoint, Heartbeat
 from tests.clusters import record
 from tests.mm2.flow import FLOW_S, Flow
@@ -31,10 +32,24 @@ def test_a_group_goes_on_in_the_target_where_it_was_in_the_source(flow: Flow) ->
     wait_until(lambda: last() == at_end, FLOW_S, "checkpoints of the group, at the end of each partition")
     committed = flow.destination.admin.committed
     wait_until(lambda: committed(group, 30, [(copy, 0), (copy, 1)]) == {(copy, 0): 250, (copy, 1): 250}, FLOW_S, "its offsets")
+    planned = Failover({**flow.config("MirrorCheckpointConnector"), "groups": group}).plan()
+    assert [(s.topic, s.partition, s.upstream, s.start, s.lag, s.exact, s.committed, s.from_source) for s in planned] == [
+        (copy, p, 250, 250, 0, True, 250, True) for p in (0, 1)
+    ]
     flow.source.admin.commit(group, {(topic, 0): 100})  # it reads again
     wait_until(lambda: last()[0].upstream == 100 and 0 <= last()[0].downstream <= 100, FLOW_S, "a checkpoint further back")
     assert committed(group, 30, [(copy, 0)]) == {(copy, 0): 250}, "offsets in the target only ever go forward"
     flow.remove(name)
+    failover = Failover({**flow.config("MirrorCheckpointConnector"), "groups": group})
+    back = [switch for switch in failover.plan() if switch.partition == 0]
+    failover.commit(back)
+    assert committed(group, 30, [(copy, 0), (copy, 1)]) == {(copy, 0): back[0].start, (copy, 1): 250}
+
+
+def test_without_the_source_the_last_checkpoints_say_where_to_start(flow: Flow) -> None:
+    config = flow.config("MirrorCheckpointConnector") | {"source.cluster.bootstrap.servers": "127.0.0.1:1"}
+    found = Failover(config).plan()
+    assert {(s.topic, s.from_source, s.exact) for s in found} == {(flow.copy(f"{flow.name}-read"), False, False)}
 
 
 def test_heartbeats_come_every_second(flow: Flow) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
 from headrace.connectors.mirror.admin import MirrorAdmin
 from headrace.connectors.mirror.formats import OffsetSync
 from headrace.connectors.mirror.settings import Change
@@ -40,6 +43,21 @@ def test_offset_syncs_tell_where_the_next_record_will_be(flow: Flow) -> None:
         return {sync.partition: sync for sync in found if sync.topic == topic}
 
     wait_until(lambda: syncs() == {p: OffsetSync(topic, p, 99, 99) for p in range(3)}, FLOW_S, "a sync of each partition")
+
+
+def test_metrics_tell_counts_and_latencies_of_each_partition(flow: Flow) -> None:
+    labels = {"source": flow.alias, "target": f"{flow.name}-b", "topic": flow.copy(f"{flow.name}-first"), "partition": "1"}
+
+    def found() -> dict[str, float]:
+        families = text_string_to_metric_families(httpx.get(flow.worker.url.rstrip("/") + "/metrics").text)
+        samples = [sample for family in families for sample in family.samples if sample.labels == labels]
+        return {sample.name.removeprefix("kafka_connect_mirror_mirrorsourceconnector_"): sample.value for sample in samples}
+
+    wait_until(lambda: found().get("record_count") == 100, FLOW_S, "the count of a partition")
+    measured = found()
+    assert measured["byte_count"] == sum(len(b"k%d" % n) + 1 for n in range(1, 300, 3))
+    assert measured["replication_latency_ms_max"] - measured["replication_latency_ms_min"] == 297  # 1 ms from record to record
+    assert measured["replication_latency_ms"] >= measured["record_age_ms"]
 
 
 def test_new_topics_partitions_and_settings_follow(flow: Flow) -> None:

@@ -5,16 +5,18 @@ Source partition: `{"cluster": <alias>, "partition": <n>, "topic": <name>}`; sou
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import structlog
 
-from headrace.connectors.base import Offsets, Progress, Props, SourcePartition, StoredOffsets, Stream
+from headrace.connectors.base import Measured, Offsets, Progress, Props, SourcePartition, StoredOffsets, Stream, TaskContext
 from headrace.connectors.kafka_source import task as kafka
 from headrace.connectors.kafka_source.assignment import NO_LEADER, TASK_PARTITIONS, LeaderTopicPartition, encode
 from headrace.connectors.mirror.clients import client
+from headrace.connectors.mirror.metrics import PartitionMetrics
 from headrace.connectors.mirror.offsets import source_partition
 from headrace.connectors.mirror.plan import decode
 from headrace.connectors.mirror.source_config import MirrorSourceConfig
@@ -23,6 +25,7 @@ from headrace.errors import HeadraceError
 from headrace.kafka.admin import Admin
 from headrace.kafka.groups import Partition
 from headrace.record import HEADERS_TYPE
+from headrace.spark.seen import Seen
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
@@ -54,19 +57,25 @@ def kafka_source_props(config: MirrorSourceConfig, props: Props) -> dict[str, st
 class MirrorSourceTask(kafka.KafkaSourceTask):
     """Reads the partitions of `task.assigned.partitions`."""
 
+    def __init__(self, context: TaskContext) -> None:
+        super().__init__(context)
+        self._syncs: SyncWriter | None = None
+        self._ends: dict[Partition, Ends] = {}
+        self._measured: dict[Partition, PartitionMetrics] = {}
+        self._seen: Seen | None = None
+        self._begun_ms = 0
+
     def start(self, props: Props) -> None:
         """Take the configuration and connect to both clusters. Raises ConfigError."""
         self._mirror = config = MirrorSourceConfig(props)
         self._policy, self._alias = config.policy, config.source_cluster_alias
-        self._syncs: SyncWriter | None = None
-        self._ends: dict[Partition, Ends] = {}
         super().start(kafka_source_props(config, props))
         self._target = Admin(client(props, "target", "admin"))
         if config.emit_offset_syncs_enabled:
             side = "source" if config.offset_syncs_topic_location == "source" else "target"
             self._syncs = SyncWriter(config.offset_syncs_topic, client(props, side, "producer"), config.offset_lag_max)
         # With transactions, or other producers, the last record of a copy need not be the last one that was mirrored.
-        self._alone = not config.provenance_headers_enabled and props.get("exactly.once.support", "").lower() != "required"
+        self._alone = not (config.provenance_headers_enabled or self.context.exactly_once)
 
     def partitions(self) -> list[SourcePartition]:
         """One for each assigned partition."""
@@ -83,13 +92,13 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         topics = sorted({topic for topic, _ in self._assigned})
         names = {topic: self._remote(topic) for topic in topics}
         record = replace(stream.record, topic=_renamed(stream.frame["topic"], names, self._policy.remote(self._alias, "")))
-        frame = stream.frame
+        self._seen, frame = Seen(spark), stream.frame
         if self._mirror.provenance_headers_enabled:
             frame = frame.where(_not_from(frame["headers"], self._mirror.target_cluster_alias))
             record = replace(record, headers=_with_provenance(frame["headers"], self._alias))
         return replace(
             stream,
-            frame=frame,
+            frame=self._seen.of(frame),
             record=record,
             destination=self._remote,
             initial=self._all_named(stream.initial),
@@ -99,6 +108,9 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
     def progress(self, start: str | None, end: str) -> Progress:
         """Offsets of the last records of a batch, from Spark's offset JSON."""
         found = super().progress(start, end)
+        self._begun_ms = _now()
+        if self._seen is not None:
+            self._seen.begin()
 
         def before(failed: Sequence[Mapping[str, str | None]]) -> Offsets:
             return self._all_named(found.before(failed))
@@ -106,7 +118,10 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         return replace(found, offsets=self._all_named(found.offsets), before=before)
 
     def committed(self, progress: Progress) -> None:
-        """Look where the copies end now, and tell what that means in offsets."""
+        """Take note of what was copied, look where the copies end now, and tell what that means in offsets."""
+        for partition, passed in (self._seen.batch() if self._seen else {}).items():
+            before = self._measured.get(partition, PartitionMetrics())
+            self._measured[partition] = before.after(passed, self._begun_ms, _now())
         self._sync({(str(p["topic"]), int(p["partition"])): int(o["offset"]) + 1 for p, o in progress.offsets})
 
     def _sync(self, upstream: Mapping[Partition, int]) -> None:
@@ -125,11 +140,19 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
             self._syncs.take(pair(partition, after, alone=self._alone), inner)
             self._ends[partition] = after
 
+    def measures(self) -> Iterable[Measured]:
+        """Counts and latencies of each partition, as MirrorMaker's metrics have them; the topic is the copy."""
+        if not self._measured:
+            return
+        flow = {"source": self._alias, "target": self._mirror.target_cluster_alias}
+        for (topic, partition), measured in sorted(dict(self._measured).items()):
+            yield from measured.measures({**flow, "topic": self._remote(topic), "partition": str(partition)})
+
     def stop(self) -> None:
         """Write the last offset syncs."""
         super().stop()
-        if getattr(self, "_syncs", None) is not None:
-            self._syncs.close()  # pyright: ignore[reportOptionalMemberAccess]
+        if self._syncs is not None:
+            self._syncs.close()
 
     def _remote(self, topic: str) -> str:
         return self._policy.remote(self._alias, topic)
@@ -139,6 +162,10 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
 
     def _all_named(self, offsets: Offsets) -> Offsets:
         return [(self._named(partition), offset) for partition, offset in offsets]
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _renamed(topic: Column, names: Mapping[str, str], prefix: str) -> Column:
