@@ -84,6 +84,7 @@ def test_a_copy_that_is_right_is_left_alone() -> None:
     wanted = [Change("retention.ms", "5"), Change("cleanup.policy", None), Change("x", "1")]
     present = [Setting("retention.ms", "5", is_default=False), Setting("cleanup.policy", "compact", is_default=False)]
     assert needed(wanted, present) == [Change("cleanup.policy", None), Change("x", "1")]
+    assert needed([Change("segment.bytes", None)], [Setting("segment.bytes", "1", is_default=False, own=False)]) == []
 
 
 def test_acls_are_copied_as_far_as_they_are_for_reading() -> None:

@@ -27,9 +27,6 @@ from headrace.kafka.admin import DEFAULT_TIMEOUT_S, Admin
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import GroupOffsets, Partition
 
-_DEFAULT = (ConfigSource.DEFAULT_CONFIG.value, ConfigSource.STATIC_BROKER_CONFIG.value,
-            ConfigSource.DYNAMIC_BROKER_CONFIG.value, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG.value)  # fmt: skip
-
 
 class MirrorAdmin(Admin):
     """An admin client of one of the two clusters; errors and time-outs as those of Admin."""
@@ -97,9 +94,13 @@ class MirrorAdmin(Admin):
 
 def _setting(entry: Any) -> Setting:
     return Setting(
-        entry.name, entry.value, is_default=entry.source in _DEFAULT or bool(entry.is_default),
-        hidden=bool(entry.is_read_only or entry.is_sensitive), static=entry.source == ConfigSource.STATIC_BROKER_CONFIG.value,
-    )  # fmt: skip
+        entry.name,
+        entry.value,
+        is_default=entry.source == ConfigSource.DEFAULT_CONFIG.value,
+        hidden=bool(entry.is_read_only or entry.is_sensitive),
+        static=entry.source == ConfigSource.STATIC_BROKER_CONFIG.value,
+        own=entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value,
+    )
 
 
 def _acl(binding: Any) -> Acl:

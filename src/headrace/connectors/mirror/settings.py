@@ -10,13 +10,17 @@ from headrace.connectors.mirror.filters import Filter
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of a topic. is_default: not set on the topic; static: from a broker's file; hidden: read-only or secret."""
+    """A setting of a topic.
+
+    is_default: Kafka's own default; hidden: read-only or secret; static: from a broker's file; own: set on the topic itself.
+    """
 
     name: str
     value: str | None
     is_default: bool
     hidden: bool = False
     static: bool = False
+    own: bool = True
 
 
 @dataclass(frozen=True)
@@ -51,5 +55,5 @@ class SettingFilter:
 
 def needed(changes: Iterable[Change], present: Iterable[Setting]) -> list[Change]:
     """Those of the changes that change something: a copy that is right is left alone."""
-    own = {s.name: s.value for s in present if not s.is_default}
+    own = {s.name: s.value for s in present if s.own and not s.is_default}
     return [c for c in changes if own.get(c.name) != c.value]
