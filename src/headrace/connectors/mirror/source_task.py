@@ -169,13 +169,12 @@ def _now() -> int:
 
 
 def _renamed(topic: Column, names: Mapping[str, str], prefix: str) -> Column:
-    """The name of the copy: where a prefix is all that changes, by one concatenation."""
+    """The name of the copy: the topic's own after a prefix, but for those that do not follow this rule."""
     from pyspark.sql import functions as F
 
-    if all(remote == prefix + name for name, remote in names.items()):
-        return F.concat(F.lit(prefix), topic) if prefix else topic
-    pairs = [F.lit(text) for pair in names.items() for text in pair]
-    return F.element_at(F.create_map(*pairs), topic)
+    usual = F.concat(F.lit(prefix), topic) if prefix else topic
+    others = [F.lit(text) for name, remote in names.items() if remote != prefix + name for text in (name, remote)]
+    return F.coalesce(F.element_at(F.create_map(*others), topic), usual) if others else usual
 
 
 def _not_from(headers: Column, target: str) -> Column:
