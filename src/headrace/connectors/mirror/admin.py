@@ -24,7 +24,6 @@ from confluent_kafka.admin import (
 from headrace.connectors.mirror.acls import Acl
 from headrace.connectors.mirror.settings import Change, Setting
 from headrace.kafka.admin import DEFAULT_TIMEOUT_S, Admin
-from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import GroupOffsets, Partition
 
 
@@ -52,18 +51,12 @@ class MirrorAdmin(Admin):
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
         self._wait_all(lambda: self._client.incremental_alter_configs([resource], request_timeout=timeout_s), timeout_s)
 
-    def topic_acls(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> list[Acl] | None:
-        """The ACLs of topics, of any pattern; None where the cluster has no authorizer."""
+    def topic_acls(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> list[Acl]:
+        """The ACLs of topics, of any pattern; none where the cluster has no authorizer."""
         any_topic = AclBindingFilter(
             ResourceType.TOPIC, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY
         )
-        try:
-            found = self._wait(lambda: self._client.describe_acls(any_topic, request_timeout=timeout_s), timeout_s)
-        except KafkaFailure as failure:
-            if failure.code == "SECURITY_DISABLED":
-                return None
-            raise
-        return [_acl(binding) for binding in found]
+        return [_acl(b) for b in self._wait(lambda: self._client.describe_acls(any_topic, request_timeout=timeout_s), timeout_s)]
 
     def create_acls(self, acls: Sequence[Acl], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         """Add ACLs of topics with literal names; those that are there stay."""

@@ -20,7 +20,6 @@ from headrace.errors import HeadraceError
 log = structlog.get_logger(__name__)
 
 ByGroup = dict[str, dict[Partition, Checkpoint]]
-_SOURCE_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,9 @@ class Position:
 class Failover:
     """Reads what is known of a flow; changes nothing before `commit`."""
 
-    def __init__(self, props: Props, timeout_s: float = 30.0) -> None:
-        """props: of a MirrorCheckpointConnector. Raises ConfigError."""
-        self._config, self._props, self._timeout_s = MirrorCheckpointConfig(props), props, timeout_s
+    def __init__(self, props: Props, timeout_s: float = 30.0, source_s: float = 10.0) -> None:
+        """props: of a MirrorCheckpointConnector; source_s: how long the source may take to answer at all. Raises ConfigError."""
+        self._config, self._props, self._timeout_s, self._source_s = MirrorCheckpointConfig(props), props, timeout_s, source_s
         self._target = MirrorAdmin(client(props, "target", "admin"))
 
     def plan(self) -> list[Switch]:
@@ -111,7 +110,7 @@ class Failover:
 
     def _ask_source(self) -> dict[str, dict[Partition, Position]]:
         config, source = self._config, MirrorAdmin(client(self._props, "source", "admin"))
-        partitions = accepted_partitions(source, config.topic_filter, _SOURCE_S)
+        partitions = accepted_partitions(source, config.topic_filter, self._source_s)
         groups = relevant_groups(source, config.group_filter, config.topic_filter, self._timeout_s)
         translations = self._translations()
         naming = Naming(config.policy, config.source_cluster_alias, config.target_cluster_alias)

@@ -49,7 +49,6 @@ class MirrorSourceConnector(SourceConnector):
         self._props: dict[str, str] = {}
         self._topics = Topics()
         self._schedule: Schedule | None = None
-        self._no_acls = False
 
     @classmethod
     def definition(cls) -> ConfigDef:
@@ -182,14 +181,6 @@ class MirrorSourceConnector(SourceConnector):
     def _sync_acls(self) -> None:
         """Give the copies the ACLs of their topics, as far as they are for reading."""
         found = self._source.topic_acls(self._config.timeout_s)
-        if found is None:
-            if not self._no_acls:
-                log.info(
-                    "No ACL authorizer is configured on the source Kafka cluster, so no topic ACL syncing will take place. "
-                    "Consider disabling topic ACL syncing by setting sync.topic.acls.enabled to 'false'."
-                )
-            self._no_acls = True
-            return
         wanted = acls.copied(found, lambda topic: topic in self._topics.copies, lambda topic: self._topics.copies[topic])
         if wanted:
             self._target.create_acls(wanted, self._config.timeout_s)
