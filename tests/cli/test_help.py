@@ -67,6 +67,7 @@ def test_the_version_is_one_line():
         (["worker"], "Missing argument 'FILE'"),
         (["worker", "/nowhere/worker.properties"], "file '/nowhere/worker.properties' does not exist."),
         (["worker", "/"], "file '/' is a directory."),
+        (["mirror", "/nowhere/mm2.properties"], "file '/nowhere/mm2.properties' does not exist."),
         (["preview"], "Missing option '--config'"),
         (["preview", "--config", __file__], "give one of --records and --live."),
         (

@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 
 from headrace.connectors.mirror.acls import Acl, copied
+from headrace.connectors.mirror.checkpoint_connector import MirrorCheckpointConnector
 from headrace.connectors.mirror.clients import client
 from headrace.connectors.mirror.filters import Filter, Selection
 from headrace.connectors.mirror.plan import Topics, deal, decode, encode, missing
 from headrace.connectors.mirror.policies import policy
 from headrace.connectors.mirror.settings import Change, Setting, SettingFilter, needed
+from headrace.connectors.mirror.source_config import MirrorSourceConfig
 from headrace.connectors.mirror.source_connector import MirrorSourceConnector
+from headrace.errors import ConfigError
 from headrace.kafka.admin import TopicInfo
 
 DEFAULT, IDENTITY = "DefaultReplicationPolicy", "IdentityReplicationPolicy"
@@ -122,6 +125,32 @@ def test_settings_of_a_client_come_from_the_cluster_then_the_kind_then_the_clien
 )
 def test_options_that_speak_against_each_other_are_told(props: dict[str, str], option: str) -> None:
     assert list(MirrorSourceConnector.problems(props)) == [option]
+
+
+def test_checkpoints_need_offset_syncs_unless_the_connector_is_off() -> None:
+    props = {"emit.checkpoints.enabled": "false", "emit.offset-syncs.enabled": "false"}
+    assert MirrorCheckpointConnector.problems(props) == {
+        "emit.checkpoints.enabled": ["MirrorCheckpointConnector can't run with emit.checkpoints.enabled set to false"],
+        "emit.offset-syncs.enabled": ["MirrorCheckpointConnector can't run without offset syncs"],
+    }
+    assert MirrorCheckpointConnector.problems({**props, "enabled": "false"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "text"),
+    [
+        ("replication.policy.class", "my.Policy", "Only org.apache.kafka.connect.mirror.DefaultReplicationPolicy and"),
+        ("topic.filter.class", "my.Filter", "Only org.apache.kafka.connect.mirror.DefaultTopicFilter is there"),
+        ("replication.policy.renames", "a:b,c:b", "'b' is there twice"),
+        ("replication.policy.renames", "a", "'a' is not of the form <topic>:<name in the target>"),
+        ("topics", "a(", "Invalid regex: Unclosed group near index 2"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_told(option: str, value: str, text: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        MirrorSourceConfig({"source.cluster.alias": "A", option: value})
+    assert text in str(raised.value)
+    assert option in str(raised.value)
 
 
 def test_exactly_once_needs_a_consumer_that_reads_committed_records() -> None:
