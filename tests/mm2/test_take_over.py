@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from tests.clusters import Cluster, record
 from tests.support import wait_until
 
 S = 120
+HEADRACE = [sys.executable, "-m", "headrace.cli", "mirror"]
 
 
 @contextmanager
@@ -40,7 +42,7 @@ def mirror_maker(file: Path) -> list[str]:
 
 
 @pytest.fixture
-def file(tmp_path: Path, source: Cluster, destination: Cluster, topic_name) -> Path:
+def file(tmp_path: Path, source: Cluster, destination: Cluster, topic_name: Callable[[str], str]) -> Path:
     """An mm2.properties file of one flow."""
     a = topic_name("a")
     found = tmp_path / "mm2.properties"
@@ -73,8 +75,6 @@ sync.group.offsets.interval.seconds = 1
 def test_headrace_takes_over_from_mirror_maker_and_mirror_maker_from_headrace(
     file: Path, tmp_path: Path, source: Cluster, destination: Cluster
 ) -> None:
-    import sys
-
     alias = file.read_text().split()[2].rstrip(",")
     topic, copy, group = f"{alias}-orders", f"{alias}.{alias}-orders", f"{alias}-readers"
     source.create(topic, 2)
@@ -101,11 +101,15 @@ def test_headrace_takes_over_from_mirror_maker_and_mirror_maker_from_headrace(
         source.admin.commit(group, {(topic, 0): 10, (topic, 1): 10})
         wait_until(lambda: stored(9), S, "MirrorMaker's offsets")
         wait_until(lambda: checkpoints().keys() == {0, 1}, S, "MirrorMaker's checkpoints")
-    with process([sys.executable, "-m", "headrace.cli", "mirror", str(file)], tmp_path / "ours.log"):
+    with process([*HEADRACE, str(file)], tmp_path / "ours.log"):
         send(b"ours")
         source.admin.commit(group, {(topic, 0): 20, (topic, 1): 20})
         wait_until(lambda: checkpoints() == {0: (20, 20), 1: (20, 20)}, S, "headrace's checkpoints")
         wait_until(lambda: stored(19), S, "headrace's offsets")
+        planned = subprocess.run([*HEADRACE, "failover", str(file), "--dry-run"], capture_output=True, text=True, check=True)
+        rows = [line.split() for line in planned.stdout.splitlines()]
+        assert [group, copy, "0", "20", "20", "0", "yes"] in [row[:-1] for row in rows], planned.stdout
+        assert rows[-1] == ["1", "group", "would", "start", "at", "these", "offsets."]
     with process(mirror_maker(file), tmp_path / "theirs.log"):
         send(b"theirs again")
         source.admin.commit(group, {(topic, 0): 30, (topic, 1): 30})
