@@ -17,7 +17,7 @@ from headrace.spark.java import find_java
 from tests.clusters import Cluster, record
 from tests.support import wait_until
 
-S = 120
+S = 240  # a JVM of each side has to start on a machine that is busy with other things
 HEADRACE = [sys.executable, "-m", "headrace.cli", "mirror"]
 
 
