@@ -16,10 +16,25 @@ CONNECTORS = (
     *("plugins", "loggers", "loggers show", "loggers set"),
 )
 STREAMS = ("describe", "plan", "init", "verify")
-COMMANDS = ("", "worker", "standalone", "preview", "demo", "dev", "broker", "jars", "hash-password", "connectors", "streams")
+MIRROR = ("run", "failover")
+COMMANDS = (
+    "",
+    "worker",
+    "standalone",
+    "preview",
+    "demo",
+    "dev",
+    "broker",
+    "jars",
+    "hash-password",
+    "connectors",
+    "streams",
+    "mirror",
+)
 
 
-GROUPED = [f"{group} {name}" for group, names in (("connectors", CONNECTORS), ("streams", STREAMS)) for name in names]
+GROUPS = (("connectors", CONNECTORS), ("streams", STREAMS), ("mirror", MIRROR))
+GROUPED = [f"{group} {name}" for group, names in GROUPS for name in names]
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *GROUPED])
@@ -52,6 +67,7 @@ def test_the_version_is_one_line():
         (["worker"], "Missing argument 'FILE'"),
         (["worker", "/nowhere/worker.properties"], "file '/nowhere/worker.properties' does not exist."),
         (["worker", "/"], "file '/' is a directory."),
+        (["mirror", "/nowhere/mm2.properties"], "file '/nowhere/mm2.properties' does not exist."),
         (["preview"], "Missing option '--config'"),
         (["preview", "--config", __file__], "give one of --records and --live."),
         (

@@ -10,6 +10,7 @@ import typer
 from headrace import __version__
 from headrace.cli import broker, demo, dev, hash_password, jars, preview, standalone, worker
 from headrace.cli.connectors.group import group as connectors
+from headrace.cli.mirror.group import group as mirror
 from headrace.cli.streams.group import group as streams
 from headrace.config.redaction import redact
 from headrace.errors import HeadraceError
@@ -46,6 +47,7 @@ def headrace(
 _RUN, _REST, _STREAMS, _LOCAL = "Run", "Over REST", "Streams", "On this machine"
 app.command("worker", rich_help_panel=_RUN)(worker.worker)
 app.command("standalone", rich_help_panel=_RUN)(standalone.standalone)
+app.add_typer(mirror, name="mirror", rich_help_panel=_RUN)
 app.add_typer(connectors, name="connectors", rich_help_panel=_REST)
 app.add_typer(streams, name="streams", rich_help_panel=_STREAMS)
 app.command("preview", rich_help_panel=_LOCAL)(preview.preview)

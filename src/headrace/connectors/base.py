@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Props = Mapping[str, str]
 SourcePartition = Mapping[str, Any]
 SourceOffset = Mapping[str, Any]
+Measured = tuple[str, str, float, Mapping[str, str]]
+"""A metric: its group (`mirror-…`: what follows `kafka_connect_` in Prometheus), its name, its value and its labels."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,14 @@ class TaskContext:
     """What a running task may know.
 
     connector: the connector's name; task: its own number, from 0; stopping: set when it is being stopped; tasks: how many tasks
-    the connector has.
+    the connector has; exactly_once: the worker writes records and offsets in transactions, where it can (KIP-618).
     """
 
     connector: str
     task: int
     stopping: threading.Event = field(default_factory=threading.Event)
     tasks: int = 1
+    exactly_once: bool = False
 
     @property
     def id(self) -> str:
@@ -163,6 +166,10 @@ class OffsetTask(Task):
 
     def committed(self, progress: Progress) -> None:
         """Told after the offsets of a batch are stored. Must neither block for long nor raise."""
+
+    def measures(self) -> Iterable[Measured]:
+        """What the task itself measures, as it is now. Called on any thread; must neither wait nor raise."""
+        return ()
 
 
 class SourceTask(OffsetTask):

@@ -17,6 +17,7 @@ from headrace.config.providers import Resolved
 from headrace.connectors.base import (
     Connector,
     ConnectorContext,
+    OffsetTask,
     Props,
     SourceOffset,
     SourcePartition,
@@ -143,10 +144,13 @@ class Worker:
         """
         config, props = (self.config.resolver.resolve(one).props for one in (config, props))
         cls = connector_class(config)
-        context = TaskContext(who.connector, who.task, threading.Event(), who.tasks)
+        exactly_once = self.config.exactly_once_enabled
+        context = TaskContext(who.connector, who.task, threading.Event(), who.tasks, exactly_once=exactly_once)
         instance: Task = cls.task_for(config)(context)
         make = self._sink_work if cls.plugin_kind == Kind.SINK else self._source_work
         recorder = self.metrics.task(who.connector, who.task, str(cls.plugin_kind))
+        if isinstance(instance, OffsetTask):
+            recorder.own = instance.measures
         work = make(context, instance, (config, props), recorder)
         runner = TaskRunner(instance, work, events, recorder)
         runner.start()

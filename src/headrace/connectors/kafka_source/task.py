@@ -136,7 +136,9 @@ def source_partition(partition: Partition) -> dict[str, str]:
 
 
 def parse_partition(partition: SourcePartition) -> Partition:
-    """The reverse of `source_partition`; raises RetriableError for what is not one."""
+    """The reverse of `source_partition`, also of MirrorMaker's form; raises RetriableError for what is not one."""
+    if partition.keys() >= {"topic", "partition"}:
+        return str(partition["topic"]), int(partition["partition"])
     topic, colon, number = str(partition.get("topic:partition", "")).rpartition(":")
     if not colon or not number.isdecimal():
         raise RetriableError(f"{dict(partition)} is no source partition of a Kafka source connector.")

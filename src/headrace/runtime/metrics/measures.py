@@ -43,6 +43,8 @@ def of_task(state: TaskState, lag: Mapping[str, int] | None, labels: Mapping[str
     for group, values in groups.items():
         for name, value in values.items():
             yield Measure(group, name, value, labels)
+    for partition, behind in sorted((lag or {}).items()):
+        yield Measure(OWN, "partition-record-lag", behind, {**labels, "partition": partition})
 
 
 def _common(state: TaskState, now_ms: int) -> dict[str, float | str]:

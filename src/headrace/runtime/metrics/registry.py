@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from headrace.connectors.base import Measured
 from headrace.runtime.metrics import task as tasks
 from headrace.runtime.metrics.events import Event, Moved
 from headrace.runtime.metrics.measures import Measure, of_task
@@ -35,6 +36,8 @@ class TaskRecorder:
         self._state, self._now = state, now
         self._lock = threading.Lock()
         self._lag: Callable[[], Lag | None] = lambda: None
+        self.own: Callable[[], Iterable[Measured]] = lambda: ()
+        """What the task itself measures; asked whenever the metrics are read."""
 
     def tell(self, event: Event) -> None:
         """Something has happened, now."""
@@ -151,4 +154,5 @@ class Metrics:
         found += [Measure(*of, value, {}) for of, read in gauges.items() if (value := read()) is not None]
         for (name, number), recorder in here.items():
             found += of_task(recorder.state, recorder.lag, {"connector": name, "task": str(number)}, now)
+            found += [Measure(*one) for one in recorder.own()]
         return found

@@ -56,6 +56,8 @@ public final class Functions extends AbstractFunction1 {
             new Gate.Builder()));
         target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_count"), new ExpressionInfo(Count.class.getName(), "headrace_count"),
             new Count.Builder()));
+        target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_seen"), new ExpressionInfo(Seen.class.getName(), "headrace_seen"),
+            new Seen.Builder()));
         define(target, "headrace_headers_without", Headers.class, "without", Headers.ARRAY);
         define(target, "headrace_here", Gate.class, "here", DataTypes.BooleanType);
         define(target, "headrace_headers_normal", Headers.class, "normal", Headers.NORMAL);

@@ -1,0 +1,1 @@
+"""`headrace mirror`: flows between clusters, out of MirrorMaker 2's properties file."""

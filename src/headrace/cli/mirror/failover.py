@@ -1,0 +1,73 @@
+"""`headrace mirror failover`: groups of the source cluster go on in the target."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from headrace.cli.mirror.run import MirrorFile
+from headrace.connectors.mirror import maker
+from headrace.errors import ConnectError
+
+FlowOption = Annotated[str | None, typer.Option("--flow", metavar="A->B", help="Which flow, if the file has several.")]
+Groups = Annotated[list[str] | None, typer.Option("--group", metavar="GROUP", help="Only this group; repeatable.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show where each group would start only.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def failover(
+    file: MirrorFile, flow: FlowOption = None, group: Groups = None, dry_run: DryRun = False, as_json: AsJson = False
+) -> None:
+    """Let consumer groups go on in the target cluster where they are in the source: commit their offsets there.
+
+    The source's own offsets count if it can be reached, the last checkpoints where not. A group may have no members in the
+    target. With `--dry-run` nothing is committed. `lag` is how much there is to read from the start on; a start that is not
+    `exact` reads some records again, and leaves none out.
+    """
+    from headrace.config import load_properties
+    from headrace.connectors.mirror.failover import Failover
+    from headrace.connectors.mirror.failover import as_json as rows
+
+    props = load_properties(file)
+    work = Failover(maker.connector(props, _chosen(maker.flows(props), props, flow), "MirrorCheckpointConnector"))
+    switches = [switch for switch in work.plan() if not group or switch.group in group]
+    if not switches:
+        raise ConnectError(
+            "No group has a position that can be translated: none was committed, or its topics are not mirrored yet."
+        )
+    if not dry_run:
+        work.commit(switches)
+    if as_json:
+        typer.echo(json.dumps(rows(switches), indent=2))
+        return
+    _show(switches)
+    groups = len({switch.group for switch in switches})
+    done = "would start" if dry_run else "start"
+    typer.echo(f"{groups} group{'s'[: groups != 1]} {done} at these offsets.")
+
+
+def _chosen(flows: list[maker.Flow], props: dict[str, str], name: str | None) -> maker.Flow:
+    mirrored = [flow for flow in flows if maker.enabled(props, flow)]
+    found = [flow for flow in mirrored if name is None or str(flow) == name]
+    if len(found) != 1:
+        have = ", ".join(map(str, mirrored)) or "none"
+        what = "Name one flow by --flow" if name is None else f"There is no flow {name}"
+        raise ConnectError(f"{what}; flows that are enabled: {have}.")
+    return found[0]
+
+
+def _show(switches: list) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("group", "topic", "partition", "in source", "start", "lag", "exact", "now"):
+        table.add_column(name, justify="left" if name in ("group", "topic", "exact") else "right")
+    for one in switches:
+        now = "-" if one.committed is None else str(one.committed)
+        exact = ("yes" if one.exact else "no") + ("" if one.from_source else " (checkpoint)")
+        cells = (one.group, one.topic, one.partition, one.upstream, one.start, one.lag, exact, now)
+        table.add_row(*map(str, cells))
+    Console(soft_wrap=True).print(table)

@@ -1,0 +1,112 @@
+"""`headrace mirror mm2.properties`: MirrorMaker 2's dedicated mode, a worker for each flow in one process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import structlog
+import typer
+
+from headrace.connectors.mirror import maker
+from headrace.errors import ConnectError
+
+log = structlog.get_logger(__name__)
+
+MirrorFile = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True, help="An mm2.properties file of MirrorMaker 2."),
+]
+Clusters = Annotated[
+    list[str] | None, typer.Option("--clusters", metavar="ALIAS", help="Only flows to this cluster; repeatable.")
+]
+RestPort = Annotated[
+    int, typer.Option("--rest-port", min=0, max=65535, metavar="N", help="Port of the first flow's REST API; 0 takes free ones.")
+]
+_LOOK_S = 0.2
+
+
+def run(file: MirrorFile, clusters: Clusters = None, rest_port: RestPort = 0) -> None:
+    """Run every flow of a properties file of MirrorMaker 2, until Ctrl-C.
+
+    Each flow has a worker in its target cluster, with the group id and the internal topics that MirrorMaker gives it, so that one
+    can take over from the other. Standard output is a line for each, once it takes requests: `A->B rest=http://…`.
+    """
+    from headrace.cli.signals import stop_on_signals
+    from headrace.config import load_properties
+    from headrace.runtime import logs
+
+    logs.configure()
+    props = load_properties(file)
+    wanted = [flow for flow in maker.flows(props) if not clusters or flow.target in clusters]
+    if not wanted:
+        raise ConnectError(f"There is no flow to {', '.join(clusters or [])}; flows: {', '.join(map(str, maker.flows(props)))}.")
+    stop = threading.Event()
+    stop_on_signals(stop)
+    running = [FlowWorker(props, flow, rest_port and rest_port + n, stop) for n, flow in enumerate(wanted)]
+    for one in running:
+        one.start()
+    for one in running:
+        one.join()
+    failed = next((one.error for one in running if one.error is not None), None)
+    if failed is not None:
+        raise failed
+
+
+class FlowWorker:
+    """The worker of one flow, on a thread of its own. One that fails ends them all."""
+
+    def __init__(self, props: Mapping[str, str], flow: maker.Flow, port: int, stop: threading.Event) -> None:
+        """port: of its REST API, 0: any; stop: ends it."""
+        self._props, self._flow, self._stop = props, flow, stop
+        worker = maker.worker(props, flow)
+        self._worker = (
+            {"listeners": f"http://127.0.0.1:{port}", **worker} if port else {"listeners": "http://127.0.0.1:0", **worker}
+        )
+        self.error: Exception | None = None
+        self._thread = threading.Thread(target=self._main, name=str(flow), daemon=True)
+        self._configuring: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        self._thread.start()
+
+    def join(self) -> None:
+        """Wait for the end; wakes up now and then, for signals."""
+        while self._thread.is_alive():
+            self._thread.join(_LOOK_S)
+
+    def _main(self) -> None:
+        from headrace.cli.process import run_distributed
+
+        try:
+            run_distributed(self._worker, ready=self._ready, stop=self._stop)
+        except Exception as error:
+            self.error = error
+            self._stop.set()
+
+    def _ready(self, url: str) -> None:
+        typer.echo(f"{self._flow} rest={url}")
+        # Not on this thread, which is the worker's.
+        self._configuring = threading.Thread(target=self._configure, args=(url,), name=f"{self._flow} connectors", daemon=True)
+        self._configuring.start()
+
+    def _configure(self, url: str) -> None:
+        """Bring the connectors to what the file says; those that are right are left alone."""
+        from headrace.cli.connectors.client import Client
+
+        client = Client(url)
+        for name in maker.CONNECTORS:
+            config = maker.connector(self._props, self._flow, name)
+            name = config["name"]
+            try:
+                present = client.ask("GET", "connectors", name, "config")
+                if not present.ok or present.json != config:
+                    client.call("PUT", "connectors", name, "config", body=config)
+                    log.info("mirror.connector.configured", flow=str(self._flow), connector=name)
+            except Exception as error:
+                self.error = error if isinstance(error, ConnectError) else ConnectError(f"{self._flow}, {name}: {error}")
+                self._stop.set()
+                return

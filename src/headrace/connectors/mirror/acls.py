@@ -1,0 +1,32 @@
+"""Which ACLs of topics are copied, and as what (KIP-382). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Acl:
+    """An ACL of a topic; operation and permission by Kafka's names. literal: the name is one, not a prefix or a pattern."""
+
+    topic: str
+    principal: str
+    host: str
+    operation: str
+    permission: str
+    literal: bool = True
+
+
+def copied(acls: Iterable[Acl], accepts: Callable[[str], bool], rename: Callable[[str], str]) -> list[Acl]:
+    """The ACLs for the target.
+
+    Literal ones of mirrored topics; nobody may write to a copy because of them: ALLOW WRITE is left out, ALLOW ALL becomes READ.
+    """
+    found = []
+    for acl in acls:
+        if not acl.literal or not accepts(acl.topic) or (acl.permission, acl.operation) == ("ALLOW", "WRITE"):
+            continue
+        operation = "READ" if (acl.permission, acl.operation) == ("ALLOW", "ALL") else acl.operation
+        found.append(replace(acl, topic=rename(acl.topic), operation=operation))
+    return found

@@ -1,0 +1,101 @@
+"""Admin calls that only a mirror needs: more partitions, settings and ACLs of topics, the list of groups."""
+
+# pyright: reportPrivateImportUsage=false
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import ConsumerGroupState
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    NewPartitions,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from headrace.connectors.mirror.acls import Acl
+from headrace.connectors.mirror.settings import Change, Setting
+from headrace.kafka.admin import DEFAULT_TIMEOUT_S, Admin
+from headrace.kafka.groups import GroupOffsets, Partition
+
+
+class MirrorAdmin(Admin):
+    """An admin client of one of the two clusters; errors and time-outs as those of Admin."""
+
+    def add_partitions(self, topic: str, total: int, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Raise the number of partitions of a topic to `total`."""
+        asked = [NewPartitions(topic, total)]
+        self._wait_all(lambda: self._client.create_partitions(asked, request_timeout=timeout_s), timeout_s)
+
+    def settings(self, topics: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, list[Setting]]:
+        """The settings of topics, each with where its value comes from."""
+        resources = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in topics]
+        found: dict[str, list[Setting]] = {}
+        for resource in resources:  # librdkafka takes one at a time
+            entries = self._wait_all(lambda r=resource: self._client.describe_configs([r], request_timeout=timeout_s), timeout_s)
+            found[resource.name] = [_setting(entry) for entry in entries[resource].values()]
+        return found
+
+    def change(self, topic: str, changes: Sequence[Change], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Set and unset settings of a topic; the others stay (KIP-339)."""
+        operations = {True: AlterConfigOpType.SET, False: AlterConfigOpType.DELETE}
+        entries = [ConfigEntry(c.name, c.value, incremental_operation=operations[c.value is not None]) for c in changes]
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
+        self._wait_all(lambda: self._client.incremental_alter_configs([resource], request_timeout=timeout_s), timeout_s)
+
+    def topic_acls(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> list[Acl]:
+        """The ACLs of topics, of any pattern; none where the cluster has no authorizer."""
+        any_topic = AclBindingFilter(
+            ResourceType.TOPIC, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY
+        )
+        return [_acl(b) for b in self._wait(lambda: self._client.describe_acls(any_topic, request_timeout=timeout_s), timeout_s)]
+
+    def create_acls(self, acls: Sequence[Acl], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Add ACLs of topics with literal names; those that are there stay."""
+        bindings = [
+            AclBinding(
+                ResourceType.TOPIC, acl.topic, ResourcePatternType.LITERAL, acl.principal, acl.host,
+                AclOperation[acl.operation], AclPermissionType[acl.permission],
+            )
+            for acl in acls
+        ]  # fmt: skip
+        self._wait_all(lambda: self._client.create_acls(bindings, request_timeout=timeout_s), timeout_s)
+
+    def groups(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> list[str]:
+        """The consumer groups of the cluster."""
+        found = self._wait(lambda: self._client.list_consumer_groups(request_timeout=timeout_s), timeout_s)
+        return sorted(group.group_id for group in found.valid if group.state != ConsumerGroupState.DEAD)
+
+    def group_offsets(
+        self, group: str, partitions: Iterable[Partition], timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> dict[Partition, int]:
+        """The committed offsets of a group, through a client that ends with the call: there may be thousands of groups."""
+        return GroupOffsets(self._props, group).read(partitions, timeout_s)
+
+    def commit_group(self, group: str, offsets: Mapping[Partition, int], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Set committed offsets of a group without active members, likewise."""
+        GroupOffsets(self._props, group).write(offsets, timeout_s)
+
+
+def _setting(entry: Any) -> Setting:
+    return Setting(
+        entry.name,
+        entry.value,
+        is_default=entry.source == ConfigSource.DEFAULT_CONFIG.value,
+        hidden=bool(entry.is_read_only or entry.is_sensitive),
+        static=entry.source == ConfigSource.STATIC_BROKER_CONFIG.value,
+        own=entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value,
+    )
+
+
+def _acl(binding: Any) -> Acl:
+    literal = binding.resource_pattern_type == ResourcePatternType.LITERAL
+    return Acl(binding.name, binding.principal, binding.host, binding.operation.name, binding.permission_type.name, literal)

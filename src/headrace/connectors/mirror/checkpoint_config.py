@@ -1,0 +1,134 @@
+"""The options of MirrorCheckpointConnector, all of them MirrorMaker 2's."""
+
+from __future__ import annotations
+
+from headrace.config import ConfigDef, Importance, Type, option
+from headrace.config.validators import Lambda, ValidString
+from headrace.connectors.mirror.config import MirrorConfig, Only
+from headrace.connectors.mirror.filters import Filter, check_patterns
+from headrace.connectors.mirror.source_config import MirrorSourceConfig, offset_syncs_topic
+
+_PATTERNS = Lambda(check_patterns, "list of regular expressions")
+
+
+class MirrorCheckpointConfig(MirrorConfig):
+    """Configuration of a MirrorCheckpointConnector."""
+
+    consumer_poll_timeout_ms: int = option(
+        "consumer.poll.timeout.ms",
+        Type.LONG,
+        1000,
+        importance=Importance.LOW,
+        doc="Timeout when polling source cluster.",
+    )
+    groups: list[str] = option(
+        "groups",
+        Type.LIST,
+        ".*",
+        validator=_PATTERNS,
+        importance=Importance.HIGH,
+        doc="Consumer groups to replicate. Supports comma-separated group IDs and regexes.",
+    )
+    groups_exclude: list[str] = option(
+        "groups.exclude",
+        Type.LIST,
+        "console-consumer-.*,connect-.*,__.*",
+        validator=_PATTERNS,
+        importance=Importance.HIGH,
+        doc="Exclude groups. Supports comma-separated group IDs and regexes. Excludes take precedence over includes.",
+    )
+    group_filter_class: str = option(
+        "group.filter.class",
+        Type.CLASS,
+        "org.apache.kafka.connect.mirror.DefaultGroupFilter",
+        validator=Only("org.apache.kafka.connect.mirror.DefaultGroupFilter"),
+        importance=Importance.LOW,
+        doc="GroupFilter to use. Selects consumer groups to replicate.",
+    )
+    refresh_groups_enabled: bool = option(
+        "refresh.groups.enabled",
+        Type.BOOLEAN,
+        True,
+        importance=Importance.LOW,
+        doc="Whether to periodically check for new consumer groups.",
+    )
+    refresh_groups_interval_seconds: int = option(
+        "refresh.groups.interval.seconds",
+        Type.LONG,
+        600,
+        importance=Importance.LOW,
+        doc="Frequency of group refresh.",
+    )
+    emit_checkpoints_enabled: bool = option(
+        "emit.checkpoints.enabled",
+        Type.BOOLEAN,
+        True,
+        importance=Importance.LOW,
+        doc="Whether to replicate consumer offsets to target cluster.",
+    )
+    emit_checkpoints_interval_seconds: int = option(
+        "emit.checkpoints.interval.seconds",
+        Type.LONG,
+        60,
+        importance=Importance.LOW,
+        doc="Frequency of checkpoints.",
+    )
+    sync_group_offsets_enabled: bool = option(
+        "sync.group.offsets.enabled",
+        Type.BOOLEAN,
+        False,
+        importance=Importance.LOW,
+        doc="Whether to periodically write the translated offsets to __consumer_offsets topic in target cluster, as long as "
+        "no active consumers in that group are connected to the target cluster",
+    )
+    sync_group_offsets_interval_seconds: int = option(
+        "sync.group.offsets.interval.seconds",
+        Type.LONG,
+        60,
+        importance=Importance.LOW,
+        doc="Frequency of consumer group offset sync.",
+    )
+    checkpoints_topic_replication_factor: int = option(
+        "checkpoints.topic.replication.factor",
+        Type.SHORT,
+        3,
+        importance=Importance.LOW,
+        doc="Replication factor for checkpoints topic.",
+    )
+    offset_syncs_topic_location: str = option(
+        "offset-syncs.topic.location",
+        Type.STRING,
+        "source",
+        validator=ValidString("source", "target"),
+        importance=Importance.LOW,
+        doc="The location (source/target) of the offset-syncs topic.",
+    )
+    topic_filter_class: str = option(
+        "topic.filter.class",
+        Type.CLASS,
+        "org.apache.kafka.connect.mirror.DefaultTopicFilter",
+        validator=Only("org.apache.kafka.connect.mirror.DefaultTopicFilter"),
+        importance=Importance.LOW,
+        doc="TopicFilter to use. Selects topics to replicate.",
+    )
+
+    @property
+    def group_filter(self) -> Filter:
+        """Which groups have checkpoints."""
+        return Filter(self.groups, self.groups_exclude)
+
+    @property
+    def topic_filter(self) -> Filter:
+        """Which topics' offsets are in checkpoints."""
+        options = ConfigDef([MirrorSourceConfig.topics, MirrorSourceConfig.topics_exclude])  # pyright: ignore[reportArgumentType]
+        return Filter(*options.parse(self.originals).values())
+
+    @property
+    def offset_syncs_topic(self) -> str:
+        """The topic with the pairs of offsets."""
+        return offset_syncs_topic(self, self.offset_syncs_topic_location)
+
+    @property
+    def checkpoints_topic(self) -> str:
+        """The topic, in the target, that checkpoints are written to."""
+        return self.policy.checkpoints_topic(self.source_cluster_alias)

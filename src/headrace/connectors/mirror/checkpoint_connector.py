@@ -1,0 +1,103 @@
+"""MirrorCheckpointConnector of MirrorMaker 2 (KIP-382): consumer groups can go on in the target where they were in the source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import structlog
+
+from headrace.config import ConfigDef
+from headrace.connectors.base import ConnectorContext, Props, SourceConnector, SourceOffset, SourcePartition
+from headrace.connectors.mirror.admin import MirrorAdmin
+from headrace.connectors.mirror.checkpoint_config import MirrorCheckpointConfig
+from headrace.connectors.mirror.checkpoint_task import GROUPS, MirrorCheckpointTask
+from headrace.connectors.mirror.clients import client
+from headrace.connectors.mirror.groups import relevant_groups
+from headrace.connectors.mirror.offsets import check_offsets
+from headrace.connectors.mirror.schedule import NEVER_S, Job, Schedule
+from headrace.connectors.mirror.source_connector import create_compacted
+from headrace.errors import HeadraceError
+from headrace.plugins import Kind, plugin
+
+log = structlog.get_logger(__name__)
+
+_STOP_S, _RETRY_S = 2.0, 5.0
+
+
+@plugin("org.apache.kafka.connect.mirror.MirrorCheckpointConnector", Kind.SOURCE)
+class MirrorCheckpointConnector(SourceConnector):
+    """Finds the groups that read what is mirrored, and deals them to tasks."""
+
+    task_class = MirrorCheckpointTask
+
+    def __init__(self, context: ConnectorContext) -> None:
+        super().__init__(context)
+        self._props: dict[str, str] = {}
+        self._groups: list[str] = []
+        self._schedule: Schedule | None = None
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """MirrorMaker's options."""
+        return MirrorCheckpointConfig.definition()
+
+    @classmethod
+    def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
+        """MirrorMaker's own rules for several options; none count while the connector is switched off."""
+        found: dict[str, list[str]] = {}
+        if props.get("enabled") == "false":
+            return found
+        if props.get("emit.checkpoints.enabled") == "false":
+            text = "MirrorCheckpointConnector can't run with emit.checkpoints.enabled set to false"
+            found["emit.checkpoints.enabled"] = [text]
+        if props.get("emit.offset-syncs.enabled") == "false":
+            found["emit.offset-syncs.enabled"] = ["MirrorCheckpointConnector can't run without offset syncs"]
+        return found
+
+    @classmethod
+    def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
+        """Agree to offsets in MirrorMaker's form. Raises ConnectError in Kafka's words."""
+        return check_offsets(changes, ["group", "topic"], partition=True, only_zero=True)
+
+    def start(self, props: Props) -> None:
+        """Find the groups, and look for more from here on. Raises ConfigError.
+
+        A cluster that cannot be reached is tried again, in a few seconds and for as long as it takes.
+        """
+        self._config = config = MirrorCheckpointConfig(props)
+        self._props = dict(props)
+        if not config.enabled:
+            return
+        self._source, self._target = (MirrorAdmin(client(props, side, "admin")) for side in ("source", "target"))
+        every = float(config.refresh_groups_interval_seconds) if config.refresh_groups_enabled else NEVER_S
+        try:
+            self._groups = self._find()
+            after = every
+        except HeadraceError as error:
+            log.warning("mirror.not-ready", cause=str(error), hint="it is tried again in a few seconds")
+            after = _RETRY_S
+        self._schedule = Schedule(f"mirror-{self.context.name}", [Job("refreshing consumer groups", self._refresh, every, after)])
+        self._schedule.start()
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """One configuration per task: everything of the connector, and the groups of the task."""
+        count = min(max_tasks, len(self._groups))
+        dealt = [self._groups[n::count] for n in range(count)]
+        return [{**self._props, GROUPS: ",".join(mine), "task.index": str(n)} for n, mine in enumerate(dealt)]
+
+    def stop(self) -> None:
+        """End the search."""
+        if self._schedule is not None:
+            self._schedule.stop(_STOP_S)
+
+    def _find(self) -> list[str]:
+        config = self._config
+        create_compacted(self._target, config.checkpoints_topic, config.checkpoints_topic_replication_factor, config.timeout_s)
+        return relevant_groups(self._source, config.group_filter, config.topic_filter, config.timeout_s)
+
+    def _refresh(self) -> None:
+        found = self._find()
+        if found != self._groups:
+            log.info("mirror.groups.changed", groups=len(found), before=len(self._groups))
+            self._groups = found
+            self.context.request_reconfiguration()

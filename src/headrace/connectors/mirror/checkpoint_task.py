@@ -1,0 +1,126 @@
+"""The task of MirrorCheckpointConnector: the positions of consumer groups, translated into offsets of the target.
+
+Source partition: `{"group": …, "partition": <n>, "topic": <name in the target>}`; its offset means nothing and is 0.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import structlog
+
+from headrace.config import parse_list
+from headrace.connectors.base import Poll, PollingSourceTask, Progress, Props, SourcePartition, StoredOffsets
+from headrace.connectors.mirror import emitted
+from headrace.connectors.mirror.admin import MirrorAdmin
+from headrace.connectors.mirror.checkpoint_config import MirrorCheckpointConfig
+from headrace.connectors.mirror.clients import client
+from headrace.connectors.mirror.formats import Checkpoint
+from headrace.connectors.mirror.groups import accepted_partitions
+from headrace.connectors.mirror.positions import Syncs, read_checkpoints
+from headrace.connectors.mirror.translation import Naming, Partition, Translations, checkpoints, forward, is_news
+from headrace.errors import HeadraceError
+from headrace.kafka.failures import KafkaFailure
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = structlog.get_logger(__name__)
+
+GROUPS = "task.assigned.groups"
+"""The property of a task's configuration that lists its groups, as MirrorMaker writes it."""
+
+
+class MirrorCheckpointTask(PollingSourceTask):
+    """Writes checkpoints of the groups in `task.assigned.groups`; commits them in the target, too, if that is asked for."""
+
+    def start(self, props: Props) -> None:
+        """Take the configuration and connect to both clusters. Raises ConfigError."""
+        self._config = config = MirrorCheckpointConfig(props)
+        self._props, self._groups = props, parse_list(props.get(GROUPS, ""))
+        self._source, self._target = (MirrorAdmin(client(props, side, "admin")) for side in ("source", "target"))
+        self._naming = Naming(config.policy, config.source_cluster_alias, config.target_cluster_alias)
+        self._syncs: Syncs | None = None
+        self._last: dict[str, dict[Partition, Checkpoint]] = {}
+        self._pending: list[Checkpoint] = []
+        self._next = self._next_sync = 0.0
+
+    @property
+    def poll_interval_s(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Until the next look at the groups."""
+        due = min(self._next, self._next_sync) if self._config.sync_group_offsets_enabled else self._next
+        return max(0.0, due - time.monotonic())
+
+    def partitions(self) -> list[SourcePartition]:
+        """None: what was written last stands in the topic of checkpoints."""
+        return []
+
+    def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
+        """The checkpoints that are news since the last ones. Raises a retriable failure while a cluster is out of reach."""
+        if self._syncs is None:
+            self._read()
+        if time.monotonic() >= self._next and not self._pending:
+            self._pending = self._news()
+            self._next = time.monotonic() + self._config.emit_checkpoints_interval_seconds
+        if self._config.sync_group_offsets_enabled and time.monotonic() >= self._next_sync:
+            self._commit_in_target()
+            self._next_sync = time.monotonic() + self._config.sync_group_offsets_interval_seconds
+        if not self._pending:
+            return None
+        records = [({"group": c.group, "partition": c.partition, "topic": c.topic}, c) for c in self._pending[: emitted.MOST]]
+        return emitted.poll(spark, self._config.checkpoints_topic, records, int(time.time() * 1000))
+
+    def committed(self, progress: Progress) -> None:
+        """What was written is the last of its partition from now on."""
+        for checkpoint in self._pending[: emitted.MOST]:
+            self._last.setdefault(checkpoint.group, {})[checkpoint.topic, checkpoint.partition] = checkpoint
+        del self._pending[: emitted.MOST]
+
+    def stop(self) -> None:
+        """End the reading of offset syncs."""
+        if getattr(self, "_syncs", None) is not None:
+            self._syncs.stop()  # pyright: ignore[reportOptionalMemberAccess]
+
+    def _read(self) -> None:
+        """What was said before: only where the last checkpoints are known may all the offset syncs be used at once."""
+        config, known = self._config, True
+        try:
+            self._last = read_checkpoints(config.checkpoints_topic, client(self._props, "target", "consumer"), self._groups)
+        except KafkaFailure as failure:
+            log.warning("mirror.checkpoints.unread", topic=config.checkpoints_topic, cause=str(failure),
+                        meaning="only offsets that are mirrored from now on are translated")  # fmt: skip
+            known = False
+        side = "source" if config.offset_syncs_topic_location == "source" else "target"
+        syncs = Syncs(config.offset_syncs_topic, client(self._props, side, "consumer"), Translations(only_newest=not known))
+        try:
+            syncs.start()
+        except BaseException:
+            syncs.stop()
+            raise
+        self._syncs = syncs
+
+    def _news(self) -> list[Checkpoint]:
+        assert self._syncs is not None
+        partitions = accepted_partitions(self._source, self._config.topic_filter, self._config.timeout_s)
+        found: list[Checkpoint] = []
+        for group in self._groups:
+            committed = self._source.group_offsets(group, partitions, self._config.timeout_s)
+            last = self._last.get(group, {})
+            translated = checkpoints(group, committed, self._syncs.translations, self._naming)
+            found += [checkpoint for where, checkpoint in translated.items() if is_news(checkpoint, last.get(where))]
+        return found
+
+    def _commit_in_target(self) -> None:
+        """Commit in the target, for groups without members there, what is further than what they have committed."""
+        for group, last in self._last.items():
+            try:
+                ahead = forward(last, self._target.group_offsets(group, last, self._config.timeout_s))
+                if ahead:
+                    self._target.commit_group(group, ahead, self._config.timeout_s)
+            except HeadraceError as error:
+                text = f"Unable to sync offsets for consumer group {group}."
+                if isinstance(error, KafkaFailure) and error.code == "UNKNOWN_MEMBER_ID":
+                    log.warning(f"{text} This is likely caused by consumers currently using this group in the target cluster.")
+                else:
+                    log.error(text, cause=str(error))

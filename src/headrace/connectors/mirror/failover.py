@@ -1,0 +1,145 @@
+"""Where the groups of a source cluster would go on in the target, if they were switched over now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from headrace.connectors.base import Props
+from headrace.connectors.mirror.admin import MirrorAdmin
+from headrace.connectors.mirror.checkpoint_config import MirrorCheckpointConfig
+from headrace.connectors.mirror.clients import client
+from headrace.connectors.mirror.formats import Checkpoint
+from headrace.connectors.mirror.groups import accepted_partitions, relevant_groups
+from headrace.connectors.mirror.positions import Syncs, read_checkpoints
+from headrace.connectors.mirror.translation import Naming, Partition, Translations, checkpoints
+from headrace.errors import HeadraceError
+
+log = structlog.get_logger(__name__)
+
+ByGroup = dict[str, dict[Partition, Checkpoint]]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """What a switch does to one partition of the target that a group reads.
+
+    upstream: the offset that the group has committed in the source; start: where it goes on in the target; lag: how many offsets
+    are there from `start` on; exact: nothing is read twice; committed: the offset that it has in the target now, None: none;
+    from_source: the source was asked; else the last checkpoint counts.
+    """
+
+    group: str
+    topic: str
+    partition: int
+    upstream: int
+    start: int
+    lag: int
+    exact: bool
+    committed: int | None
+    from_source: bool
+
+
+@dataclass(frozen=True)
+class Position:
+    """A translated position. exact: it is the end of what has been mirrored, or a pair of offsets is known for it."""
+
+    checkpoint: Checkpoint
+    exact: bool
+    from_source: bool
+
+
+class Failover:
+    """Reads what is known of a flow; changes nothing before `commit`."""
+
+    def __init__(self, props: Props, timeout_s: float = 30.0, source_s: float = 10.0) -> None:
+        """props: of a MirrorCheckpointConnector; source_s: how long the source may take to answer at all. Raises ConfigError."""
+        self._config, self._props, self._timeout_s, self._source_s = MirrorCheckpointConfig(props), props, timeout_s, source_s
+        self._target = MirrorAdmin(client(props, "target", "admin"))
+
+    def plan(self) -> list[Switch]:
+        """Every group's start in the target, by group, topic and partition.
+
+        The source's own offsets count if it can be reached, the last checkpoints where not. Raises KafkaFailure if the target
+        cannot be reached.
+        """
+        known = self._positions()
+        found: list[Switch] = []
+        for group, positions in sorted(known.items()):
+            committed = self._target.group_offsets(group, positions, self._timeout_s)
+            ends = self._target.partition_offsets(positions, "latest", self._timeout_s)
+            for where, position in sorted(positions.items()):
+                start, end = position.checkpoint.downstream, ends[where]
+                found.append(Switch(
+                    group, *where, position.checkpoint.upstream, start, max(0, end - start), position.exact, committed.get(where),
+                    position.from_source,
+                ))  # fmt: skip
+        return found
+
+    def commit(self, switches: list[Switch]) -> None:
+        """Set the groups' offsets in the target. Raises KafkaFailure, UNKNOWN_MEMBER_ID for a group that is active there."""
+        by_group: dict[str, dict[Partition, int]] = {}
+        for switch in switches:
+            by_group.setdefault(switch.group, {})[switch.topic, switch.partition] = switch.start
+        for group, offsets in by_group.items():
+            self._target.commit_group(group, offsets, self._timeout_s)
+
+    def _positions(self) -> dict[str, dict[Partition, Position]]:
+        present = self._target.topics(self._timeout_s)
+        written: ByGroup = {}
+        if self._config.checkpoints_topic in present:
+            written = read_checkpoints(self._config.checkpoints_topic, client(self._props, "target", "consumer"), None)
+        found = {
+            group: {where: Position(c, exact=False, from_source=False) for where, c in positions.items()}
+            for group, positions in written.items()
+        }
+        try:
+            asked = self._ask_source()
+        except HeadraceError as error:
+            log.warning("failover.source.unreachable", cause=str(error), meaning="the last checkpoints count")
+            asked = {}
+        for group, positions in asked.items():
+            found.setdefault(group, {}).update(positions)
+        return {
+            group: there
+            for group, positions in found.items()
+            if (there := {(t, p): at for (t, p), at in positions.items() if t in present and p in present[t].partitions})
+        }
+
+    def _ask_source(self) -> dict[str, dict[Partition, Position]]:
+        config, source = self._config, MirrorAdmin(client(self._props, "source", "admin"))
+        partitions = accepted_partitions(source, config.topic_filter, self._source_s)
+        groups = relevant_groups(source, config.group_filter, config.topic_filter, self._timeout_s)
+        translations = self._translations()
+        naming = Naming(config.policy, config.source_cluster_alias, config.target_cluster_alias)
+        found: dict[str, dict[Partition, Position]] = {}
+        for group in groups:
+            committed = source.group_offsets(group, partitions, self._timeout_s)
+            names = {(naming.downstream(topic), p): (topic, p) for topic, p in committed}
+            for where, checkpoint in checkpoints(group, committed, translations, naming).items():
+                exact = is_exact(translations, names[where], checkpoint.upstream)
+                found.setdefault(group, {})[where] = Position(checkpoint, exact, from_source=True)
+        return found
+
+    def _translations(self) -> Translations:
+        config = self._config
+        side = "source" if config.offset_syncs_topic_location == "source" else "target"
+        syncs = Syncs(config.offset_syncs_topic, client(self._props, side, "consumer"), Translations(only_newest=False))
+        try:
+            syncs.start(self._timeout_s)
+            return syncs.translations
+        finally:
+            syncs.stop()
+
+
+def is_exact(translations: Translations, partition: Partition, offset: int) -> bool:
+    """Whether an offset is that of a known pair, or the one right after the record of a pair."""
+    newest = translations.at(partition, offset)
+    return newest is not None and offset - newest.upstream <= 1
+
+
+def as_json(switches: list[Switch]) -> list[Mapping[str, object]]:
+    """The switches for scripts."""
+    return [vars(switch) for switch in switches]

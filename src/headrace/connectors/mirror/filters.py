@@ -1,0 +1,51 @@
+"""Which topics, groups and topic settings are mirrored: MirrorMaker's default filters. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.config.java_pattern import JavaRegexError, java_regex
+from headrace.connectors.mirror.policies import DefaultPolicy
+from headrace.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Names and Java regular expressions, of which one has to match the whole name; `exclude` wins."""
+
+    include: Sequence[str]
+    exclude: Sequence[str]
+
+    def accepts(self, name: str) -> bool:
+        """Whether a name is let through."""
+        return _matches(self.include, name) and not _matches(self.exclude, name)
+
+
+def _matches(patterns: Sequence[str], name: str) -> bool:
+    return bool(patterns) and java_regex("|".join(patterns)).fullmatch(name) is not None
+
+
+def check_patterns(name: str, value: Any) -> None:
+    """Validator of a list of regular expressions. Raises ConfigError for one that Java would refuse."""
+    for pattern in value or []:
+        try:
+            java_regex(pattern)
+        except JavaRegexError as error:
+            raise ConfigError.invalid(name, pattern, f"Invalid regex: {error}") from None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which topics of the source are mirrored: those of the filter, heartbeats, never internal ones, never round in a circle."""
+
+    policy: DefaultPolicy
+    filter: Filter
+    target: str
+    heartbeats: bool = True
+
+    def accepts(self, topic: str) -> bool:
+        """Whether a topic is mirrored."""
+        wanted = self.filter.accepts(topic) or (self.heartbeats and self.policy.is_heartbeats(topic))
+        return wanted and not self.policy.is_internal(topic) and not self.policy.is_cycle(topic, self.target)

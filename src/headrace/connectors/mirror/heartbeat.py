@@ -1,0 +1,100 @@
+"""MirrorHeartbeatConnector of MirrorMaker 2 (KIP-382): a sign of life every second, for monitors and clients.
+
+Source partition: `{"sourceClusterAlias": …, "targetClusterAlias": …}`; its offset means nothing and is 0.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef
+from headrace.connectors.base import (
+    ConnectorContext,
+    Poll,
+    PollingSourceTask,
+    Props,
+    SourceConnector,
+    SourceOffset,
+    SourcePartition,
+    StoredOffsets,
+)
+from headrace.connectors.mirror import emitted
+from headrace.connectors.mirror.admin import MirrorAdmin
+from headrace.connectors.mirror.clients import client
+from headrace.connectors.mirror.formats import Heartbeat
+from headrace.connectors.mirror.heartbeat_config import MirrorHeartbeatConfig
+from headrace.connectors.mirror.offsets import check_offsets
+from headrace.connectors.mirror.policies import HEARTBEATS
+from headrace.connectors.mirror.source_connector import create_compacted
+from headrace.plugins import Kind, plugin
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_KEYS = ("sourceClusterAlias", "targetClusterAlias")
+
+
+class MirrorHeartbeatTask(PollingSourceTask):
+    """Writes one record per interval to the topic `heartbeats`."""
+
+    def start(self, props: Props) -> None:
+        """Take the configuration. Raises ConfigError."""
+        config = MirrorHeartbeatConfig(props)
+        self._aliases = (config.source_cluster_alias, config.target_cluster_alias)
+        self._interval_s = float(config.emit_heartbeats_interval_seconds)
+        self._next = 0.0
+
+    @property
+    def poll_interval_s(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Until the next heartbeat."""
+        return max(0.0, self._next - time.monotonic())
+
+    def partitions(self) -> list[SourcePartition]:
+        """None: nothing is read."""
+        return []
+
+    def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
+        """A heartbeat, if the interval is over."""
+        if time.monotonic() < self._next:
+            return None
+        self._next = time.monotonic() + self._interval_s
+        now = int(time.time() * 1000)
+        where = dict(zip(_KEYS, self._aliases, strict=True))
+        return emitted.poll(spark, HEARTBEATS, [(where, Heartbeat(*self._aliases, now))], now)
+
+
+@plugin("org.apache.kafka.connect.mirror.MirrorHeartbeatConnector", Kind.SOURCE)
+class MirrorHeartbeatConnector(SourceConnector):
+    """Heartbeats from `source.cluster.alias` to `target.cluster.alias`, by one task."""
+
+    task_class = MirrorHeartbeatTask
+
+    def __init__(self, context: ConnectorContext) -> None:
+        super().__init__(context)
+        self._props: dict[str, str] = {}
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """MirrorMaker's options."""
+        return MirrorHeartbeatConfig.definition()
+
+    @classmethod
+    def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
+        """Agree to offsets in MirrorMaker's form. Raises ConnectError in Kafka's words."""
+        return check_offsets(changes, _KEYS, partition=False, only_zero=True)
+
+    def start(self, props: Props) -> None:
+        """Make the topic, if it is not there. Raises ConfigError, KafkaFailure."""
+        self._config = config = MirrorHeartbeatConfig(props)
+        self._props = dict(props)
+        target = MirrorAdmin(client(props, "target", "admin"))
+        create_compacted(target, HEARTBEATS, config.heartbeats_topic_replication_factor, config.timeout_s)
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """One task; none if heartbeats are switched off."""
+        return [self._props] if self._config.emit_heartbeats_enabled else []
+
+    def stop(self) -> None:
+        """Nothing to end."""

@@ -1,0 +1,70 @@
+"""Jobs that a connector does again and again on one thread, one after the other (MirrorMaker's Scheduler)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass
+
+import structlog
+
+from headrace.errors import HeadraceError
+
+log = structlog.get_logger(__name__)
+
+_SOON_S = 10.0
+NEVER_S = 1e9
+"""The interval of a job that is not repeated."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """what: in words, for the log; action: what is done; interval_s: the pause after it; after_s: the one before the first."""
+
+    what: str
+    action: Callable[[], None]
+    interval_s: float
+    after_s: float = 0.0
+
+
+class Schedule:
+    """Runs jobs from `start` to `stop`. One that fails is logged and tried again, after ten seconds at the latest."""
+
+    def __init__(self, name: str, jobs: Sequence[Job]) -> None:
+        self._jobs = jobs
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=copy_context().run, args=(self._main,), name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        self._thread.start()
+
+    def stop(self, timeout_s: float) -> None:
+        """End the thread; one that does not end in time is left behind."""
+        self._stopping.set()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(timeout_s)
+
+    def _main(self) -> None:
+        due = [time.monotonic() + job.after_s for job in self._jobs]
+        while due and not self._stopping.wait(max(0.0, min(due) - time.monotonic())):
+            at = due.index(min(due))
+            job = self._jobs[at]
+            done = self._run(job)
+            due[at] = time.monotonic() + (job.interval_s if done else min(job.interval_s, _SOON_S))
+
+    def _run(self, job: Job) -> bool:
+        begun = time.monotonic()
+        try:
+            job.action()
+        except HeadraceError as error:
+            if not self._stopping.is_set():
+                log.warning("mirror.job.failed", job=job.what, cause=str(error))
+            return False
+        except Exception:
+            log.exception("mirror.job.failed", job=job.what)
+            return False
+        log.debug("mirror.job.done", job=job.what, took_s=round(time.monotonic() - begun, 3))
+        return True

@@ -1,0 +1,204 @@
+"""MirrorSourceConnector of MirrorMaker 2 (KIP-382): topics of another cluster, with their partitions, settings and ACLs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import structlog
+
+from headrace.config import ConfigDef
+from headrace.connectors.base import ConnectorContext, Props, SourceConnector, SourceOffset, SourcePartition
+from headrace.connectors.mirror import acls
+from headrace.connectors.mirror.admin import MirrorAdmin
+from headrace.connectors.mirror.clients import client
+from headrace.connectors.mirror.offsets import check_offsets
+from headrace.connectors.mirror.plan import Missing, Topics, deal, encode, missing, select
+from headrace.connectors.mirror.schedule import NEVER_S, Job, Schedule
+from headrace.connectors.mirror.settings import SettingFilter, needed
+from headrace.connectors.mirror.source_config import MirrorSourceConfig
+from headrace.connectors.mirror.source_task import ASSIGNED, MirrorSourceTask
+from headrace.errors import ConnectError, HeadraceError
+from headrace.kafka.failures import KafkaFailure
+from headrace.plugins import Kind, plugin
+
+log = structlog.get_logger(__name__)
+
+_STOP_S = 2.0
+_RETRY_S = 5.0
+READ_COMMITTED = (
+    "MirrorSourceConnector can only provide exactly-once guarantees when its source consumer is configured with isolation.level "
+    "set to 'read_committed'; otherwise, records from aborted and uncommitted transactions will be replicated from the source "
+    "cluster to the target cluster."
+)
+COMPACTED = {"cleanup.policy": "compact"}
+
+
+def reads_committed(props: Props) -> bool:
+    """Whether the source's consumer sees records of committed transactions only."""
+    return client(props, "source", "consumer").get("isolation.level") == "read_committed"
+
+
+@plugin("org.apache.kafka.connect.mirror.MirrorSourceConnector", Kind.SOURCE)
+class MirrorSourceConnector(SourceConnector):
+    """Makes a copy of every topic that `topics` names, and deals its partitions to tasks."""
+
+    task_class = MirrorSourceTask
+
+    def __init__(self, context: ConnectorContext) -> None:
+        super().__init__(context)
+        self._props: dict[str, str] = {}
+        self._topics = Topics()
+        self._schedule: Schedule | None = None
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """MirrorMaker's options, and those of headrace."""
+        return MirrorSourceConfig.definition()
+
+    @classmethod
+    def exactly_once_support(cls, config: Props) -> bool:
+        """Whether each record can be delivered exactly once: if only committed records are read."""
+        return reads_committed(config)
+
+    @classmethod
+    def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
+        """Agree to offsets in MirrorMaker's form. Raises ConnectError in Kafka's words."""
+        return check_offsets(changes, ["cluster", "topic"], partition=True)
+
+    @classmethod
+    def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
+        """MirrorMaker's own rules for several options."""
+        found: dict[str, list[str]] = {}
+        if props.get("exactly.once.support") == "required" and not reads_committed(props):
+            found["exactly.once.support"] = [READ_COMMITTED]
+        syncs = any(key.startswith(("offset-syncs-", "offset-syncs.topic.")) for key in props)
+        if props.get("emit.offset-syncs.enabled") == "false" and syncs:
+            text = "MirrorSourceConnector can't setup offset-syncs feature while emit.offset-syncs.enabled set to false"
+            found["emit.offset-syncs.enabled"] = [text]
+        return found
+
+    def start(self, props: Props) -> None:
+        """Find the topics, make their copies, and keep both in step from here on. Raises ConfigError.
+
+        A cluster that cannot be reached is tried again, in a few seconds and for as long as it takes.
+        """
+        self._config = config = MirrorSourceConfig(props)
+        self._props = dict(props)
+        if not config.enabled:
+            return
+        self._source, self._target = (MirrorAdmin(client(props, side, "admin")) for side in ("source", "target"))
+        ready = self._prepared()
+        self._schedule = Schedule(f"mirror-{self.context.name}", self._jobs(ready))
+        self._schedule.start()
+
+    def _prepared(self) -> bool:
+        try:
+            self._create_offset_syncs()
+            self._topics = self._find()
+            self._make(missing(self._topics, self._target.topics(self._config.timeout_s)))
+        except HeadraceError as error:
+            log.warning("mirror.not-ready", cause=str(error), hint="it is tried again in a few seconds")
+            return False
+        log.info("mirror.started", topics=len(self._topics.counts), partitions=len(self._topics.partitions))
+        return True
+
+    def _jobs(self, ready: bool) -> list[Job]:
+        config = self._config
+        every = float(config.refresh_topics_interval_seconds) if config.refresh_topics_enabled else NEVER_S
+        jobs = [Job("refreshing topics", self._refresh, every, after_s=every if ready else _RETRY_S)]
+        if config.sync_topic_acls_enabled:
+            jobs.append(Job("syncing topic ACLs", self._sync_acls, config.sync_topic_acls_interval_seconds))
+        if config.sync_topic_configs_enabled:
+            jobs.append(Job("syncing topic configs", self._sync_configs, config.sync_topic_configs_interval_seconds))
+        return jobs
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """One configuration per task: everything of the connector, and the partitions of the task."""
+        dealt = deal(self._topics.partitions, max_tasks)
+        return [{**self._props, ASSIGNED: encode(mine), "task.index": str(n)} for n, mine in enumerate(dealt)]
+
+    def stop(self) -> None:
+        """End the jobs."""
+        if self._schedule is not None:
+            self._schedule.stop(_STOP_S)
+
+    def _find(self) -> Topics:
+        found = self._source.topics(self._config.timeout_s)
+        return select(found, self._config.selection, self._config.source_cluster_alias)
+
+    def _refresh(self) -> None:
+        """Look again; tasks are dealt anew if the source's partitions have changed, or a copy is gone."""
+        self._create_offset_syncs()
+        found = self._find()
+        lacks = missing(found, self._target.topics(self._config.timeout_s))
+        if found == self._topics and not lacks:
+            return
+        log.info("mirror.topics.changed", topics=len(found.counts), partitions=len(found.partitions), missing=len(lacks.create))
+        self._topics = found
+        self._make(lacks)
+        self.context.request_reconfiguration()
+
+    def _create_offset_syncs(self) -> None:
+        config = self._config
+        if config.emit_offset_syncs_enabled:
+            side = self._source if config.offset_syncs_topic_location == "source" else self._target
+            create_compacted(side, config.offset_syncs_topic, config.offset_syncs_topic_replication_factor, config.timeout_s)
+
+    def _make(self, lacks: Missing) -> None:
+        """Create copies and add partitions; what the target refuses is logged, and does not keep others from being made."""
+        timeout, filter_ = self._config.timeout_s, self._setting_filter()
+        for topic, settings in self._source.settings(lacks.create, timeout).items():
+            copy, count = self._topics.copies[topic], self._topics.counts[topic]
+            configs, factor = filter_.of_new_topic(settings), self._config.replication_factor
+            _try(f"Could not create topic {copy}.", lambda: self._target.create(copy, count, factor, configs, timeout))  # noqa: B023
+            log.info("mirror.topic.created", topic=copy, partitions=count)
+        for copy, count in lacks.grow.items():
+            _try(f"Could not create topic-partitions for {copy}.", lambda: self._target.add_partitions(copy, count, timeout))  # noqa: B023
+
+    def _setting_filter(self) -> SettingFilter:
+        return SettingFilter(self._config.config_properties_exclude, self._config.use_defaults_from == "source")
+
+    def _sync_configs(self) -> None:
+        """Make the copies' settings those of their topics."""
+        timeout, topics, filter_ = self._config.timeout_s, self._topics, self._setting_filter()
+        present = self._target.topics(timeout)
+        there = {topic: copy for topic, copy in topics.copies.items() if copy in present}
+        wanted, found = self._source.settings(there, timeout), self._target.settings(there.values(), timeout)
+        for topic, copy in there.items():
+            if changes := needed(filter_.changes(wanted[topic]), found[copy]):
+                self._change(copy, lambda: self._target.change(copy, changes, timeout))  # noqa: B023
+
+    def _change(self, copy: str, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except KafkaFailure as failure:
+            if failure.code == "UNSUPPORTED_VERSION":
+                target = self._config.target_cluster_alias
+                text = f"the target cluster '{target}' is not compatible with IncrementalAlterConfigs API"
+                self.context.raise_error(ConnectError(text))
+            log.warning(f"Could not alter configuration of topic {copy}.", cause=str(failure))
+
+    def _sync_acls(self) -> None:
+        """Give the copies the ACLs of their topics, as far as they are for reading."""
+        found = self._source.topic_acls(self._config.timeout_s)
+        wanted = acls.copied(found, lambda topic: topic in self._topics.copies, lambda topic: self._topics.copies[topic])
+        if wanted:
+            self._target.create_acls(wanted, self._config.timeout_s)
+
+
+def create_compacted(admin: MirrorAdmin, topic: str, replication_factor: int, timeout_s: float) -> None:
+    """Make one of MirrorMaker's own topics, of one partition, unless it is there. Raises KafkaFailure."""
+    if admin.describe(topic, timeout_s) is None:
+        try:
+            admin.create(topic, 1, replication_factor, COMPACTED, timeout_s)
+        except KafkaFailure as failure:
+            if failure.code != "TOPIC_ALREADY_EXISTS":
+                raise
+
+
+def _try(refusal: str, action: Callable[[], None]) -> None:
+    try:
+        action()
+    except KafkaFailure as failure:
+        if failure.code != "TOPIC_ALREADY_EXISTS":
+            log.warning(refusal, cause=str(failure))

@@ -1,0 +1,159 @@
+"""Which topics, settings and ACLs are copied, and as what."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.connectors.mirror.acls import Acl, copied
+from headrace.connectors.mirror.checkpoint_connector import MirrorCheckpointConnector
+from headrace.connectors.mirror.clients import client
+from headrace.connectors.mirror.filters import Filter, Selection
+from headrace.connectors.mirror.plan import Topics, deal, decode, encode, missing
+from headrace.connectors.mirror.policies import policy
+from headrace.connectors.mirror.settings import Change, Setting, SettingFilter, needed
+from headrace.connectors.mirror.source_config import MirrorSourceConfig
+from headrace.connectors.mirror.source_connector import MirrorSourceConnector
+from headrace.errors import ConfigError
+from headrace.kafka.admin import TopicInfo
+
+DEFAULT, IDENTITY = "DefaultReplicationPolicy", "IdentityReplicationPolicy"
+
+
+def info(name: str, partitions: int) -> TopicInfo:
+    return TopicInfo(name, dict.fromkeys(range(partitions), 1), False, 1, "id")
+
+
+def test_a_topic_that_has_been_in_the_target_is_not_mirrored_back() -> None:
+    chosen = Selection(policy(DEFAULT, "A", ".", True, {}), Filter([".*"], []), "B")
+    assert [t for t in ("orders", "B.orders", "C.B.orders", "C.orders", "B", "x.internal") if chosen.accepts(t)] == [
+        "orders", "C.orders", "B", "x.internal",
+    ]  # fmt: skip
+
+
+def test_heartbeats_are_mirrored_whatever_the_filter_says() -> None:
+    def accepted(heartbeats: bool) -> list[str]:
+        chosen = Selection(policy(DEFAULT, "A", ".", True, {}), Filter(["orders"], []), "B", heartbeats)
+        return [t for t in ("orders", "heartbeats", "C.heartbeats", "B.heartbeats") if chosen.accepts(t)]
+
+    assert accepted(True) == ["orders", "heartbeats", "C.heartbeats"]
+    assert accepted(False) == ["orders"]
+
+
+def test_a_topic_with_a_name_of_its_own_is_found_again() -> None:
+    found = policy(IDENTITY, "A", ".", True, {"old": "new"})
+    assert (found.remote("A", "old"), found.upstream("new"), found.source("new"), found.remote("A", "x")) == (
+        "new",
+        "old",
+        "A",
+        "x",
+    )
+
+
+def test_copies_are_created_and_grow_but_never_shrink() -> None:
+    wanted = Topics({"a": 3, "b": 2, "c": 1}, {"a": "A.a", "b": "A.b", "c": "A.c"})
+    lacks = missing(wanted, {"A.b": info("A.b", 1), "A.c": info("A.c", 5)})
+    assert (lacks.create, dict(lacks.grow)) == (("a",), {"A.b": 2})
+
+
+def test_partitions_are_dealt_like_cards() -> None:
+    dealt = deal([("a", 0), ("a", 1), ("a-b", 0)], 2)
+    assert dealt == [[("a", 0), ("a-b", 0)], [("a", 1)]]
+    assert [decode(encode(mine)) for mine in dealt] == dealt
+    assert deal([], 2) == []
+
+
+SETTINGS = [
+    Setting("retention.ms", "5", is_default=False),
+    Setting("cleanup.policy", "delete", is_default=True),
+    Setting("min.insync.replicas", "2", is_default=False),
+    Setting("secret", "x", is_default=False, hidden=True),
+    Setting("segment.bytes", "1", is_default=True, static=True),
+]
+
+
+def test_a_copy_gets_the_settings_that_its_topic_has_itself() -> None:
+    chosen = SettingFilter(["min\\.insync\\.replicas"])
+    assert chosen.of_new_topic(SETTINGS) == {"retention.ms": "5"}
+    assert chosen.changes(SETTINGS) == [Change("retention.ms", "5"), Change("cleanup.policy", None)]
+
+
+def test_with_defaults_from_the_source_they_are_written() -> None:
+    chosen = SettingFilter(["min.*"], source_defaults=True)
+    assert chosen.of_new_topic(SETTINGS) == {"retention.ms": "5", "cleanup.policy": "delete"}
+    assert chosen.changes(SETTINGS)[1] == Change("cleanup.policy", "delete")
+
+
+def test_a_copy_that_is_right_is_left_alone() -> None:
+    wanted = [Change("retention.ms", "5"), Change("cleanup.policy", None), Change("x", "1")]
+    present = [Setting("retention.ms", "5", is_default=False), Setting("cleanup.policy", "compact", is_default=False)]
+    assert needed(wanted, present) == [Change("cleanup.policy", None), Change("x", "1")]
+    assert needed([Change("segment.bytes", None)], [Setting("segment.bytes", "1", is_default=False, own=False)]) == []
+
+
+def test_acls_are_copied_as_far_as_they_are_for_reading() -> None:
+    def acl(operation: str, permission: str = "ALLOW", **changes: object) -> Acl:
+        return Acl(
+            **{"topic": "t", "principal": "User:a", "host": "*", "operation": operation, "permission": permission, **changes}
+        )  # pyright: ignore[reportArgumentType]
+
+    given = [acl("READ"), acl("WRITE"), acl("ALL"), acl("WRITE", "DENY"), acl("READ", literal=False), acl("READ", topic="other")]
+    found = copied(given, lambda topic: topic == "t", lambda topic: f"A.{topic}")
+    assert [(a.topic, a.operation, a.permission) for a in found] == [
+        ("A.t", "READ", "ALLOW"), ("A.t", "READ", "ALLOW"), ("A.t", "WRITE", "DENY"),
+    ]  # fmt: skip
+
+
+def test_settings_of_a_client_come_from_the_cluster_then_the_kind_then_the_client() -> None:
+    props = {
+        "name": "m", "source.cluster.alias": "A", "target.cluster.alias": "B", "source.cluster.bootstrap.servers": "a:1",
+        "source.cluster.group.id": "not passed on", "source.cluster.ssl.protocol": "TLSv1.2", "consumer.max.poll.records": "1",
+        "source.consumer.max.poll.records": "2", "source.consumer.enable.auto.commit": "true", "admin.retries": "3",
+    }  # fmt: skip
+    assert client(props, "source", "consumer") == {
+        "client.id": "A->B|m|consumer", "bootstrap.servers": "a:1", "ssl.protocol": "TLSv1.2", "max.poll.records": "2",
+        "auto.offset.reset": "earliest", "enable.auto.commit": "false",
+    }  # fmt: skip
+    assert client(props, "target", "admin") == {"client.id": "A->B|m|admin", "retries": "3"}
+
+
+@pytest.mark.parametrize(
+    ("props", "option"),
+    [
+        ({"emit.offset-syncs.enabled": "false", "offset-syncs.topic.location": "target"}, "emit.offset-syncs.enabled"),
+        ({"exactly.once.support": "required"}, "exactly.once.support"),
+    ],
+)
+def test_options_that_speak_against_each_other_are_told(props: dict[str, str], option: str) -> None:
+    assert list(MirrorSourceConnector.problems(props)) == [option]
+
+
+def test_checkpoints_need_offset_syncs_unless_the_connector_is_off() -> None:
+    props = {"emit.checkpoints.enabled": "false", "emit.offset-syncs.enabled": "false"}
+    assert MirrorCheckpointConnector.problems(props) == {
+        "emit.checkpoints.enabled": ["MirrorCheckpointConnector can't run with emit.checkpoints.enabled set to false"],
+        "emit.offset-syncs.enabled": ["MirrorCheckpointConnector can't run without offset syncs"],
+    }
+    assert MirrorCheckpointConnector.problems({**props, "enabled": "false"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "text"),
+    [
+        ("replication.policy.class", "my.Policy", "Only org.apache.kafka.connect.mirror.DefaultReplicationPolicy and"),
+        ("topic.filter.class", "my.Filter", "Only org.apache.kafka.connect.mirror.DefaultTopicFilter is there"),
+        ("replication.policy.renames", "a:b,c:b", "'b' is there twice"),
+        ("replication.policy.renames", "a", "'a' is not of the form <topic>:<name in the target>"),
+        ("topics", "a(", "Invalid regex: Unclosed group near index 2"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_told(option: str, value: str, text: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        MirrorSourceConfig({"source.cluster.alias": "A", option: value})
+    assert text in str(raised.value)
+    assert option in str(raised.value)
+
+
+def test_exactly_once_needs_a_consumer_that_reads_committed_records() -> None:
+    props = {"exactly.once.support": "required", "source.consumer.isolation.level": "read_committed"}
+    assert MirrorSourceConnector.problems(props) == {}
+    assert MirrorSourceConnector.exactly_once_support(props)

@@ -1,0 +1,78 @@
+"""Which pairs of offsets are told, and what they say about groups."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.connectors.mirror.formats import OffsetSync
+from headrace.connectors.mirror.syncs import Ends, Pace, pair, within
+from headrace.connectors.mirror.translation import TOO_OLD, Translations
+
+P = ("t", 0)
+
+
+def translations(*syncs: OffsetSync) -> Translations:
+    found = Translations()
+    found.ready()
+    for sync in syncs:
+        found.add(sync)
+    return found
+
+
+def test_before_the_first_record_a_group_starts_at_the_beginning_of_the_copy() -> None:
+    assert translations(pair(P, Ends(0, 0), alone=True)).translate(P, 0) == 0
+    assert translations(pair(P, Ends(7, 0), alone=True)).translate(P, 7) == 0
+
+
+def test_what_was_read_to_the_end_of_a_copy_goes_on_at_its_end() -> None:
+    assert translations(pair(P, Ends(50, 20), alone=True)).translate(P, 50) == 20
+
+
+def test_beside_other_writers_a_group_goes_on_no_later_than_the_next_record() -> None:
+    found = translations(pair(P, Ends(50, 20), alone=False))
+    assert [found.translate(P, offset) for offset in (49, 50, 51)] == [TOO_OLD, 19, 20]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 200), st.sets(st.integers(0, 199), max_size=3), st.integers(0, 3)), min_size=1, max_size=8),
+    st.integers(0, 100),
+)
+def test_no_group_skips_a_record_whatever_is_missing_or_there_twice(batches: list[tuple[int, set[int], int]], first: int) -> None:
+    """A batch: how many offsets it covers, which of them have no record, how many were written before it began anew."""
+    at, copies = Ends(first, 0), {}  # copies: offset in the source → last one in the copy
+    found = translations(pair(P, at, alone=True))
+    for count, gaps, twice in batches:
+        records = [at.upstream + n for n in range(count) if n not in gaps]
+        written = records[:twice] + records
+        for place, offset in enumerate(written, at.downstream):
+            copies[offset] = place
+        after = Ends(at.upstream + count, at.downstream + len(written))
+        for sync in [*within(P, at, after), pair(P, after, alone=True)]:
+            found.add(sync)
+        at = after
+    unread = at.downstream
+    for committed in range(at.upstream, first - 1, -1):
+        unread = min(unread, copies.get(committed, unread))
+        start = found.translate(P, committed)
+        assert start is not None
+        assert start <= unread
+    assert found.translate(P, at.upstream) == at.downstream
+
+
+def test_the_first_pair_and_those_far_from_the_last_one_are_written_at_once() -> None:
+    pace = Pace(lag_max=100)
+    first, near, far = (OffsetSync(*P, n, n) for n in (1, 50, 500))
+    assert pace.take(first, 0) == [first]
+    assert pace.take(near, 0.1) == []
+    assert pace.take(far, 0.2, [near]) == [near, far]
+    assert pace.take(far, 9) == []
+
+
+def test_others_are_written_within_a_second() -> None:
+    pace = Pace(lag_max=100)
+    first, near = (OffsetSync(*P, n, n) for n in (1, 50))
+    pace.take(first, 0)
+    pace.take(near, 0.1)
+    assert (pace.due(0.5), pace.due(1.0), pace.due(2.0)) == ([], [near], [])

@@ -1,0 +1,78 @@
+"""What MirrorSourceConnector does to topics and records."""
+
+from __future__ import annotations
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+from headrace.connectors.mirror.admin import MirrorAdmin
+from headrace.connectors.mirror.formats import OffsetSync
+from headrace.connectors.mirror.settings import Change
+from tests.clusters import record
+from tests.mm2.flow import FLOW_S, Flow
+from tests.support import wait_until
+
+
+def test_records_keep_partition_timestamp_and_headers_in_a_copy_made_like_its_topic(flow: Flow) -> None:
+    topic = f"{flow.name}-first"
+    records = [record(b"k%d" % n, b"v", [("h", b"%d" % n)], timestamp=1_000 + n, partition=n % 3) for n in range(300)]
+    flow.source.produce(topic, records)
+    assert flow.await_copied(topic, 300) == sorted(records, key=lambda r: r.partition)
+    settings = flow.destination.admin.topic_configs(flow.copy(topic), own_only=True)
+    assert settings == {"max.message.bytes": "2000000", "retention.ms": "-1"}  # min.insync.replicas is excluded
+
+
+def test_offsets_are_stored_as_mirror_maker_stores_them(flow: Flow) -> None:
+    topic = f"{flow.name}-first"
+    path = f"/connectors/{flow.name}-MirrorSourceConnector/offsets"
+
+    def stored() -> dict[int, int]:
+        entries = flow.worker.call("GET", path)["offsets"]
+        assert all(e["partition"].keys() == {"cluster", "partition", "topic"} for e in entries)
+        mine = [e for e in entries if e["partition"]["topic"] == topic and e["partition"]["cluster"] == flow.alias]
+        return {e["partition"]["partition"]: e["offset"]["offset"] for e in mine}
+
+    wait_until(lambda: stored() == {0: 99, 1: 99, 2: 99}, FLOW_S, "an offset of each partition")
+
+
+def test_offset_syncs_tell_where_the_next_record_will_be(flow: Flow) -> None:
+    topic = f"{flow.name}-first"
+
+    def syncs() -> dict[int, OffsetSync]:
+        found = [OffsetSync.read(r.key, r.value) for r in flow.source.read(f"mm2-offset-syncs.{flow.name}-b.internal")]
+        return {sync.partition: sync for sync in found if sync.topic == topic}
+
+    wait_until(lambda: syncs() == {p: OffsetSync(topic, p, 99, 99) for p in range(3)}, FLOW_S, "a sync of each partition")
+
+
+def test_metrics_tell_counts_and_latencies_of_each_partition(flow: Flow) -> None:
+    labels = {"source": flow.alias, "target": f"{flow.name}-b", "topic": flow.copy(f"{flow.name}-first"), "partition": "1"}
+
+    def found() -> dict[str, float]:
+        families = text_string_to_metric_families(httpx.get(flow.worker.url.rstrip("/") + "/metrics").text)
+        samples = [sample for family in families for sample in family.samples if sample.labels == labels]
+        return {sample.name.removeprefix("kafka_connect_mirror_mirrorsourceconnector_"): sample.value for sample in samples}
+
+    wait_until(lambda: found().get("record_count") == 100, FLOW_S, "the count of a partition")
+    measured = found()
+    assert measured["byte_count"] == sum(len(b"k%d" % n) + 1 for n in range(1, 300, 3))
+    assert measured["replication_latency_ms_max"] - measured["replication_latency_ms_min"] == 297  # 1 ms from record to record
+    assert measured["replication_latency_ms"] >= measured["record_age_ms"]
+
+
+def test_new_topics_partitions_and_settings_follow(flow: Flow) -> None:
+    topic = f"{flow.name}-later"
+    flow.source.create(topic, 1)
+    wait_until(lambda: flow.destination.admin.describe(flow.copy(topic)), FLOW_S, "the copy of a new topic")
+    admin = MirrorAdmin({"bootstrap.servers": flow.source.bootstrap})
+    admin.add_partitions(topic, 2)
+    admin.change(topic, [Change("retention.ms", "123456789"), Change("max.message.bytes", "1500000")])
+    flow.source.produce(topic, [record(partition=1)])
+    assert flow.await_copied(topic, 1)[0].partition == 1
+
+    def settings() -> dict[str, str | None]:
+        return flow.destination.admin.topic_configs(flow.copy(topic), own_only=True)
+
+    wait_until(lambda: settings() == {"retention.ms": "123456789", "max.message.bytes": "1500000"}, FLOW_S, "its settings")
+    admin.change(topic, [Change("max.message.bytes", None)])
+    wait_until(lambda: settings() == {"retention.ms": "123456789"}, FLOW_S, "a setting is gone")
