@@ -189,7 +189,10 @@ class Stream:
     depends on data); initial: offsets to store at once, so that a start position that was looked up is never looked up twice;
     partition_counts: if given, `record.partition` counts only for destination topics that have exactly this many partitions;
     after: the query's first batch begins after this offset, in Spark's own JSON, as if a checkpoint said so (None: it begins
-    where the source does); interval_ms: how often the source is asked for news, None: as often as can be.
+    where the source does); interval_ms: how often the source is asked for news, None: as often as can be; origin: what
+    `record.origin` says, as texts, of the records of a source partition, if each has an offset of its own and all of them in one
+    Spark partition (None: one offset stands for all records); ordinal: the part of the origin that is a record's number, if that
+    is all there is in its offset, under the same name.
     """
 
     frame: DataFrame
@@ -199,6 +202,8 @@ class Stream:
     partition_counts: Mapping[str, int] | None = None
     after: str | None = None
     interval_ms: int | None = None
+    origin: Callable[[SourcePartition], Mapping[str, str]] | None = None
+    ordinal: str | None = None
 
 
 class StoredOffsets:

@@ -34,9 +34,16 @@ class WorkerClient:
 
     def post(self, url: str, path: Sequence[str], body: bytes, headers: dict[str, str]) -> None:
         """POST JSON to a worker; path: its segments. Raises RetriableError if it is not reached, or refuses."""
+        self._ask("POST", url, path, body, headers)
+
+    def put(self, url: str, path: Sequence[str], body: bytes, headers: dict[str, str]) -> None:
+        """PUT JSON to a worker; as `post`."""
+        self._ask("PUT", url, path, body, headers)
+
+    def _ask(self, method: str, url: str, path: Sequence[str], body: bytes, headers: dict[str, str]) -> None:
         address = url.rstrip("/") + "".join("/" + quote(segment, safe="") for segment in path)
         try:
-            answer = self._client.post(address, content=body, headers={**headers, "Content-Type": "application/json"})
+            answer = self._client.request(method, address, content=body, headers={**headers, "Content-Type": "application/json"})
         except httpx.HTTPError as problem:
             raise RetriableError(f"The worker at {url} could not be asked: {problem}") from None
         if answer.is_error:

@@ -11,6 +11,7 @@ from headrace.connectors.base import PollingSourceTask, Props, SourceTask, Store
 from headrace.runtime.chain import SourceChain
 from headrace.runtime.counting import Counts
 from headrace.runtime.delivery import Delivery, Ports
+from headrace.runtime.exactly_once import ExactlyOnce
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.routing import routing
@@ -25,13 +26,14 @@ _NOTHING_TO_READ_S = 5.0
 @dataclass(frozen=True)
 class SourceDependencies:
     """What a source task gets from the worker: Spark (made at the first use), delivery's ports, the stored offsets, and whom to
-    tell what is measured.
+    tell what is measured; exactly: the task's transactions, if it delivers exactly once.
     """
 
     spark: Callable[[], SparkSession]
     ports: Ports
     read_offsets: Callable[[list], StoredOffsets]
     recorder: TaskRecorder
+    exactly: ExactlyOnce | None = None
 
 
 class SourceWork:
@@ -40,7 +42,7 @@ class SourceWork:
     def __init__(self, plan: TaskPlan, task: SourceTask | PollingSourceTask, needs: SourceDependencies) -> None:
         self._plan, self._task, self._needs = plan, task, needs
         self._stopping = task.context.stopping
-        self._delivery = Delivery(needs.ports, plan.producer, needs.recorder, plan.tolerance)
+        self._delivery = Delivery(needs.ports, plan.producer, needs.recorder, plan.tolerance, needs.exactly)
         self._run: StreamRun | None = None
         self._polling: SparkSession | None = None  # set while a polling task's jobs run, in the job group `_jobs`
         self._jobs = f"{task.context.id}@{uuid.uuid4().hex[:8]}"
@@ -55,9 +57,29 @@ class SourceWork:
         """How many batches are written and committed."""
         return self._delivery.batches
 
+    def prepare(self) -> None:
+        """Wait until no task of a former generation can write in this one's name, if it delivers exactly once."""
+        if self._needs.exactly is not None:
+            self._needs.exactly.fence_zombies()
+
     def once(self) -> float:
         """Run the query until it ends, or deliver one poll; returns the seconds to wait before the next look."""
-        return self._poll(self._task) if isinstance(self._task, PollingSourceTask) else self._stream(self._task)
+        try:
+            return self._poll(self._task) if isinstance(self._task, PollingSourceTask) else self._stream(self._task)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """The task is over, or has failed."""
+        if self._needs.exactly is not None:
+            self._needs.exactly.end()
+
+    def _stored(self, spark: SparkSession) -> StoredOffsets:
+        """Where to go on; nobody else changes that from here on, if the task delivers exactly once."""
+        if self._needs.exactly is not None:
+            self._needs.exactly.begin(spark)
+        return self._needs.read_offsets(self._task.partitions())
 
     def end(self, timeout_s: float) -> None:
         """End the query, whose batch in flight gets `timeout_s`."""
@@ -71,7 +93,7 @@ class SourceWork:
 
     def _stream(self, task: SourceTask) -> float:
         spark = self._needs.spark()
-        stream = task.open(spark, self._needs.read_offsets(task.partitions()))
+        stream = task.open(spark, self._stored(spark))
         if stream is None:
             return _NOTHING_TO_READ_S
         if stream.initial:
@@ -80,6 +102,8 @@ class SourceWork:
         frame = chain.incoming(stream.frame)
         if not chain.learns:
             frame = chain.outgoing(frame)
+        if self._needs.exactly is not None:
+            self._needs.exactly.reads(stream)
         who = (self._plan.connector, self._plan.task)
         self._run = StreamRun(spark, who, self._deliver(task, stream, chain), self._delivery.abandon, self._needs.recorder)
         if not self._stopping.is_set():
@@ -102,7 +126,7 @@ class SourceWork:
     def _poll(self, task: PollingSourceTask) -> float:
         self._polling = self._needs.spark()
         self._polling.sparkContext.setJobGroup(self._jobs, self._jobs, interruptOnCancel=True)
-        poll = task.poll(self._polling, self._needs.read_offsets(task.partitions()))
+        poll = task.poll(self._polling, self._stored(self._polling))
         if poll is None or self._stopping.is_set():
             return task.poll_interval_s
         chain = SourceChain(self._plan, poll.record, Counts(self._polling))

@@ -72,6 +72,8 @@ class KafkaSourceTask(SourceTask):
             destination=lambda topic: prefix + topic,
             initial=[(source_partition(p), {"offset": start.positions[p] - 1}) for p in start.looked_up],
             partition_counts={prefix + t: n for t, n in self._counts.items()} if mode == "auto" else None,
+            origin=origin,
+            ordinal="offset",
         )
 
     def _decide(self, stored: StoredOffsets) -> Start:
@@ -141,6 +143,12 @@ def parse_partition(partition: SourcePartition) -> Partition:
     if not colon or not number.isdecimal():
         raise RetriableError(f"{dict(partition)} is no source partition of a Kafka source connector.")
     return topic, int(number)
+
+
+def origin(partition: SourcePartition) -> dict[str, str]:
+    """What the origin of a source partition's records says of it."""
+    topic, number = parse_partition(partition)
+    return {"topic": topic, "partition": str(number)}
 
 
 def kind(deserializer: str) -> str:
