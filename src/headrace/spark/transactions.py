@@ -54,9 +54,12 @@ class Written:
 class Transactions:
     """The transactional ids of one task, for one run of it after the other."""
 
-    def __init__(self, ids: Sequence[str], admin: Mapping[str, str]) -> None:
-        """ids: as many as the task may have writers; admin: Java settings of a client of the cluster that is written to."""
+    def __init__(self, ids: Sequence[str], admin: Mapping[str, str], roll_ms: int | None = None) -> None:
+        """ids: as many as the task may have writers; admin: Java settings of a client of the cluster that is written to;
+        roll_ms: the age at which a transaction ends in the middle of a batch, None: a third of what brokers allow.
+        """
         self._ids, self._admin = list(ids), dict(admin)
+        self._roll_ms = roll_ms
         self._jvm: Any = None
         self._run = ""
         self._settings: dict[str, str] = {}
@@ -112,7 +115,7 @@ class Transactions:
             "writers": [(id_, *known) for id_, known in zip(self._ids, self._known, strict=True)],
             "names": len(covered.names),
             "offsets": {_key(part): [_text(entry) for entry in entries] for part, entries in covered.offsets.items()},
-            "roll_ms": timeout_ms // 3,
+            "roll_ms": timeout_ms // 3 if self._roll_ms is None else self._roll_ms,
             "number": covered.ordinal,
         }
 
