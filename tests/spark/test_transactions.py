@@ -39,19 +39,18 @@ class Writer:
         return self.made[-1]
 
     def frame(self, begin: int, end: int, bad: int | None = None) -> DataFrame:
-        """Records with these numbers, even ones from partition 0; `bad`: the pass fails there."""
+        """Records with these numbers in two Spark partitions, a source partition each; `bad`: the pass fails there."""
         from pyspark.sql import functions as F
 
-        number = F.col("id")
-        value = (
-            F.when(number == bad, F.raise_error(F.lit("bad"))).otherwise(number.cast("string")) if bad else number.cast("string")
-        )
+        number = F.col("id") + begin
+        text = number.cast("string")
+        value = F.when(number == bad, F.raise_error(F.lit("bad"))).otherwise(text) if bad else text
+        half = (F.col("id") >= (end - begin) // 2).cast("int")
         record = Record(
             topic=F.lit(self.topic), key=F.lit(None).cast("binary"), value=value.cast("binary"), partition=F.lit(0),
-            origin={"topic": F.lit("orders"), "partition": number % 2, "offset": number},
+            origin={"topic": F.lit("orders"), "partition": half, "offset": number},
         )  # fmt: skip
-        rows = self.spark.range(begin, end, 1, 1)
-        return rows.where("id % 2 = 0").union(rows.where("id % 2 = 1")).select(*producer_columns(record))
+        return self.spark.range(0, end - begin, 1, 2).select(*producer_columns(record))
 
     def write(self, by: Transactions, frame: DataFrame, end: int) -> Written:
         offsets = {part: [(self.offset_topic, json.dumps(part).encode(), json.dumps({"offset": end}).encode())] for part in PARTS}
@@ -79,15 +78,16 @@ def test_each_spark_partition_commits_its_records_with_the_offsets_of_its_source
     owner = writer.owner()
     written = writer.write(owner, writer.frame(0, 10), end=9)
     assert (sorted(written.parts), written.sizes) == (PARTS, [5, 5])
-    writer.write(owner, writer.frame(10, 11), end=10)  # only partition 0 has a record
+    written = writer.write(owner, writer.frame(10, 11), end=10)
+    assert (sorted(written.parts), written.sizes) == (PARTS[1:], [1]), "the other one has no record"
     assert (writer.seen(), writer.offsets()) == (list(range(11)), [9, 9, 10])
 
 
 def test_of_a_transaction_that_fails_nothing_is_seen_and_others_stay(writer: Writer) -> None:
     with pytest.raises(Exception, match="bad"):
         writer.write(writer.owner(), writer.frame(0, 10, bad=7), end=9)
-    assert not {1, 3, 5, 7, 9} & set(writer.seen())
-    assert len(writer.seen()) == 5 * len(writer.offsets()), "the even ones are there with their offset, or neither is"
+    assert not {5, 6, 7, 8, 9} & set(writer.seen())
+    assert len(writer.seen()) == 5 * len(writer.offsets()), "the first half is there with its offset, or neither is"
     before = len(writer.seen())
     writer.write(writer.owner(), writer.frame(10, 20), end=19)
     assert len(writer.seen()) == before + 10

@@ -48,13 +48,15 @@ class TaskContext:
     """What a running task may know.
 
     connector: the connector's name; task: its own number, from 0; stopping: set when it is being stopped; tasks: how many tasks
-    the connector has.
+    the connector has; interval_ms: how long a source task should gather records for one batch, unless a batch is full before
+    (`transaction.boundary=interval`), None: it takes what there is.
     """
 
     connector: str
     task: int
     stopping: threading.Event = field(default_factory=threading.Event)
     tasks: int = 1
+    interval_ms: int | None = None
 
     @property
     def id(self) -> str:

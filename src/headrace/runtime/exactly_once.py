@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headrace.connectors.base import Offsets, Progress, Stream
+from headrace.config import Type, parse_type
+from headrace.connectors.base import Offsets, Progress, Props, Stream
 from headrace.errors import RetriableError
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Transactional
+from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.transactions import Covered, Entry, Transactions, Written
 
 if TYPE_CHECKING:
@@ -34,6 +36,17 @@ class OffsetPorts:
     fence_zombies: Callable[[], None]
     records: Callable[[Offsets], list[list[Entry]]]
     copied: Callable[[Offsets], None]
+
+
+def interval_ms(config: Props, worker: WorkerConfig) -> int | None:
+    """How long a batch gathers records by `transaction.boundary`, None: no longer than a poll takes.
+
+    A boundary that the connector defines is the end of each batch that it gives.
+    """
+    if not worker.exactly_once_enabled or str(config.get("transaction.boundary") or "poll").lower() != "interval":
+        return None
+    name = "transaction.boundary.interval.ms"
+    return parse_type(name, config.get(name) or str(worker.offset_flush_interval_ms), Type.LONG)
 
 
 class ExactlyOnce:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -124,7 +125,7 @@ class SourceWork:
         return deliver
 
     def _poll(self, task: PollingSourceTask) -> float:
-        self._polling = self._needs.spark()
+        begun, self._polling = time.monotonic(), self._needs.spark()
         self._polling.sparkContext.setJobGroup(self._jobs, self._jobs, interruptOnCancel=True)
         poll = task.poll(self._polling, self._stored(self._polling))
         if poll is None or self._stopping.is_set():
@@ -135,4 +136,4 @@ class SourceWork:
             chain.learn(frame)
         self._delivery(chain.outgoing(frame), poll.progress, routing(self._plan.stages, poll), chain.counts)
         task.committed(poll.progress)
-        return 0.0
+        return max(0.0, begun + (task.context.interval_ms or 0) / 1000 - time.monotonic())

@@ -34,7 +34,7 @@ from headrace.kafka.fencing import WRITERS, transactional_ids
 from headrace.kafka.member_writes import GroupOffsets, MemberWrites, Proof, Write
 from headrace.plugins import Kind
 from headrace.runtime.delivery import Ports
-from headrace.runtime.exactly_once import ExactlyOnce, OffsetPorts
+from headrace.runtime.exactly_once import ExactlyOnce, OffsetPorts, interval_ms
 from headrace.runtime.metrics import Metrics, TaskRecorder
 from headrace.runtime.plan import TaskPlan, client_settings, plan_source_task
 from headrace.runtime.sink.delivery import SinkPorts
@@ -160,7 +160,7 @@ class Worker:
         """
         config, props = (self.config.resolver.resolve(one).props for one in (config, props))
         cls = connector_class(config)
-        context = TaskContext(who.connector, who.task, threading.Event(), who.tasks)
+        context = TaskContext(who.connector, who.task, threading.Event(), who.tasks, interval_ms(config, self.config))
         instance: Task = cls.task_for(config)(context)
         make = self._sink_work if cls.plugin_kind == Kind.SINK else self._source_work
         recorder = self.metrics.task(who.connector, who.task, str(cls.plugin_kind))

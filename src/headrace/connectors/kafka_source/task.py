@@ -63,6 +63,11 @@ class KafkaSourceTask(SourceTask):
             "maxOffsetsPerTrigger": str(self._config.batch_max_records),
             "kafkaConsumer.pollTimeoutMs": consumer["default.api.timeout.ms"],
         }
+        if self.context.interval_ms:
+            options |= {
+                "minOffsetsPerTrigger": options["maxOffsetsPerTrigger"],
+                "maxTriggerDelay": f"{self.context.interval_ms}ms",
+            }
         frame = read_stream(spark, consumer, self._positions, options)
         prefix = self._config.destination_topics_prefix
         mode = self._config.destination_partition
