@@ -22,6 +22,9 @@ from headrace.runtime.plan import client_settings
 log = logging.getLogger(__name__)
 
 WRITE_TIMEOUT_S = 30.0
+# A source task that died may have a transaction open, with offsets in it, for a minute (`transaction.timeout.ms`); brokers look
+# for such transactions every ten seconds.
+_START_S = 100.0
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Stores:
         for name, store in (("offsets", self.offsets), ("status", self.status), ("config", self.config)):
             if self.prepare:
                 self.prepare[name]()
-            store.start()
+            store.start(_START_S)
             if name == "offsets" and self.writes:
                 self.writes.start(WRITE_TIMEOUT_S)
 
@@ -110,7 +113,7 @@ def _own(connector: Props, worker: DistributedConfig, props: Mapping[str, str], 
         store = OffsetStore(
             lambda on_record: CompactedLog(name, writing, reading, on_record, admin=admin), writes if here else None, name
         )
-        store.start()
+        store.start(_START_S)
         return store
 
     return (name, *(f"{key}={value}" for kind in clients.values() for key, value in sorted(kind.items()))), make

