@@ -38,7 +38,7 @@ class OffsetStore:
 
     def __init__(self, make_log: LogFactory, fenced: MemberWrites | None = None, topic: str = "") -> None:
         """fenced: writes to the topic what only a member of the worker group may write; without it anybody may."""
-        self._fenced, self._topic = fenced, topic
+        self._fenced, self.topic = fenced, topic
         self._lock = threading.Lock()
         # connector -> identity of the partition -> key -> offset; changed in place: there may be very many partitions
         self._stored: dict[str, dict[bytes, dict[bytes, _Stored]]] = {}
@@ -90,7 +90,7 @@ class OffsetStore:
         for partition, offset in offsets:
             offset_records.check(partition)
             offset_records.check(offset)
-        return [[(self._topic, *entry) for entry in self._entries(connector, p, o)] for p, o in offsets]
+        return [[(self.topic, *entry) for entry in self._entries(connector, p, o)] for p, o in offsets]
 
     def copied(self, connector: str, offsets: Offsets, proof: Proof = lambda: None) -> None:
         """These offsets were stored in transactions: there is no other place for them."""

@@ -28,6 +28,7 @@ class OwnOffsets:
 
     def __init__(self, own: OffsetStore, shared: OffsetStore) -> None:
         self._own, self._shared = own, shared
+        self.topic = own.topic
 
     def get(self, connector: str, partitions: Sequence[SourcePartition]) -> list[tuple[SourcePartition, SourceOffset | None]]:
         """The stored offsets of these partitions, None where there is none. Raises RetriableError."""

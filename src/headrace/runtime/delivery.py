@@ -95,6 +95,8 @@ class Delivery:
         if "failure" in frame.columns:
             self._dead_letters()
         found = self._new_topics(frame, progress, routing.destination)
+        if self._exactly is not None:
+            self._exactly.check(found)
         for topic in sorted(found - self._writer.known.keys()):
             self._ports.ensure_topics([topic])
             self._writer.learn(topic)

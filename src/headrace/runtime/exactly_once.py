@@ -7,7 +7,8 @@ it before, and reads the stored offsets after that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,22 @@ import structlog
 
 from headrace.config import Type, parse_type
 from headrace.connectors.base import Offsets, Progress, Props, Stream
-from headrace.errors import RetriableError
+from headrace.errors import ConnectError, RetriableError
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Transactional
 from headrace.runtime.worker_config import WorkerConfig
+from headrace.spark import failure
 from headrace.spark.transactions import Covered, Entry, Transactions, Written
 
 log = structlog.get_logger(__name__)
+
+_EXPIRED = (
+    "The task {} was unable to finish writing records to Kafka before its producer transaction expired. It may be necessary to "
+    "reconfigure this connector in order for it to run healthily with exactly-once support. Options for this include: tune the "
+    "connector's producer configuration for higher throughput, increase the transaction timeout for the connector's producers, "
+    "decrease the offset commit interval (if using interval-based transaction boundaries), or use the 'poll' transaction "
+    "boundary (if the connector is not already configured to use it)."
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,12 +42,13 @@ class OffsetPorts:
     """What exactly-once delivery does with offsets outside of Spark.
 
     is_member: whether this worker still belongs to its group; fence_zombies: returns when the tasks of former generations of the
-    connector can write no more; records: what stores each of these offsets, as records of offset topics; copied: told of offsets
-    that are committed, for where else they are kept.
+    connector can write no more; topic: the offset topic; records: what stores each of these offsets, as records of it; copied:
+    told of offsets that are committed, for where else they are kept.
     """
 
     is_member: Callable[[], bool]
     fence_zombies: Callable[[], None]
+    topic: str
     records: Callable[[Offsets], list[list[Entry]]]
     copied: Callable[[Offsets], None]
 
@@ -56,10 +67,11 @@ def interval_ms(config: Props, worker: WorkerConfig) -> int | None:
 class ExactlyOnce:
     """The transactions of one task, from batch to batch."""
 
-    def __init__(self, transactions: Transactions, ports: OffsetPorts, recorder: TaskRecorder) -> None:
-        self._transactions, self._ports, self._recorder = transactions, ports, recorder
+    def __init__(self, task: str, transactions: Transactions, ports: OffsetPorts, recorder: TaskRecorder) -> None:
+        """task: its name, for messages."""
+        self._task, self._transactions, self._ports, self._recorder = task, transactions, ports, recorder
         self._stream: Stream | None = None
-        self._begun = False
+        self._begun, self._expired = False, 0
 
     def fence_zombies(self) -> None:
         """Wait until no task of a former generation can write. Raises RetriableError."""
@@ -87,6 +99,11 @@ class ExactlyOnce:
         self._begun = False
         self._transactions.end()
 
+    def check(self, topics: Iterable[str]) -> None:
+        """Raise ConnectError if records go to the offset topic: its readers would wait for the transaction."""
+        if self._ports.topic in topics:
+            raise ConnectError("Source tasks may not produce to their own offsets topics when exactly-once support is enabled")
+
     def write(self, frame: DataFrame, producer: Mapping[str, str], progress: Progress) -> Offsets:
         """Write a batch; returns the offsets that are yet to be stored: those of source partitions without a record in it."""
         stream, records = self._stream, self._ports.records(progress.offsets)
@@ -102,7 +119,16 @@ class ExactlyOnce:
         return [offset for part, offset in zip(parts, progress.offsets, strict=True) if part not in written.parts]
 
     def _written(self, frame: DataFrame, producer: Mapping[str, str], covered: Covered) -> Written:
-        written = self._transactions.write(frame, producer, covered)
+        begun = time.monotonic()
+        try:
+            written = self._transactions.write(frame, producer, covered)
+        except Exception as e:
+            late = covered.ordinal is None and (time.monotonic() - begun) * 1000 > self._transactions.timeout_ms
+            self._expired += late
+            if self._expired > 1:  # once may be the brokers' fault
+                raise ConnectError(_EXPIRED.format(self._task)) from failure.SparkError(failure.root(e))
+            raise
+        self._expired = 0
         self._recorder.tell(Transactional(tuple(written.sizes)))
         return written
 

@@ -65,6 +65,9 @@ class OffsetStore(Protocol):
 
     def get(self, connector: str, partitions: Sequence[SourcePartition]) -> Stored: ...  # noqa: D102
 
+    @property
+    def topic(self) -> str: ...  # noqa: D102
+
     def all(self, connector: str) -> list[tuple[SourcePartition, SourceOffset]]: ...  # noqa: D102
 
     def put(self, connector: str, offsets: Any, proof: Proof) -> None: ...  # noqa: D102
@@ -189,11 +192,16 @@ class Worker:
         ports = OffsetPorts(
             is_member=lambda: proof() is not None,
             fence_zombies=lambda: self.fence_zombies(name),
+            topic=store.topic,
             records=lambda offsets: store.records(name, list(offsets)),
             copied=lambda offsets: store.copied(name, list(offsets), proof),
         )
         ids = transactional_ids(self.config.worker_group or "", name, plan.task, writers(task))
-        return ExactlyOnce(Transactions(ids, plan.producer), ports, recorder)
+        for key, own in (("transactional.id", ids[0]), ("enable.idempotence", "true")):
+            if (value := plan.producer.get(key, own)) != own:
+                log.warning(f"The value '{value}' for the '{key}' property will be ignored as it cannot be overridden for source "
+                            f"tasks with exactly-once support. The value '{own}' will be used instead.")  # fmt: skip
+        return ExactlyOnce(f"{name}-{plan.task}", Transactions(ids, plan.producer), ports, recorder)
 
     def fence(self, name: str, config: Props, tasks: int) -> None:
         """Fence off the producers of a connector's so many tasks, whoever runs them (KIP-618). Raises KafkaFailure.

@@ -110,15 +110,19 @@ class Transactions:
         self._run = self._run or uuid.uuid4().hex
         self._settings = settings
 
+    @property
+    def timeout_ms(self) -> int:
+        """How long brokers leave a transaction open, by the settings of the last batch. Raises ConfigError."""
+        return parse_type(_TIMEOUT, self._settings[_TIMEOUT], Type.INT)
+
     def _plan(self, covered: Covered) -> dict[str, Any]:
-        timeout_ms: int = parse_type(_TIMEOUT, self._settings[_TIMEOUT], Type.INT)
         return {
             "run": self._run,
             "settings": self._settings,
             "writers": [(id_, *known) for id_, known in zip(self._ids, self._known, strict=True)],
             "names": len(covered.names),
             "offsets": {_key(part): [_text(entry) for entry in entries] for part, entries in covered.offsets.items()},
-            "roll_ms": timeout_ms // 3 if self._roll_ms is None else self._roll_ms,
+            "roll_ms": self.timeout_ms // 3 if self._roll_ms is None else self._roll_ms,
             "number": covered.ordinal,
         }
 
