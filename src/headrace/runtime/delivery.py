@@ -112,7 +112,7 @@ class Delivery:
             raise failed[0].error()
         self._store(left, progress)
         if self._exactly is not None:
-            self._exactly.copied([offset for offset in progress.offsets if offset not in left])
+            self._exactly.copied(progress.offsets)
         self.batches += 1
         for topic in sorted(found):
             if not self._ports.is_active(topic):
@@ -141,7 +141,8 @@ class Delivery:
             if self._abandoned:
                 raise RetriableError(f"The task was stopped before the offsets of {progress.summary} were stored.")
             try:
-                self._ports.store_offsets(offsets)
+                if offsets:
+                    self._ports.store_offsets(offsets)
                 ok = True
             finally:
                 self._recorder.tell(Committed(ok, (time.monotonic() - begun) * 1000))
