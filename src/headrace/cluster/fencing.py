@@ -15,7 +15,7 @@ import structlog
 from headrace.cluster.alone import Alone
 from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.group import Group
-from headrace.errors import NotFoundError, RestError
+from headrace.errors import NotFoundError, RestError, RetriableError
 from headrace.runtime.worker import Worker
 
 log = structlog.get_logger(__name__)
@@ -35,7 +35,10 @@ class Fencing:
         if name not in state.pending_fencing:
             return
         if self._group.leads():
-            self.as_leader(name)
+            try:
+                self.as_leader(name)
+            except RestError as newer:  # this task is about to be replaced
+                raise RetriableError(newer.message) from None
         else:
             self._group.fence(name, state.session_key)
 
