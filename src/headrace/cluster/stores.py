@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.offset_store import OffsetStore
 from headrace.cluster.own_offsets import OWN_TOPIC, OffsetStores, Own
 from headrace.cluster.status_store import StatusStore
+from headrace.config import Config
 from headrace.connectors.base import Props
 from headrace.kafka.admin import Admin
 from headrace.kafka.fenced import FencedWriter
@@ -60,10 +62,11 @@ class Stores:
             self.writes.stop()
 
 
-def kafka_stores(config: DistributedConfig, member: str) -> Stores:
+def kafka_stores(config: Config, member: str) -> Stores:
     """The stores of a distributed worker, on its internal topics.
 
-    Takes the worker's configuration, and its name in the group; nothing is connected before start(). Raises ConfigError.
+    Takes the worker's configuration (a DistributedConfig, if connectors may have offset topics of their own), and its name in the
+    group; nothing is connected before start(). Raises ConfigError.
     """
     props = {name: str(value) for name, value in config.originals.items() if value is not None}
     topics = {"offsets": offset_topic(props), "status": status_topic(props), "config": config_topic(props)}
@@ -85,12 +88,15 @@ def kafka_stores(config: DistributedConfig, member: str) -> Stores:
     fenced = FencedWriter(topics["config"].name, props, f"connect-cluster-{group}")
     writes = MemberWrites(props, f"headrace-{group}-{member}", topics["config"].name)
     offsets = OffsetStore(make_log("offsets", committed=True), writes, topics["offsets"].name)
+    own = None
+    if isinstance(config, DistributedConfig):
+        own = OffsetStores(offsets, partial(_own, worker=config, props=props, writes=writes))
     return Stores(
         config=ConfigStore(make_log("config", committed=True), fenced, topics["config"].name),
         status=StatusStore(make_log("status", committed=False)),
         offsets=offsets,
         writes=writes,
-        own_offsets=OffsetStores(offsets, lambda connector: _own(connector, config, props, writes)),
+        own_offsets=own,
         prepare={name: lambda topic=topic: ensure(admin, topic, timeout_s, backoff_s) for name, topic in topics.items()},
     )
 
