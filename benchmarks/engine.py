@@ -151,10 +151,14 @@ class Mirroring:
 class Mirror(Engine):
     """A worker that mirrors from the broker `source` to the broker `destination`."""
 
-    def __init__(self, source: str, destination: str, label: str, workdir: Path) -> None:
+    def __init__(self, source: str, destination: str, label: str, workdir: Path, exactly_once: bool = False) -> None:
         super().__init__(destination, label, workdir)
-        self.source = source
+        self.source, self.exactly_once = source, exactly_once
         self._mirrored = 0
+
+    def worker_properties(self) -> dict[str, str]:
+        """Return the settings of the worker, with exactly-once delivery of sources if that is measured (KIP-618)."""
+        return super().worker_properties() | ({"exactly.once.source.support": "enabled"} if self.exactly_once else {})
 
     @abstractmethod
     def connector(self, topic: str, alias: str) -> dict[str, str]:

@@ -28,10 +28,10 @@ BROKER = f"{sys.executable} -m tests.conformance.broker {{properties}} {{cluster
 SCENARIOS = (
     "R01-root", "R03-create", "R05-source-life", "R07-initial-state", "R09-put-config", "R10-patch-config", "R12-unknown",
     "R14-restart-failed", "R16-offsets-source", "R17-offsets-sink", "R25-plugins", "R27-validate", "R29-loggers", "R31-admin-off",
-    "R32-names", "R36-two-workers", "R37-headers", "R39-override-none", "R41-override-allow", "R42-startup", "R43-broker-down",
-    "R44-crash", "B01-create-default", "B02-create-groups", "B04-create-existing", "B05-create-off", "B06-create-invalid",
-    "B08-create-sink", "B09-broker-refuses", "B11-no-settings", "B12-auto-create", "B14-dead-letters", "B15-internal-topics",
-    "B17-internal-bad", "A01-source-topics", "A02-sink-topics", "A03-tracking-off",
+    "R32-names", "R36-two-workers", "R37-headers", "R38-exactly-once", "R39-override-none", "R41-override-allow", "R42-startup",
+    "R43-broker-down", "R44-crash", "B01-create-default", "B02-create-groups", "B04-create-existing", "B05-create-off",
+    "B06-create-invalid", "B08-create-sink", "B09-broker-refuses", "B11-no-settings", "B12-auto-create", "B14-dead-letters",
+    "B15-internal-topics", "B17-internal-bad", "A01-source-topics", "A02-sink-topics", "A03-tracking-off",
 )  # fmt: skip
 """Scenarios that have to come out as recorded, but for the lines below."""
 
@@ -80,10 +80,7 @@ MAY_DIFFER = {
 }
 """Line of the transcript → why it depends on the machine's speed whether headrace differs there."""
 
-LATER = {
-    "R38-exactly-once": "not there yet: delivery exactly once (005 to 011, 018 to 029: who requires it is refused) and an offset "
-    "topic of a connector's own (015 to 017)",
-}
+LATER: dict[str, str] = {}
 """Scenarios that are not played yet → why."""
 
 

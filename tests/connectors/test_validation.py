@@ -208,7 +208,6 @@ class TestExactlyOnce:
     @pytest.mark.parametrize(
         ("bucket", "sentence"),
         [
-            ("sealed", "headrace delivers at least once at this stage"),
             ("open", "The connector does not support exactly-once semantics with the provided configuration."),
             ("leaky", "An unexpected error occurred during validation: it leaks"),
             ("other", "The connector does not implement the API required for preflight validation of exactly-once source"),
@@ -217,6 +216,9 @@ class TestExactlyOnce:
     def test_the_connector_is_asked(self, bucket, sentence, worker):
         found = validation.errors(self.REQUIRED | {"bucket": bucket}, worker(exactly_once_source_support="enabled"))
         assert [e[: len(sentence)] for e in found] == [sentence]
+
+    def test_a_connector_that_can_do_it_is_valid(self, worker):
+        assert validation.errors(self.REQUIRED | {"bucket": "sealed"}, worker(exactly_once_source_support="enabled")) == []
 
     def test_the_worker_has_to_allow_it(self, worker):
         sentence = "This worker does not have exactly-once source support enabled."

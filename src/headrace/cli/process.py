@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -46,9 +47,6 @@ def run_distributed(props: Mapping[str, str], ready: Ready | None = None, stop: 
     if it cannot start, or is thrown out of its group.
     """
     config = _with_port(DistributedConfig(props))
-    if config.exactly_once_enabled:
-        log.warning("worker.at-least-once", setting="exactly.once.source.support",
-                    meaning="not supported yet: records of source connectors are delivered at least once")  # fmt: skip
     for setting in _WITHOUT_EFFECT.keys() & config.originals.keys():
         log.warning("worker.setting.ignored", setting=setting, meaning=_WITHOUT_EFFECT[setting])
     stop = stop or threading.Event()
@@ -111,7 +109,9 @@ def _run(config: WorkerConfig, stores: Stores, group: Group | Alone, start: Star
         admin = config.client_props("admin")
         patience = parse_type("default.api.timeout.ms", admin.get("default.api.timeout.ms", "30000"), Type.INT)
         cluster_id = Admin(admin).cluster_id(patience / 1000)
-        worker = Worker(config, stores.offsets, stores.status, lambda: session(config.spark_conf()), group.session, stores.writes)
+        own = stores.own_offsets.of if stores.own_offsets else None
+        spark = partial(session, config.spark_conf())
+        worker = Worker(config, stores.offsets, stores.status, spark, group.session, stores.writes, own)
         group.measure(worker.metrics)
         herder = Herder(worker, stores, config.worker_id(), cluster_id, group)
         server = RestServer(herder, config, others)

@@ -57,6 +57,10 @@ class Alone:
         """No other worker can have sent the request. Raises RestError."""
         raise RestError(403, "Internal request contained invalid signature.")
 
+    def fence(self, name: str, key: SessionKey | None) -> NoReturn:
+        """There is nobody to ask."""
+        raise ConnectError(f"There is no other worker that could fence off tasks of connector {name}.")
+
     def hand_over(self, name: str, configs: Sequence[dict[str, str]], key: SessionKey | None) -> NoReturn:
         """There is nobody to hand anything over to."""
         raise ConnectError(f"There is no other worker for the task configurations of connector {name}.")

@@ -29,9 +29,10 @@ _FIND_S, _RETRY_S = 30.0, 0.5
 
 
 class Asks(Protocol):
-    """How a worker sends a request to another: `post` returns once it was answered well, and raises a HeadraceError if not."""
+    """How a worker sends a request to another: both return once it was answered well, and raise a HeadraceError if not."""
 
     def post(self, url: str, path: Sequence[str], body: bytes, headers: dict[str, str]) -> None: ...  # noqa: D102
+    def put(self, url: str, path: Sequence[str], body: bytes, headers: dict[str, str]) -> None: ...  # noqa: D102
 
 
 class Group:
@@ -108,11 +109,20 @@ class Group:
 
     def hand_over(self, name: str, configs: Sequence[dict[str, str]], key: SessionKey | None) -> None:
         """Give the task configurations of a connector to the leader. Raises RetriableError if there is none, or it refuses."""
-        url, body = self.leader_url(), json.dumps(list(configs)).encode()
+        body = json.dumps(list(configs)).encode()
+        url, headers = self._to_leader(body, key)
+        self._asks.post(url, ["connectors", name, "tasks"], body, headers)
+
+    def fence(self, name: str, key: SessionKey | None) -> None:
+        """Have the leader fence off former tasks of a connector. Raises RetriableError if there is none, or it refuses."""
+        url, headers = self._to_leader(b"", key)
+        self._asks.put(url, ["connectors", name, "fence"], b"", headers)
+
+    def _to_leader(self, body: bytes, key: SessionKey | None) -> tuple[str, dict[str, str]]:
+        url = self.leader_url()
         if url is None or key is None:
             raise RetriableError("The leader of the group is not known at the moment.")
-        headers = signatures.sign(body, key, self._config.signature_algorithm)
-        self._asks.post(url, ["connectors", name, "tasks"], body, headers)
+        return url, signatures.sign(body, key, self._config.signature_algorithm)
 
     def verify(self, body: bytes, headers: Mapping[str, str], key: SessionKey | None) -> None:
         """Raise BadRequestError or RestError unless a request was signed by a worker of the group."""

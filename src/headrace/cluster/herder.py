@@ -14,6 +14,7 @@ import structlog
 
 from headrace.cluster.alone import Alone
 from headrace.cluster.assignment import Share
+from headrace.cluster.fencing import Fencing
 from headrace.cluster.group import Group
 from headrace.cluster.offsets import SourceOffsets
 from headrace.cluster.reports import RESTARTING, Reports
@@ -51,12 +52,12 @@ class Herder:
         self._stores, self._group = stores, group
         self._reports = Reports(stores.status, worker_id, self.config.topic_tracking_enable, self.metrics)
         self._workload = Workload(worker, stores.config, self._reports, self._hand_over)
-        self._offsets, self._sink_offsets = (
-            SourceOffsets(stores.offsets, self._group.proof),
-            SinkOffsets(worker.config, worker.spark),
-        )
+        self._offsets = SourceOffsets(worker.offsets_of, self._group.proof)
+        self._sink_offsets = SinkOffsets(worker.config, worker.spark)
         # One change of configurations at a time: check, write and read back belong together. Readers never take it.
         self._changing = threading.RLock()
+        self._fencing = Fencing(worker, stores.config, group, self._changing)
+        worker.fence_zombies = self._fencing.before_tasks
         self._log_level_listeners: list[Callable[[str, str], None]] = []
         self._stages = Stages()
 
@@ -262,6 +263,11 @@ class Herder:
                 raise BadRequestError(f"Cannot submit non-empty set of task configs for stopped connector {name}")
             self._stores.config.put_task_configs(name, configs)
 
+    def fence_zombies(self, name: str) -> None:
+        """Fence off the tasks of a connector's last generation, as the leader (KIP-618). Raises NotFoundError, RestError 409."""
+        self._lead()
+        self._fencing.as_leader(name)
+
     # ------------------------------------------------------------------------------------------------- restarting
     def restart(self, name: str, include_tasks: bool, only_failed: bool) -> dict[str, Any] | None:
         """Restart the connector instance (both False: returns None when it is done), or parts of it by KIP-745.
@@ -333,24 +339,31 @@ class Herder:
         config = self._config(name)
         if connector_type(config) == "sink":
             return self._sink_offsets.read(name, self.config.resolver.resolve(config).props)
-        return self._offsets.read(name)
+        return self._offsets.read(name, self.config.resolver.resolve(config).props)
 
     def alter_offsets(self, name: str, changes: list[tuple[Any, Any]]) -> str:
         """Set or (None) remove offsets of a stopped connector, each a source partition and its offset; returns the message.
 
         Raises NotFoundError, BadRequestError, ConnectError for what the connector refuses.
         """
-        self._lead()
+        self._before_offsets(name)
         with self._changing, concealed():
             config = self._stopped_config(name)
             return self._offsets_of(config).alter(name, config, changes)
 
     def reset_offsets(self, name: str) -> str:
         """Remove all offsets of a stopped connector; returns the message. Raises NotFoundError, BadRequestError."""
-        self._lead()
+        self._before_offsets(name)
         with self._changing, concealed():
             config = self._stopped_config(name)
             return self._offsets_of(config).reset(name, config)
+
+    def _before_offsets(self, name: str) -> None:
+        """Offsets are the leader's to change, and no task that is taken for dead may change them back."""
+        self._lead()
+        config = self._stopped_config(name)
+        if self.config.exactly_once_enabled and connector_type(config) == "source":
+            self._fencing.as_leader(name)
 
     def _offsets_of(self, config: Mapping[str, Any]) -> SourceOffsets | SinkOffsets:
         return self._sink_offsets if connector_type(config) == "sink" else self._offsets

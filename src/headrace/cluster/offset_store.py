@@ -38,7 +38,7 @@ class OffsetStore:
 
     def __init__(self, make_log: LogFactory, fenced: MemberWrites | None = None, topic: str = "") -> None:
         """fenced: writes to the topic what only a member of the worker group may write; without it anybody may."""
-        self._fenced, self._topic = fenced, topic
+        self._fenced, self.topic = fenced, topic
         self._lock = threading.Lock()
         # connector -> identity of the partition -> key -> offset; changed in place: there may be very many partitions
         self._stored: dict[str, dict[bytes, dict[bytes, _Stored]]] = {}
@@ -75,18 +75,25 @@ class OffsetStore:
         proof: that this worker is (still) a member of its group, where there is one. Raises DataError for what cannot be stored,
         KafkaFailure if it is not, or if not all acks came within `timeout_s`: they may be stored all the same.
         """
-        for partition, offset in offsets:
-            offset_records.check(partition)
-            offset_records.check(offset)
-        entries = [entry for partition, offset in offsets for entry in self._entries(connector, partition, offset)]
+        records = [record for some in self.records(connector, offsets) for record in some]
         try:
             if self._fenced is None:
-                self._log.append(entries, timeout_s)
+                self._log.append([(key, value) for _, key, value in records], timeout_s)
             else:
-                self._fenced.write(Write([(self._topic, key, value) for key, value in entries]), proof, timeout_s)
+                self._fenced.write(Write(records), proof, timeout_s)
         except KafkaFailure as error:
             sentence = f"Failed to store the source offsets of connector {connector}: {error}"
             raise make(error.code, error.reason, sentence) from error
+
+    def records(self, connector: str, offsets: Offsets) -> list[list[tuple[str, bytes, bytes | None]]]:
+        """What stores each of these offsets: records (topic, key, value). Raises DataError for what cannot be stored."""
+        for partition, offset in offsets:
+            offset_records.check(partition)
+            offset_records.check(offset)
+        return [[(self.topic, *entry) for entry in self._entries(connector, p, o)] for p, o in offsets]
+
+    def copied(self, connector: str, offsets: Offsets, proof: Proof = lambda: None) -> None:
+        """These offsets were stored in transactions: there is no other place for them."""
 
     def _entries(
         self, connector: str, partition: SourcePartition, offset: SourceOffset | None

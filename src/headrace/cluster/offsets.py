@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from headrace.connectors.base import SourceOffset, SourcePartition
@@ -28,13 +28,13 @@ class OffsetStore(Protocol):
 class SourceOffsets:
     """The offsets requests of REST, for source connectors."""
 
-    def __init__(self, store: OffsetStore, proof: Proof) -> None:
-        """proof: of this worker's membership, where there is a group."""
-        self._store, self._proof = store, proof
+    def __init__(self, store_of: Callable[[Mapping[str, Any]], OffsetStore], proof: Proof) -> None:
+        """store_of: by a connector's configuration; proof: of this worker's membership, where there is a group."""
+        self._store_of, self._proof = store_of, proof
 
-    def read(self, name: str) -> list[dict[str, Any]]:
+    def read(self, name: str, config: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The `offsets` of `GET /connectors/{name}/offsets`."""
-        return [{"partition": dict(p), "offset": dict(o)} for p, o in self._store.all(name)]
+        return [{"partition": dict(p), "offset": dict(o)} for p, o in self._store_of(config).all(name)]
 
     def alter(self, name: str, config: Mapping[str, Any], changes: Sequence[tuple[Any, Any]]) -> str:
         """Write changes, (partition, offset or None), after the connector class has agreed; returns the message.
@@ -49,12 +49,12 @@ class SourceOffsets:
 
     def reset(self, name: str, config: Mapping[str, Any]) -> str:
         """Remove every offset; returns the message. Raises ConnectError."""
-        return self._write(name, config, [(partition, None) for partition, _ in self._store.all(name)], "reset")
+        return self._write(name, config, [(partition, None) for partition, _ in self._store_of(config).all(name)], "reset")
 
     def _write(self, name: str, config: Mapping[str, Any], changes: Changes, done: str) -> str:
         cls = connector_class(config)
         managed = cls.alter_offsets(config, changes)
-        self._store.put(name, changes, self._proof)
+        self._store_of(config).put(name, changes, self._proof)
         return done_message(done, managed)
 
     def require_stopped(self, name: str, target: str, tasks: int) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.offset_store import OffsetStore
+from headrace.cluster.own_offsets import OWN_TOPIC, OffsetStores, Own
 from headrace.cluster.status_store import StatusStore
 from headrace.config import Config
+from headrace.connectors.base import Props
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
@@ -18,10 +21,15 @@ from headrace.kafka.internal_topics import InternalTopic, config_topic, ensure, 
 from headrace.kafka.log import CompactedLog, Log, LogFactory, OnRecord
 from headrace.kafka.member_writes import MemberWrites
 from headrace.kafka.membership import client_id
+from headrace.runtime.distributed_config import DistributedConfig
+from headrace.runtime.plan import client_settings
 
 log = logging.getLogger(__name__)
 
 WRITE_TIMEOUT_S = 30.0
+# A source task that died may have a transaction open, with offsets in it, for a minute (`transaction.timeout.ms`); brokers look
+# for such transactions every ten seconds.
+_START_S = 100.0
 
 
 @dataclass(frozen=True)
@@ -68,12 +76,13 @@ class Transactions:
 
 @dataclass(frozen=True)
 class Stores:
-    """The three stores of a worker."""
+    """The three stores of a worker, and those of connectors with an offset topic of their own."""
 
     config: ConfigStore
     status: StatusStore
     offsets: OffsetStore
     transactions: Transactions | None = None
+    own_offsets: OffsetStores | None = None
     prepare: Mapping[str, Callable[[], object]] | None = None
 
     def start(self) -> None:
@@ -84,7 +93,7 @@ class Stores:
         for name, store in (("offsets", self.offsets), ("status", self.status), ("config", self.config)):
             if self.prepare:
                 self.prepare[name]()
-            store.start()
+            store.start(_START_S)
             if name == "offsets" and self.transactions:
                 self.transactions.start(WRITE_TIMEOUT_S)
 
@@ -92,6 +101,8 @@ class Stores:
         """Close them: states under way are waited for a few seconds."""
         for store in (self.status, self.offsets, self.config):
             store.stop()
+        if self.own_offsets:
+            self.own_offsets.stop()
         if self.transactions:
             self.transactions.writes.stop()
 
@@ -104,12 +115,13 @@ class Stores:
 def kafka_stores(config: Config, member: str) -> Stores:
     """The stores of a distributed worker, on its internal topics.
 
-    Takes the worker's configuration, and its name in the group; nothing is connected before start(). Raises ConfigError.
+    Takes the worker's configuration (a DistributedConfig, if connectors may have offset topics of their own), and its name in the
+    group; nothing is connected before start(). Raises ConfigError.
     """
     props = {name: str(value) for name, value in config.originals.items() if value is not None}
     topics = {"offsets": offset_topic(props), "status": status_topic(props), "config": config_topic(props)}
     admin = Admin(props)
-    timeout_s = float(props.get("default.api.timeout.ms", "60000")) / 1000
+    timeout_s = _timeout_s(props)
     backoff_s = float(props.get("retry.backoff.ms", "100")) / 1000
 
     def make_log(name: str, *, committed: bool) -> LogFactory:
@@ -125,13 +137,46 @@ def kafka_stores(config: Config, member: str) -> Stores:
     group = props.get("group.id", "")
     fenced = FencedWriter(topics["config"].name, props, f"connect-cluster-{group}")
     writes = MemberWrites(props, f"headrace-{group}-{member}", topics["config"].name)
+    offsets = OffsetStore(make_log("offsets", committed=True), writes, topics["offsets"].name)
+    own = None
+    if isinstance(config, DistributedConfig):
+        own = OffsetStores(offsets, partial(_own, worker=config, props=props, writes=writes))
     return Stores(
         config=ConfigStore(make_log("config", committed=True), fenced, topics["config"].name),
         status=StatusStore(make_log("status", committed=False)),
-        offsets=OffsetStore(make_log("offsets", committed=True), writes, topics["offsets"].name),
+        offsets=offsets,
         transactions=Transactions(group, member, fenced, writes, admin),
+        own_offsets=own,
         prepare={name: lambda topic=topic: ensure(admin, topic, timeout_s, backoff_s) for name, topic in topics.items()},
     )
+
+
+def _own(connector: Props, worker: DistributedConfig, props: Mapping[str, str], writes: MemberWrites) -> Own | None:
+    """The connector's own offset topic, if it has one: it is on the cluster that the connector writes to."""
+    name = str(connector.get(OWN_TOPIC) or "").strip() or worker.offset_topic
+    client_id = f"{worker.group_id}-{name}-offsets"
+    clients = {kind: client_settings(client_id, kind, connector, worker) for kind in ("producer", "consumer", "admin")}
+    here = clients["producer"]["bootstrap.servers"] == ",".join(worker.bootstrap_servers)
+    if name == worker.offset_topic and (here or not worker.exactly_once_enabled):
+        return None
+
+    def make() -> OffsetStore:
+        admin = Admin(clients["admin"])
+        topic = replace(offset_topic({**props, "offset.storage.topic": name}), setting=OWN_TOPIC)
+        ensure(admin, topic, _timeout_s(props), float(props.get("retry.backoff.ms", "100")) / 1000)
+        writing = {**clients["producer"], "delivery.timeout.ms": str(int(WRITE_TIMEOUT_S * 1000))}
+        reading = {**clients["consumer"], "isolation.level": "read_committed", "group.id": worker.group_id}
+        store = OffsetStore(
+            lambda on_record: CompactedLog(name, writing, reading, on_record, admin=admin), writes if here else None, name
+        )
+        store.start(_START_S)
+        return store
+
+    return (name, *(f"{key}={value}" for kind in clients.values() for key, value in sorted(kind.items()))), make
+
+
+def _timeout_s(props: Mapping[str, str]) -> float:
+    return float(props.get("default.api.timeout.ms", "60000")) / 1000
 
 
 def _delivery_timeout(name: str) -> str:

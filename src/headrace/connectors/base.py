@@ -50,7 +50,9 @@ class TaskContext:
     """What a running task may know.
 
     connector: the connector's name; task: its own number, from 0; stopping: set when it is being stopped; tasks: how many tasks
-    the connector has; exactly_once: the worker writes records and offsets in transactions, where it can (KIP-618).
+    the connector has; exactly_once: the worker writes records and offsets in transactions, where it can (KIP-618); interval_ms:
+    how long a source task should gather records for one batch, unless a batch is full before (`transaction.boundary=interval`),
+    None: it takes what there is.
     """
 
     connector: str
@@ -58,6 +60,7 @@ class TaskContext:
     stopping: threading.Event = field(default_factory=threading.Event)
     tasks: int = 1
     exactly_once: bool = False
+    interval_ms: int | None = None
 
     @property
     def id(self) -> str:
@@ -196,7 +199,10 @@ class Stream:
     depends on data); initial: offsets to store at once, so that a start position that was looked up is never looked up twice;
     partition_counts: if given, `record.partition` counts only for destination topics that have exactly this many partitions;
     after: the query's first batch begins after this offset, in Spark's own JSON, as if a checkpoint said so (None: it begins
-    where the source does); interval_ms: how often the source is asked for news, None: as often as can be.
+    where the source does); interval_ms: how often the source is asked for news, None: as often as can be; origin: what
+    `record.origin` says, as texts, of the records of a source partition, if each has an offset of its own and all of them in one
+    Spark partition (None: one offset stands for all records); ordinal: the part of the origin that is a record's number, if that
+    is all there is in its offset, under the same name.
     """
 
     frame: DataFrame
@@ -206,6 +212,8 @@ class Stream:
     partition_counts: Mapping[str, int] | None = None
     after: str | None = None
     interval_ms: int | None = None
+    origin: Callable[[SourcePartition], Mapping[str, str]] | None = None
+    ordinal: str | None = None
 
 
 class StoredOffsets:

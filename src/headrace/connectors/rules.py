@@ -24,7 +24,6 @@ _NO_ANSWER = (
     'consider reconfiguring the connector to use the value "requested" for this property (which will disable this '
     "preflight check and allow the connector to be created)."
 )
-_NOT_YET = "headrace delivers at least once at this stage, on a worker with exactly.once.source.support=enabled, too."
 _NO_BOUNDARIES = (
     "The connector does not support connector-defined transaction boundaries with the given configuration. "
     "Please reconfigure it to use a different transaction boundary definition."
@@ -105,8 +104,7 @@ def exactly_once(values: Values, props: Props, connector: type[Any], worker: Wor
     if not support.errors and support.value.lower() == "required":
         if not worker.exactly_once_enabled:
             support.errors.append("This worker does not have exactly-once source support enabled.")
-        found = _preflight(connector, "exactly_once_support", props, _support_problem)
-        support.errors.extend(found or ([_NOT_YET] if worker.exactly_once_enabled else []))
+        support.errors.extend(_preflight(connector, "exactly_once_support", props, _support_problem))
     boundary = values["transaction.boundary"]
     if not boundary.errors and boundary.value.lower() == "connector":
         boundary.errors.extend(_preflight(connector, "defines_transactions", props, _boundary_problem))

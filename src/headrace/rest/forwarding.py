@@ -38,6 +38,10 @@ class WorkerClient:
         """POST JSON to a worker; path: its segments. Raises RetriableError if it is not reached, or refuses."""
         self._ask("POST", url, _target(path), content=body, headers={**headers, "Content-Type": "application/json"})
 
+    def put(self, url: str, path: Sequence[str], body: bytes, headers: dict[str, str]) -> None:
+        """PUT JSON to a worker; as `post`."""
+        self._ask("PUT", url, _target(path), content=body, headers={**headers, "Content-Type": "application/json"})
+
     def get(self, url: str, path: Sequence[str], query: Mapping[str, str], request: Request) -> Any:
         """The JSON that a worker answers; as who has sent `request`. Raises RetriableError if it is not reached, or refuses."""
         answer = self._ask("GET", url, _target(path, query), headers=_passed_on(request), timeout=_SHORT)

@@ -111,6 +111,10 @@ class Herder(Protocol):
         """Take over the task configurations that a connector made on another worker; NotFoundError, BadRequestError."""
         ...
 
+    def fence_zombies(self, name: str) -> None:
+        """Fence off the tasks of a connector's last generation, for another worker; NotFoundError, RestError 409."""
+        ...
+
     def restart(self, name: str, include_tasks: bool, only_failed: bool) -> Json | None:
         """Restart a connector; the body of a 202, or None if only the connector itself was restarted. NotFoundError."""
         ...

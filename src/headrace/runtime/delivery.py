@@ -1,7 +1,8 @@
 """What happens to one batch: topics exist → records are written → offsets are stored → active topics are recorded.
 
 In this order, whatever the connector: a topic has its rule's settings before its first record (KIP-158), an offset is stored only
-for acknowledged records (at least once), and a topic is active only once a record is in it (KIP-558).
+for acknowledged records (at least once) or in one transaction with them (exactly once, KIP-618), and a topic is active only once
+a record is in it (KIP-558).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from headrace.connectors.base import Offsets, Progress, SourceOffset, SourcePartition
 from headrace.errors import RetriableError
 from headrace.runtime.counting import Counts
+from headrace.runtime.exactly_once import ExactlyOnce
 from headrace.runtime.gate import Gate
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Committed
@@ -62,12 +64,17 @@ class Delivery:
     """Delivers the batches of one task; `batches` counts those that are written and committed."""
 
     def __init__(
-        self, ports: Ports, producer: Mapping[str, str], recorder: TaskRecorder, tolerance: Tolerance = NO_TOLERANCE
+        self,
+        ports: Ports,
+        producer: Mapping[str, str],
+        recorder: TaskRecorder,
+        tolerance: Tolerance = NO_TOLERANCE,
+        exactly: ExactlyOnce | None = None,
     ) -> None:
-        """producer: Java producer settings; recorder: told what happened; tolerance: of records that failed. Raises ConfigError
-        for a batch.size that is none.
+        """producer: Java producer settings; recorder: told what happened; tolerance: of records that failed; exactly: the task's
+        transactions (None: at least once). Raises ConfigError for a batch.size that is none.
         """
-        self._ports, self._recorder, self._tolerance = ports, recorder, tolerance
+        self._ports, self._recorder, self._tolerance, self._exactly = ports, recorder, tolerance, exactly
         self._writer = TopicWriter(producer, ports.look_up)
         self._abandoned = False
         self._storing = threading.Lock()
@@ -88,24 +95,45 @@ class Delivery:
         if "failure" in frame.columns:
             self._dead_letters()
         found = self._new_topics(frame, progress, routing.destination)
+        if self._exactly is not None:
+            self._exactly.check(found)
         for topic in sorted(found - self._writer.known.keys()):
             self._ports.ensure_topics([topic])
             self._writer.learn(topic)
-        gate = Gate(frame, self._tolerance) if "failure" in frame.columns else None
+        gate = Gate(frame, self._tolerance, raises=self._exactly is not None) if "failure" in frame.columns else None
         placed = self._writer.place(gate.frame if gate else frame, routing.partition_counts)
         try:
-            self._writer.write(counts.writing(placed), progress.summary)
+            left = self._write(counts.writing(placed), progress, gate)
         finally:
             self._recorder.tell(counts.batch(gate.failures if gate else 0, self._tolerance, letters_written=True))
         failed = gate.failed() if gate else []
         if failed and not self._tolerance.all:
             self._store(progress.before([record.origin for record in failed]), progress)
             raise failed[0].error()
-        self._store(progress.offsets, progress)
+        self._store(left, progress)
+        if self._exactly is not None:
+            self._exactly.copied(progress.offsets)
         self.batches += 1
         for topic in sorted(found):
             if not self._ports.is_active(topic):
                 self._ports.record_active(topic)
+
+    def _write(self, frame: DataFrame, progress: Progress, gate: Gate | None) -> Offsets:
+        """Write the records; returns the offsets that are not stored by that."""
+        exactly = self._exactly
+        if exactly is None:
+            self._writer.write(frame, progress.summary)
+            return progress.offsets
+        left: list[Offsets] = []
+        try:
+            self._writer.write(frame, progress.summary, lambda rows, to: left.append(exactly.write(rows, to, progress)))
+        except Exception as e:
+            record = gate.raised(e) if gate else None
+            if record is None:
+                raise
+            error = record.error()
+            raise error from error.__cause__
+        return left[0]
 
     def _store(self, offsets: Offsets, progress: Progress) -> None:
         begun, ok = time.monotonic(), False
@@ -113,7 +141,8 @@ class Delivery:
             if self._abandoned:
                 raise RetriableError(f"The task was stopped before the offsets of {progress.summary} were stored.")
             try:
-                self._ports.store_offsets(offsets)
+                if offsets:
+                    self._ports.store_offsets(offsets)
                 ok = True
             finally:
                 self._recorder.tell(Committed(ok, (time.monotonic() - begun) * 1000))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from headrace.connectors.base import PollingSourceTask, Props, SourcePartition, 
 from headrace.runtime.chain import SourceChain
 from headrace.runtime.counting import Counts
 from headrace.runtime.delivery import Delivery, Ports
+from headrace.runtime.exactly_once import ExactlyOnce
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.routing import routing
@@ -25,13 +27,14 @@ _NOTHING_TO_READ_S = 5.0
 @dataclass(frozen=True)
 class SourceDependencies:
     """What a source task gets from the worker: Spark (made at the first use), delivery's ports, the stored offsets, and whom to
-    tell what is measured.
+    tell what is measured; exactly: the task's transactions, if it delivers exactly once.
     """
 
     spark: Callable[[], SparkSession]
     ports: Ports
     read_offsets: Callable[[list], StoredOffsets]
     recorder: TaskRecorder
+    exactly: ExactlyOnce | None = None
 
 
 class SourceWork:
@@ -40,12 +43,11 @@ class SourceWork:
     def __init__(self, plan: TaskPlan, task: SourceTask | PollingSourceTask, needs: SourceDependencies) -> None:
         self._plan, self._task, self._needs = plan, task, needs
         self._stopping = task.context.stopping
-        self._delivery = Delivery(needs.ports, plan.producer, needs.recorder, plan.tolerance)
+        self._delivery = Delivery(needs.ports, plan.producer, needs.recorder, plan.tolerance, needs.exactly)
         self._run: StreamRun | None = None
         self._polling: SparkSession | None = None  # set once a polling task runs, its jobs in the job group `_jobs`
-        self._stored: tuple[list[SourcePartition], StoredOffsets] | None = (
-            None  # what a polling task has stored, by its partitions
-        )
+        # What a polling task has stored, by its partitions.
+        self._kept: tuple[list[SourcePartition], StoredOffsets] | None = None
         self._jobs = f"{task.context.id}@{uuid.uuid4().hex[:8]}"
 
     @property
@@ -58,9 +60,29 @@ class SourceWork:
         """How many batches are written and committed."""
         return self._delivery.batches
 
+    def prepare(self) -> None:
+        """Wait until no task of a former generation can write in this one's name, if it delivers exactly once."""
+        if self._needs.exactly is not None:
+            self._needs.exactly.fence_zombies()
+
     def once(self) -> float:
         """Run the query until it ends, or deliver one poll; returns the seconds to wait before the next look."""
-        return self._poll(self._task) if isinstance(self._task, PollingSourceTask) else self._stream(self._task)
+        try:
+            return self._poll(self._task) if isinstance(self._task, PollingSourceTask) else self._stream(self._task)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """The task is over, or has failed."""
+        if self._needs.exactly is not None:
+            self._needs.exactly.end()
+
+    def _stored(self, spark: SparkSession) -> StoredOffsets:
+        """Where to go on; nobody else changes that from here on, if the task delivers exactly once."""
+        if self._needs.exactly is not None:
+            self._needs.exactly.begin(spark)
+        return self._needs.read_offsets(self._task.partitions())
 
     def end(self, timeout_s: float) -> None:
         """End the query, whose batch in flight gets `timeout_s`."""
@@ -74,7 +96,7 @@ class SourceWork:
 
     def _stream(self, task: SourceTask) -> float:
         spark = self._needs.spark()
-        stream = task.open(spark, self._needs.read_offsets(task.partitions()))
+        stream = task.open(spark, self._stored(spark))
         if stream is None:
             return _NOTHING_TO_READ_S
         if stream.initial:
@@ -83,6 +105,8 @@ class SourceWork:
         frame = chain.incoming(stream.frame)
         if not chain.learns:
             frame = chain.outgoing(frame)
+        if self._needs.exactly is not None:
+            self._needs.exactly.reads(stream)
         who = (self._plan.connector, self._plan.task)
         self._run = StreamRun(spark, who, self._deliver(task, stream, chain), self._delivery.abandon, self._needs.recorder)
         if not self._stopping.is_set():
@@ -103,25 +127,26 @@ class SourceWork:
         return deliver
 
     def _poll(self, task: PollingSourceTask) -> float:
+        begun = time.monotonic()
         if self._polling is None:
             self._polling = self._needs.spark()
             self._polling.sparkContext.setJobGroup(self._jobs, self._jobs, interruptOnCancel=True)
         # Read once: nobody else changes them while the task runs, and to ask the brokers at each poll is what an idle task costs.
-        (partitions, stored), self._stored = self._known(task.partitions()), None
+        (partitions, stored), self._kept = self._known(self._polling, task.partitions()), None
         poll = task.poll(self._polling, stored)
         if poll is None or self._stopping.is_set():
-            self._stored = partitions, stored
+            self._kept = partitions, stored
             return task.poll_interval_s
         chain = SourceChain(self._plan, poll.record, Counts(self._polling))
         frame = chain.incoming(poll.frame)
         if chain.learns:
             chain.learn(frame)
         self._delivery(chain.outgoing(frame), poll.progress, routing(self._plan.stages, poll), chain.counts)
-        self._stored = partitions, stored.after(poll.progress.offsets)
+        self._kept = partitions, stored.after(poll.progress.offsets)
         task.committed(poll.progress)
-        return 0.0
+        return max(0.0, begun + (task.context.interval_ms or 0) / 1000 - time.monotonic())
 
-    def _known(self, partitions: list[SourcePartition]) -> tuple[list[SourcePartition], StoredOffsets]:
+    def _known(self, spark: SparkSession, partitions: list[SourcePartition]) -> tuple[list[SourcePartition], StoredOffsets]:
         """The stored offsets of these partitions: as they were left, or read if there are others, or the last poll has failed."""
-        known = self._stored
-        return known if known is not None and known[0] == partitions else (partitions, self._needs.read_offsets(partitions))
+        known = self._kept
+        return known if known is not None and known[0] == partitions else (partitions, self._stored(spark))

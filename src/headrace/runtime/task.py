@@ -47,6 +47,10 @@ class Work(Protocol):
         """How many batches are written and committed."""
         ...
 
+    def prepare(self) -> None:
+        """What has to be true before the task is RUNNING; tried again if it raises what may pass."""
+        ...
+
     def once(self) -> float:
         """Read and write until there is nothing to read for now, or the work is ended; returns the seconds to wait then."""
         ...
@@ -57,6 +61,10 @@ class Work(Protocol):
 
     def cut_off(self) -> None:
         """The same after the grace is over: nothing may be written beside the task's successor."""
+        ...
+
+    def close(self) -> None:
+        """End what is kept from batch to batch; called when `once` will not be called any more."""
         ...
 
 
@@ -87,21 +95,31 @@ class TaskRunner:
         structlog.contextvars.bind_contextvars(connector=self._task.context.connector, task=self._task.context.task)
         try:
             self._task.start(self._work.props)
-            self._events.running()
-            self._loop()
+            self._patiently(self._work.prepare)
+            if not self._stopping.is_set():
+                self._events.running()
+            self._patiently(self._work.once)
         except Exception as e:
             if not self._stopping.is_set():
                 error = e if isinstance(e, HeadraceError) else failure.as_error(e, "The task ended")
                 self._events.failed(error)
         finally:
+            self._work.close()
             self._task.stop()
 
-    def _loop(self) -> None:
+    def _patiently(self, step: Callable[[], float | None]) -> None:
+        """Do a step again and again, after what may pass with a growing pause, until it returns None or the task is stopped.
+
+        step: returns the seconds to wait before the next time.
+        """
         pause = FIRST_PAUSE_S
         while not self._stopping.is_set():
             before = self._work.batches
             try:
-                self._stopping.wait(self._work.once())
+                wait_s = step()
+                if wait_s is None:
+                    return
+                self._stopping.wait(wait_s)
             except Exception as e:
                 if self._stopping.is_set() or not failure.is_retriable(e):
                     raise

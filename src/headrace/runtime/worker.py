@@ -17,7 +17,9 @@ from headrace.config.providers import Resolved
 from headrace.connectors.base import (
     Connector,
     ConnectorContext,
+    Offsets,
     OffsetTask,
+    PollingSourceTask,
     Props,
     SourceOffset,
     SourcePartition,
@@ -27,12 +29,15 @@ from headrace.connectors.base import (
 )
 from headrace.connectors.validation import connector_class
 from headrace.errors import ConnectError
+from headrace.kafka import fencing
 from headrace.kafka.admin import Admin, shared
+from headrace.kafka.fencing import WRITERS, transactional_ids
 from headrace.kafka.member_writes import GroupOffsets, MemberWrites, Proof, Write
 from headrace.plugins import Kind
 from headrace.runtime.delivery import Ports
+from headrace.runtime.exactly_once import ExactlyOnce, OffsetPorts, interval_ms
 from headrace.runtime.metrics import Metrics, TaskRecorder
-from headrace.runtime.plan import TaskPlan, plan_source_task
+from headrace.runtime.plan import TaskPlan, client_settings, plan_source_task
 from headrace.runtime.sink.delivery import SinkPorts
 from headrace.runtime.sink.partitions import SinkPartitions
 from headrace.runtime.sink.plan import SinkPlan, plan_sink_task
@@ -41,6 +46,7 @@ from headrace.runtime.source_work import SourceDependencies, SourceWork
 from headrace.runtime.task import TaskEvents, TaskRunner
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark import target
+from headrace.spark.transactions import Entry, Transactions
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import TopicCreator
 
@@ -50,7 +56,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 
-_COMMIT_S = 30.0
+_COMMIT_S, _FENCE_S = 30.0, 30.0
 
 Stored = list[tuple[SourcePartition, SourceOffset | None]]
 
@@ -60,7 +66,16 @@ class OffsetStore(Protocol):
 
     def get(self, connector: str, partitions: Sequence[SourcePartition]) -> Stored: ...  # noqa: D102
 
-    def put(self, connector: str, offsets: Stored, proof: Proof) -> None: ...  # noqa: D102
+    @property
+    def topic(self) -> str: ...  # noqa: D102
+
+    def all(self, connector: str) -> list[tuple[SourcePartition, SourceOffset]]: ...  # noqa: D102
+
+    def put(self, connector: str, offsets: Any, proof: Proof) -> None: ...  # noqa: D102
+
+    def records(self, connector: str, offsets: Any) -> list[list[Entry]]: ...  # noqa: D102
+
+    def copied(self, connector: str, offsets: Any, proof: Proof) -> None: ...  # noqa: D102
 
 
 class TopicStore(Protocol):
@@ -101,12 +116,17 @@ class Worker:
         spark: Callable[[], SparkSession],
         session: Callable[[], Proof],
         writes: MemberWrites | None = None,
+        own_offsets: Callable[[Props], OffsetStore] | None = None,
     ) -> None:
         """spark: the session of this process, made at the first call; session: gives a task what proves, to the brokers, that it
-        still runs on a member of the group; writes: what only such a member can do, None where there is no group.
+        still runs on a member of the group; writes: what only such a member can do, None where there is no group; own_offsets:
+        the store of a connector with this (resolved) configuration, None: all are in `offsets`.
         """
         self.config, self.spark, self._writes = config, spark, writes
-        self._offsets, self._topics, self._session = offsets, topics, session
+        self._topics, self._session = topics, session
+        self.offsets_of = own_offsets or (lambda _config: offsets)
+        self.fence_zombies: Callable[[str], None] = lambda _name: None
+        """The herder's: returns when the tasks of a connector's former generations can write no more (KIP-618)."""
         self.metrics = Metrics(config.metrics_window_ms, config.metrics_samples)
 
     def start_connector(self, props: Props, context: ConnectorContext) -> RunningConnector:
@@ -144,8 +164,14 @@ class Worker:
         """
         config, props = (self.config.resolver.resolve(one).props for one in (config, props))
         cls = connector_class(config)
-        exactly_once = self.config.exactly_once_enabled
-        context = TaskContext(who.connector, who.task, threading.Event(), who.tasks, exactly_once=exactly_once)
+        context = TaskContext(
+            who.connector,
+            who.task,
+            threading.Event(),
+            who.tasks,
+            self.config.exactly_once_enabled,
+            interval_ms(config, self.config),
+        )
         instance: Task = cls.task_for(config)(context)
         make = self._sink_work if cls.plugin_kind == Kind.SINK else self._source_work
         recorder = self.metrics.task(who.connector, who.task, str(cls.plugin_kind))
@@ -159,13 +185,43 @@ class Worker:
     def _source_work(self, context: TaskContext, task: Any, configs: tuple[Props, Props], recorder: TaskRecorder) -> SourceWork:
         name = context.connector
         plan = plan_source_task(name, context.task, *configs, self.config)
+        store, proof = self.offsets_of(configs[0]), self._session()
         needs = SourceDependencies(
             spark=self.spark,
-            ports=self._ports(plan, context.stopping),
-            read_offsets=lambda partitions: StoredOffsets(self._offsets.get(name, partitions)),
+            ports=self._ports(plan, context.stopping, lambda offsets: store.put(name, list(offsets), proof)),
+            read_offsets=lambda partitions: StoredOffsets(store.get(name, partitions)),
             recorder=recorder,
+            exactly=self._exactly_once(plan, type(task), store, proof, recorder) if self.config.exactly_once_enabled else None,
         )
         return SourceWork(plan, task, needs)
+
+    def _exactly_once(
+        self, plan: TaskPlan, task: type[Any], store: OffsetStore, proof: Proof, recorder: TaskRecorder
+    ) -> ExactlyOnce:
+        name = plan.connector
+        ports = OffsetPorts(
+            is_member=lambda: proof() is not None,
+            fence_zombies=lambda: self.fence_zombies(name),
+            topic=store.topic,
+            records=lambda offsets: store.records(name, list(offsets)),
+            copied=lambda offsets: store.copied(name, list(offsets), proof),
+        )
+        ids = transactional_ids(self.config.worker_group or "", name, plan.task, writers(task))
+        for key, own in (("transactional.id", ids[0]), ("enable.idempotence", "true")):
+            if (value := plan.producer.get(key, own)) != own:
+                log.warning(f"The value '{value}' for the '{key}' property will be ignored as it cannot be overridden for source "
+                            f"tasks with exactly-once support. The value '{own}' will be used instead.")  # fmt: skip
+        return ExactlyOnce(f"{name}-{plan.task}", Transactions(ids, plan.producer), ports, recorder)
+
+    def fence(self, name: str, config: Props, tasks: int) -> None:
+        """Fence off the producers of a connector's so many tasks, whoever runs them (KIP-618). Raises KafkaFailure.
+
+        config: the connector's, with placeholders.
+        """
+        config = self.config.resolver.resolve(config).props
+        most, group = writers(connector_class(config).task_for(config)), self.config.worker_group or ""
+        ids = [one for task in range(tasks) for one in transactional_ids(group, name, task, most)]
+        fencing.fence(client_settings(f"connector-adminclient-{name}", "producer", config, self.config), ids, _FENCE_S)
 
     def _sink_work(self, context: TaskContext, task: Any, configs: tuple[Props, Props], recorder: TaskRecorder) -> SinkWork:
         plan = plan_sink_task(context, *configs, self.config)
@@ -195,18 +251,22 @@ class Worker:
     def _record_active(self, connector: str, task: int, topic: str) -> None:
         self._topics.put_topic(connector, topic, task, int(time.time() * 1000))
 
-    def _ports(self, plan: TaskPlan, stopping: threading.Event) -> Ports:
+    def _ports(self, plan: TaskPlan, stopping: threading.Event, store_offsets: Callable[[Offsets], None]) -> Ports:
         admin = shared(plan.admin)
         creator = TopicCreator(admin, plan.creation, stopping, plan.producer)
-        proof = self._session()
         return Ports(
             ensure_topics=creator.ensure,
             ensure_dead_letters=creator.ensure_dead_letters,
             is_active=lambda topic: self._is_active(plan.connector, topic),
             record_active=lambda topic: self._record_active(plan.connector, plan.task, topic),
-            store_offsets=lambda offsets: self._offsets.put(plan.connector, list(offsets), proof),
+            store_offsets=store_offsets,
             look_up=lambda topic: target.look_up(admin, topic, stopping),
         )
+
+
+def writers(task: type[Any]) -> int:
+    """How many transactional producers the tasks of this class may have: a polling one has one offset for all its records."""
+    return 1 if issubclass(task, PollingSourceTask) else WRITERS
 
 
 def _login(props: Mapping[str, str]) -> dict[str, str]:

@@ -27,6 +27,7 @@ PRODUCER = {
     "linger.ms": "5",
     "max.request.size": "33554432",
 }
+Way = Callable[["DataFrame", Mapping[str, str]], None]
 _FEW = 4  # topics that are looked for one by one
 
 
@@ -58,13 +59,14 @@ class TopicWriter:
 
         return frame.withColumn("partition", F.when(~frame["topic"].isin(moved), frame["partition"]))
 
-    def write(self, frame: DataFrame, what: str) -> None:
+    def write(self, frame: DataFrame, what: str, way: Way = write) -> None:
         """Write a batch of `headrace.spark.kafka.producer_columns` and wait until every record is acknowledged.
 
-        what: the batch in words. Raises ConnectError, or RetriableError if trying it again may help.
+        what: the batch in words; way: writes a frame with these producer settings. Raises ConnectError,
+        or RetriableError if trying it again may help.
         """
         try:
-            write(large_records.guarded(frame, self._limits()), self._producer | self._batch_size())
+            way(large_records.guarded(frame, self._limits()), self._producer | self._batch_size())
         except Exception as e:
             error = self._too_large(frame, e) or failure.as_error(e, _not_written(e, what))
             raise error from error.__cause__

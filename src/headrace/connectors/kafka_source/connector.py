@@ -40,6 +40,11 @@ class KafkaSourceConnector(SourceConnector):
         """The options of the proposal, and of headrace."""
         return KafkaSourceConfig.definition()
 
+    @classmethod
+    def exactly_once_support(cls, props: Props) -> bool:
+        """Yes: each partition has its offset, and the records after it are always the same."""
+        return True
+
     def start(self, props: Props) -> None:
         """Look up the partitions, and watch them from here on. Raises ConfigError, ConnectError."""
         config = KafkaSourceConfig(props)

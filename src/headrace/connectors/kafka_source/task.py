@@ -63,6 +63,11 @@ class KafkaSourceTask(SourceTask):
             "maxOffsetsPerTrigger": str(self._config.batch_max_records),
             "kafkaConsumer.pollTimeoutMs": consumer["default.api.timeout.ms"],
         }
+        if self.context.interval_ms:
+            options |= {
+                "minOffsetsPerTrigger": options["maxOffsetsPerTrigger"],
+                "maxTriggerDelay": f"{self.context.interval_ms}ms",
+            }
         frame = read_stream(spark, consumer, self._positions, options)
         prefix = self._config.destination_topics_prefix
         mode = self._config.destination_partition
@@ -72,6 +77,8 @@ class KafkaSourceTask(SourceTask):
             destination=lambda topic: prefix + topic,
             initial=[(source_partition(p), {"offset": start.positions[p] - 1}) for p in start.looked_up],
             partition_counts={prefix + t: n for t, n in self._counts.items()} if mode == "auto" else None,
+            origin=origin,
+            ordinal="offset",
         )
 
     def _decide(self, stored: StoredOffsets) -> Start:
@@ -143,6 +150,12 @@ def parse_partition(partition: SourcePartition) -> Partition:
     if not colon or not number.isdecimal():
         raise RetriableError(f"{dict(partition)} is no source partition of a Kafka source connector.")
     return topic, int(number)
+
+
+def origin(partition: SourcePartition) -> dict[str, str]:
+    """What the origin of a source partition's records says of it."""
+    topic, number = parse_partition(partition)
+    return {"topic": topic, "partition": str(number)}
 
 
 def kind(deserializer: str) -> str:

@@ -26,6 +26,7 @@ from headrace.plugins import Kind, plugin
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_REPEATABLE = ("delta", "kafka")
 _TASKS: Mapping[str, type[SourceTask] | type[PollingSourceTask]] = {
     "jdbc": JdbcTask, "bulk": BulkTask, "files": FilesTask, "stream": StreamTask,
 }  # fmt: skip
@@ -63,6 +64,14 @@ class SparkSourceConnector(SourceConnector):
             if offset is not None:
                 _OFFSETS[kind](offset)
         return True
+
+    @classmethod
+    def exactly_once_support(cls, props: Props) -> bool | None:
+        """By how the format is read: what is after an offset has to be the same each time. None: the data source may know."""
+        config = SparkSourceConfig(props)
+        if config.kind == "stream":
+            return True if config.format.lower() in _REPEATABLE else None
+        return config.mode != "bulk"
 
     def start(self, props: Props) -> None:
         """Keep the configuration. Raises ConfigError."""

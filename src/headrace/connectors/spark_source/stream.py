@@ -42,7 +42,7 @@ class StreamTask(SourceTask):
                 record=record(frame, self._config, {}),
                 destination=self._reading.destination(),
                 after=None if offset is None else spark_offset(offset),
-                interval_ms=self._config.poll_interval_ms,
+                interval_ms=max(self._config.poll_interval_ms, self.context.interval_ms or 0),
             )
 
     def progress(self, start: str | None, end: str) -> Progress:

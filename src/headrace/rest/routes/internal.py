@@ -8,7 +8,7 @@ from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headrace.errors import BadRequestError, RestError
+from headrace.errors import BadRequestError
 from headrace.rest import answers, body
 from headrace.rest.herder import Herder
 from headrace.rest.resource import Resource, read_bytes
@@ -31,11 +31,13 @@ def put_task_configs(herder: Herder, request: Request, connector: str, raw: RawB
     return answers.done(204)
 
 
-@resource.put("/connectors/{connector}/fence", gives={}, errors=[400, 403])
-def fence_zombies(_herder: Herder, request: Request) -> Response:
-    """Fencing of a connector's earlier producers, from another worker: refused, the brokers fence them by the group."""
+@resource.put("/connectors/{connector}/fence", gives={204: None}, errors=[400, 403, 404, 409])
+def fence_zombies(herder: Herder, request: Request, connector: str, raw: RawBody) -> Response:
+    """Another worker is about to start tasks that deliver exactly once: their predecessors are fenced off (KIP-618)."""
     _signed(request)
-    raise RestError(403, "Internal request contained invalid signature.")
+    herder.verify(raw, request.headers)
+    herder.fence_zombies(connector)
+    return answers.done(204)
 
 
 def _signed(request: Request) -> None:

@@ -40,6 +40,13 @@ class Committed:
 
 
 @dataclass(frozen=True)
+class Transactional:
+    """A batch was committed in transactions of so many records each (KIP-618)."""
+
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Retried:
     """Something that may pass interrupted the task, and it begins again at its stored offsets."""
 
@@ -51,4 +58,4 @@ class Assigned:
     partitions: int
 
 
-Event = Moved | Batch | Committed | Retried | Assigned
+Event = Moved | Batch | Committed | Transactional | Retried | Assigned

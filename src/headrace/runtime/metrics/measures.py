@@ -70,6 +70,15 @@ def _source(state: TaskState, _lag: Mapping[str, int] | None, now_ms: int) -> di
         "poll-batch-max-time-ms": state.times_ms.largest(now_ms),
         "poll-batch-avg-time-ms": state.times_ms.average(now_ms),
         **_active("source-record", state, now_ms),
+        **(_transactions(state, now_ms) if state.transactions.samples else {}),
+    }
+
+
+def _transactions(state: TaskState, now_ms: int) -> dict[str, float | str]:
+    return {
+        "transaction-size-min": state.transactions.smallest(now_ms),
+        "transaction-size-max": state.transactions.largest(now_ms),
+        "transaction-size-avg": state.transactions.average(now_ms),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from headrace.runtime.metrics.events import Assigned, Batch, Committed, Event, Moved, Retried
+from headrace.runtime.metrics.events import Assigned, Batch, Committed, Event, Moved, Retried, Transactional
 from headrace.runtime.metrics.window import Meter, Span, Window
 
 _LONGEST_ERROR = 300
@@ -27,6 +27,7 @@ class TaskState:
     times_ms: Window
     commit_times_ms: Window
     commit_successes: Window
+    transactions: Window
     status: str = "unassigned"
     since_ms: int = 0
     spent_ms: dict[str, int] = field(default_factory=dict)
@@ -45,7 +46,7 @@ class TaskState:
     def new(cls, kind: str, span: Span, now_ms: int, failures: int = 0) -> TaskState:
         """A task that is just being started."""
         window, meter = Window(span), Meter(Window(span))
-        return cls(kind, now_ms, meter, meter, meter, window, window, window, window, since_ms=now_ms, failures=failures)
+        return cls(kind, now_ms, meter, meter, meter, window, window, window, window, window, since_ms=now_ms, failures=failures)
 
     def ratio(self, status: str, now_ms: int) -> float:
         """The part of its life that the task was in this state, 0 to 1."""
@@ -69,10 +70,19 @@ def fold(state: TaskState, event: Event, now_ms: int) -> TaskState:
                 commit_successes=state.commit_successes.add(float(event.ok), now_ms),
                 error_ms=state.error_ms if event.ok else now_ms,
             )
+        case Transactional():
+            return _transactional(state, event, now_ms)
         case Retried():
             return replace(state, retries=state.retries + 1, error_ms=now_ms)
         case Assigned():
             return replace(state, partitions=event.partitions)
+
+
+def _transactional(state: TaskState, event: Transactional, now_ms: int) -> TaskState:
+    transactions = state.transactions
+    for size in event.sizes:
+        transactions = transactions.add(size, now_ms)
+    return replace(state, transactions=transactions)
 
 
 def _moved(state: TaskState, event: Moved, now_ms: int) -> TaskState:

@@ -27,6 +27,7 @@ class Sample:
     count: int
     total: float
     largest: float
+    smallest: float
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,11 @@ class Window:
         kept = self._live(now_ms)
         if kept and now_ms - kept[-1].begun_ms < max(self.span.length_ms, 1):
             last = kept[-1]
-            sample = Sample(last.begun_ms, last.count + 1, last.total + value, max(last.largest, value))
+            sample = Sample(
+                last.begun_ms, last.count + 1, last.total + value, max(last.largest, value), min(last.smallest, value)
+            )
             return replace(self, samples=(*kept[:-1], sample))
-        return replace(self, samples=(*kept, Sample(now_ms, 1, value, value)))
+        return replace(self, samples=(*kept, Sample(now_ms, 1, value, value, value)))
 
     def rate(self, now_ms: int) -> float:
         """The sum of the values per second; a window that has only begun counts as all samples but one."""
@@ -63,6 +66,10 @@ class Window:
     def largest(self, now_ms: int) -> float:
         """The largest value; NaN if there was none."""
         return max((sample.largest for sample in self._live(now_ms)), default=math.nan)
+
+    def smallest(self, now_ms: int) -> float:
+        """The smallest value; NaN if there was none."""
+        return min((sample.smallest for sample in self._live(now_ms)), default=math.nan)
 
     def _live(self, now_ms: int) -> tuple[Sample, ...]:
         return tuple(sample for sample in self.samples if now_ms - sample.begun_ms < self.span.age_ms)

@@ -52,6 +52,9 @@ class SinkWork:
         """How many batches are written and committed."""
         return self._delivery.batches
 
+    def prepare(self) -> None:
+        """Nothing: a sink's consumer group says what is committed."""
+
     def once(self) -> float:
         """Read what the task has to read until its share changes; returns the seconds to wait before the next look."""
         if self._writers is None:
@@ -77,6 +80,9 @@ class SinkWork:
 
     def cut_off(self) -> None:
         """The query has been stopped by then, and its batch commits nothing."""
+
+    def close(self) -> None:
+        """Nothing is kept from batch to batch."""
 
     def _stream(self, writers: Writers, share: Share, start: Start, look_s: float) -> None:
         spark, plan = self._spark(), self._plan

@@ -1,0 +1,39 @@
+"""Transactional ids of source tasks that write exactly once, and fencing off who had them (KIP-618)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from confluent_kafka import KafkaException
+
+from headrace.kafka import clients
+from headrace.kafka.failures import failure
+
+WRITERS = 8
+"""How many transactional producers a task may have, if its source partitions have an offset each."""
+_AT_ONCE = 8
+
+
+def transactional_ids(group: str, connector: str, task: int, writers: int = WRITERS) -> list[str]:
+    """The ids of a task's producers: Kafka Connect's `<group.id>-<connector>-<task>`, the others with `.1`, `.2` … after it."""
+    first = f"{group}-{connector}-{task}"
+    return [first, *(f"{first}.{number}" for number in range(1, writers))]
+
+
+def fence(props: Mapping[str, str], ids: Iterable[str], timeout_s: float) -> None:
+    """Fence off the producers of these transactional ids; open transactions have been aborted when this returns.
+
+    props: Java settings of a client. Raises KafkaFailure.
+    """
+
+    def one(transactional_id: str) -> None:
+        settings = {**props, "transactional.id": transactional_id, "enable.idempotence": "true", "acks": "all"}
+        producer = clients.producer(settings, retry_backoff_ms="5", retry_backoff_max_ms="200")
+        try:
+            producer.init_transactions(timeout_s)
+        except KafkaException as error:
+            raise failure(error) from None
+
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="fencing") as pool:
+        list(pool.map(one, ids))

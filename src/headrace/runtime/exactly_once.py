@@ -1,0 +1,137 @@
+"""Delivery exactly once (KIP-618): the offsets of a batch are in the Kafka transactions that hold its records.
+
+A source partition's records and its offset are committed together, so that each is complete in itself: whatever ends a batch in
+the middle, every source partition begins again at its own offset. Who begins a run of a task first fences off whoever wrote for
+it before, and reads the stored offsets after that.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import structlog
+
+from headrace.config import Type, parse_type
+from headrace.connectors.base import Offsets, Progress, Props, Stream
+from headrace.errors import ConnectError, RetriableError
+from headrace.runtime.metrics import TaskRecorder
+from headrace.runtime.metrics.events import Transactional
+from headrace.runtime.worker_config import WorkerConfig
+from headrace.spark import failure
+from headrace.spark.transactions import Covered, Entry, Transactions, Written
+
+log = structlog.get_logger(__name__)
+
+_EXPIRED = (
+    "The task {} was unable to finish writing records to Kafka before its producer transaction expired. It may be necessary to "
+    "reconfigure this connector in order for it to run healthily with exactly-once support. Options for this include: tune the "
+    "connector's producer configuration for higher throughput, increase the transaction timeout for the connector's producers, "
+    "decrease the offset commit interval (if using interval-based transaction boundaries), or use the 'poll' transaction "
+    "boundary (if the connector is not already configured to use it)."
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class OffsetPorts:
+    """What exactly-once delivery does with offsets outside of Spark.
+
+    is_member: whether this worker still belongs to its group; fence_zombies: returns when the tasks of former generations of the
+    connector can write no more; topic: the offset topic; records: what stores each of these offsets, as records of it; copied:
+    told of offsets that are committed, for where else they are kept.
+    """
+
+    is_member: Callable[[], bool]
+    fence_zombies: Callable[[], None]
+    topic: str
+    records: Callable[[Offsets], list[list[Entry]]]
+    copied: Callable[[Offsets], None]
+
+
+def interval_ms(config: Props, worker: WorkerConfig) -> int | None:
+    """How long a batch gathers records by `transaction.boundary`, None: no longer than a poll takes.
+
+    A boundary that the connector defines is the end of each batch that it gives.
+    """
+    if not worker.exactly_once_enabled or str(config.get("transaction.boundary") or "poll").lower() != "interval":
+        return None
+    name = "transaction.boundary.interval.ms"
+    return parse_type(name, config.get(name) or str(worker.offset_flush_interval_ms), Type.LONG)
+
+
+class ExactlyOnce:
+    """The transactions of one task, from batch to batch."""
+
+    def __init__(self, task: str, transactions: Transactions, ports: OffsetPorts, recorder: TaskRecorder) -> None:
+        """task: its name, for messages."""
+        self._task, self._transactions, self._ports, self._recorder = task, transactions, ports, recorder
+        self._stream: Stream | None = None
+        self._begun, self._expired = False, 0
+
+    def fence_zombies(self) -> None:
+        """Wait until no task of a former generation can write. Raises RetriableError."""
+        self._ports.fence_zombies()
+
+    def begin(self, spark: SparkSession) -> None:
+        """Become the only one who writes for this task, unless that is so; stored offsets are to be read after it.
+
+        Raises ConnectError, or RetriableError if trying again may help.
+        """
+        if self._begun:
+            return
+        if not self._ports.is_member():  # its successor may be at work
+            raise RetriableError("This worker is no member of its group at the moment; another one may have taken over its work.")
+        self._transactions.fence(spark)
+        self._begun = True
+        log.info("task.exactly-once", reason="the worker has exactly.once.source.support=enabled")
+
+    def reads(self, stream: Stream) -> None:
+        """The batches that follow are of this stream."""
+        self._stream = stream
+
+    def end(self) -> None:
+        """The run is over, or has failed: what is next begins anew."""
+        self._begun = False
+        self._transactions.end()
+
+    def check(self, topics: Iterable[str]) -> None:
+        """Raise ConnectError if records go to the offset topic: its readers would wait for the transaction."""
+        if self._ports.topic in topics:
+            raise ConnectError("Source tasks may not produce to their own offsets topics when exactly-once support is enabled")
+
+    def write(self, frame: DataFrame, producer: Mapping[str, str], progress: Progress) -> Offsets:
+        """Write a batch; returns the offsets that are yet to be stored: those of source partitions without a record in it."""
+        stream, records = self._stream, self._ports.records(progress.offsets)
+        if stream is None or stream.origin is None:
+            entries = [entry for some in records for entry in some]
+            written = self._written(frame, producer, Covered((), {(): entries}))
+            return () if written.parts else progress.offsets
+        origins = [stream.origin(partition) for partition, _ in progress.offsets]
+        names = tuple(origins[0]) if origins else ()
+        parts = [tuple(origin[name] for name in names) for origin in origins]
+        covered = Covered(names, dict(zip(parts, records, strict=True)), stream.ordinal)
+        written = self._written(frame, producer, covered)
+        return [offset for part, offset in zip(parts, progress.offsets, strict=True) if part not in written.parts]
+
+    def _written(self, frame: DataFrame, producer: Mapping[str, str], covered: Covered) -> Written:
+        begun = time.monotonic()
+        try:
+            written = self._transactions.write(frame, producer, covered)
+        except Exception as e:
+            late = covered.ordinal is None and (time.monotonic() - begun) * 1000 > self._transactions.timeout_ms
+            self._expired += late
+            if self._expired > 1:  # once may be the brokers' fault
+                raise ConnectError(_EXPIRED.format(self._task)) from failure.SparkError(failure.root(e))
+            raise
+        self._expired = 0
+        self._recorder.tell(Transactional(tuple(written.sizes)))
+        return written
+
+    def copied(self, offsets: Offsets) -> None:
+        """These are committed."""
+        self._ports.copied(offsets)

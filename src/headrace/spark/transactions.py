@@ -1,0 +1,154 @@
+"""Batches in Kafka transactions, the driver's side (KIP-618): who may write, what goes together, what was committed.
+
+The executors write (`spark/java/…/TransactionalWrite.java`): each Spark partition of a batch is a transaction, with the Connect
+offsets of the source partitions that it has records of. Nothing of a record comes to the driver. Docs: decisions/0010.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.config import Type, parse_type
+from headrace.spark import failure
+from headrace.spark.kafka import INTERCEPTOR, ORIGIN
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Entry = tuple[str, bytes, bytes | None]
+"""A record of an offset topic: topic, key, value (None: a tombstone)."""
+
+Part = tuple[str, ...]
+"""A source partition, by what the origin of its records says."""
+
+# Of a transaction, where nothing is said: Kafka's own; less if a transaction can end in the middle of a batch, so that what a
+# process that died has left open holds up nobody for long.
+_TIMEOUT_MS, _SHORT_TIMEOUT_MS = 60_000, 15_000
+_TIMEOUT = "transaction.timeout.ms"
+
+
+@dataclass(frozen=True)
+class Covered:
+    """What a batch covers.
+
+    names: the parts of a record's origin that tell its source partition; empty: one offset stands for all records; offsets: the
+    records of the offset topics that say that a source partition was read up to the end of the batch; ordinal: the part of the
+    origin that is a record's number in its source partition, and the field of that name all there is in an offset (None: an
+    offset is only known at the end of the batch).
+    """
+
+    names: Sequence[str]
+    offsets: Mapping[Part, Sequence[Entry]]
+    ordinal: str | None = None
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a batch has committed: the source partitions whose offsets are stored, and how many records each transaction had."""
+
+    parts: frozenset[Part]
+    sizes: Sequence[int]
+
+
+class Transactions:
+    """The transactional ids of one task, for one run of it after the other."""
+
+    def __init__(self, ids: Sequence[str], admin: Mapping[str, str], roll_ms: int | None = None) -> None:
+        """ids: as many as the task may have writers; admin: Java settings of a client of the cluster that is written to;
+        roll_ms: the age at which a transaction ends in the middle of a batch, None: a third of what brokers allow.
+        """
+        self._ids, self._admin = list(ids), dict(admin)
+        self._roll_ms = roll_ms
+        self._jvm: Any = None
+        self._run = ""
+        self._settings: dict[str, str] = {}
+        self._known: list[tuple[int, int]] = []
+
+    def fence(self, spark: SparkSession) -> None:
+        """Begin a run: when this returns nobody else can commit under these ids, and what was open has ended.
+
+        Stored offsets that are read after it are true for as long as the run writes. Raises ConnectError or RetriableError.
+        """
+        self.end()
+        self._jvm = spark._jvm
+        try:
+            found = json.loads(self._jvm.io.headrace.Transactions.fence(self._admin, self._ids))
+        except Exception as e:
+            error = failure.as_error(e, "The transactional producers of this task could not be fenced off")
+            raise error from error.__cause__
+        self._known = [(producer, epoch) for producer, epoch in found]
+
+    def end(self) -> None:
+        """Close the producers that this process keeps of the run; what one of them has open is aborted."""
+        if self._run:
+            self._jvm.io.headrace.Transactions.end(self._run)
+        self._run = ""
+
+    def write(self, frame: DataFrame, producer: Mapping[str, str], covered: Covered) -> Written:
+        """Write a batch of `producer_columns` with its offsets, and return when all of it is committed.
+
+        producer: Java producer settings. Raises what Spark raises; some of the transactions may be committed then.
+        """
+        timeout_ms = _TIMEOUT_MS if covered.ordinal is None else _SHORT_TIMEOUT_MS
+        self._use({_TIMEOUT: str(timeout_ms), **producer})
+        rows: Any = frame.selectExpr(*_columns(covered))._jdf.queryExecution().toRdd().toJavaRDD()
+        most = len(self._ids) if covered.names else 1
+        if rows.getNumPartitions() > most:
+            rows = rows.coalesce(most)
+        write = self._jvm.io.headrace.TransactionalWrite(json.dumps(self._plan(covered)))
+        return self._written(rows.mapPartitions(write).collect())
+
+    def _use(self, producer: Mapping[str, str]) -> None:
+        interceptors = ",".join(filter(None, [INTERCEPTOR, producer.get("interceptor.classes")]))
+        settings = {**producer, "enable.idempotence": "true", "acks": "all", "interceptor.classes": interceptors}
+        if settings != self._settings:
+            self.end()
+        self._run = self._run or uuid.uuid4().hex
+        self._settings = settings
+
+    @property
+    def timeout_ms(self) -> int:
+        """How long brokers leave a transaction open, by the settings of the last batch. Raises ConfigError."""
+        return parse_type(_TIMEOUT, self._settings[_TIMEOUT], Type.INT)
+
+    def _plan(self, covered: Covered) -> dict[str, Any]:
+        return {
+            "run": self._run,
+            "settings": self._settings,
+            "writers": [(id_, *known) for id_, known in zip(self._ids, self._known, strict=True)],
+            "names": len(covered.names),
+            "offsets": {_key(part): [_text(entry) for entry in entries] for part, entries in covered.offsets.items()},
+            "roll_ms": self.timeout_ms // 3 if self._roll_ms is None else self._roll_ms,
+            "number": covered.ordinal,
+        }
+
+    def _written(self, results: Iterable[str]) -> Written:
+        parts: list[Part] = []
+        sizes: list[int] = []
+        for result in results:
+            writer, producer, epoch, counts, keys = json.loads(result)
+            self._known[writer] = (producer, epoch)
+            sizes += counts
+            parts += [tuple(json.loads(key)) for key in keys]
+        return Written(frozenset(parts), sizes)
+
+
+def _columns(covered: Covered) -> list[str]:
+    columns = ["topic", "cast(key AS binary)", "cast(value AS binary)", "headers", "partition"]
+    columns += [f"cast(`{ORIGIN}{name}` AS string)" for name in covered.names]
+    ordinal = "NULL" if covered.ordinal is None else f"`{ORIGIN}{covered.ordinal}`"
+    return [f"{sql} AS c{n}" for n, sql in enumerate([*columns, f"cast({ordinal} AS bigint)"])]
+
+
+def _key(part: Part) -> str:
+    """As Jackson writes a list of texts."""
+    return json.dumps(part, ensure_ascii=False, separators=(",", ":"))
+
+
+def _text(entry: Entry) -> tuple[str, str, str | None]:
+    topic, key, value = entry
+    return topic, key.decode(), None if value is None else value.decode()
