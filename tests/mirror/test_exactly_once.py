@@ -12,7 +12,8 @@ from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
-from tests.mirror.mirror import MIRROR_S, Mirror
+from tests.deployed import CONNECTOR_S
+from tests.mirror.mirror import Mirror
 from tests.process import worker_properties
 from tests.support import wait_until
 
@@ -52,7 +53,7 @@ def test_records_and_offsets_are_committed_together_and_once(
     source.produce(topic, sent)
     one = mirror(topic)
     end = 99
-    wait_until(lambda: list(one.offsets().values()) == [end] * PARTITIONS, MIRROR_S, f"all is copied; {one.status()}")
+    wait_until(lambda: list(one.offsets().values()) == [end] * PARTITIONS, CONNECTOR_S, f"all is copied; {one.status()}")
     copied = destination.read(one.prefix + topic)
     assert sorted(copied) == sorted(sent)
     assert one.topics() == {one.prefix + topic}
@@ -67,17 +68,17 @@ def test_a_connectors_own_offset_topic_has_its_offsets_and_the_workers_a_copy(
     source.produce(topic, [record(value=b"%d" % n) for n in range(5)])
     one = mirror(topic, {"offsets.storage.topic": own})
     partition = f"{topic}:0"
-    wait_until(lambda: one.offsets() == {partition: 4}, MIRROR_S, f"all is copied; {one.status()}")
+    wait_until(lambda: one.offsets() == {partition: 4}, CONNECTOR_S, f"all is copied; {one.status()}")
     key = json.dumps([one.name, {"topic:partition": partition}], separators=(",", ":")).encode()
     for where in (own, "exact-offset"):
-        wait_until(lambda where=where: stored(destination, where, key) == b'{"offset":4}', MIRROR_S, f"the offset in {where}")
+        wait_until(lambda where=where: stored(destination, where, key) == b'{"offset":4}', CONNECTOR_S, f"the offset in {where}")
     one.put("stop")
     one.await_states("STOPPED")
     change = {"offsets": [{"partition": {"topic:partition": partition}, "offset": {"offset": 2}}]}
     one.worker.call("PATCH", f"{one.path}/offsets", change)
     assert stored(destination, own, key) == stored(destination, "exact-offset", key) == b'{"offset":2}'
     one.put("resume")
-    wait_until(lambda: one.offsets() == {partition: 4}, MIRROR_S, "the last two are copied again")
+    wait_until(lambda: one.offsets() == {partition: 4}, CONNECTOR_S, "the last two are copied again")
     assert sorted(r.value or b"" for r in destination.read(one.prefix + topic)) == [b"0", b"1", b"2", b"3", b"3", b"4", b"4"]
     one.put("stop")
     one.await_states("STOPPED")
@@ -107,7 +108,7 @@ def test_a_record_that_fails_leaves_nothing_of_its_batch_and_tolerated_ones_are_
         "errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters,
         "errors.deadletterqueue.topic.replication.factor": "1",
     })  # fmt: skip
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 2}, MIRROR_S, f"all is copied; {one.status()}")
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 2}, CONNECTOR_S, f"all is copied; {one.status()}")
     assert [r.value for r in destination.read(one.prefix + topic)] == [b'{"a":1}', b'{"a":3}']
     assert [r.value for r in destination.read(letters)] == [b'{"a":"x"}']
 
@@ -134,7 +135,7 @@ def test_transactions_are_measured(
     source.create(topic)
     source.produce(topic, [record(value=b"%d" % n) for n in range(7)])
     one = mirror(topic, {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "200"})
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 6}, MIRROR_S, f"all is copied; {one.status()}")
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 6}, CONNECTOR_S, f"all is copied; {one.status()}")
     text = httpx.get(one.worker.url.rstrip("/") + "/metrics").text
     lines = [line for line in text.splitlines() if "transaction_size" in line and one.name in line]
     assert {line.partition("{")[0].rpartition("_")[2]: float(line.rpartition(" ")[2]) for line in lines} == {

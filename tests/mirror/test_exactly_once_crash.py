@@ -8,7 +8,7 @@ from pathlib import Path
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from tests.clusters import Cluster, record
-from tests.mirror.mirror import MIRROR_S
+from tests.deployed import CONNECTOR_S
 from tests.process import WorkerProcess, is_alive, worker_properties
 from tests.support import wait_until
 
@@ -33,7 +33,7 @@ def test_a_killed_worker_leaves_nothing_twice_and_nothing_out(
 
     with WorkerProcess(tmp_path, properties) as first:
         first.await_ready().call("POST", "/connectors", {"name": name, "config": config})
-        wait_until(lambda: destination.size(copy) > 3.3 * BATCH, MIRROR_S, f"some batches; {first.errors}")
+        wait_until(lambda: destination.size(copy) > 3.3 * BATCH, CONNECTOR_S, f"some batches; {first.errors}")
         children = first.children()
         first.kill()
         wait_until(lambda: not any(map(is_alive, children)), 10, "the worker's JVM ends with it")
@@ -46,7 +46,7 @@ def test_a_killed_worker_leaves_nothing_twice_and_nothing_out(
             return sorted(o["offset"]["offset"] for o in second.call("GET", f"/connectors/{name}/offsets")["offsets"])
 
         end = COUNT // PARTITIONS - 1
-        wait_until(lambda: ends() == [end] * PARTITIONS, 2 * MIRROR_S, f"all is copied; {second.errors}")
+        wait_until(lambda: ends() == [end] * PARTITIONS, 2 * CONNECTOR_S, f"all is copied; {second.errors}")
 
     copied = destination.read(copy)  # reads committed records only, as Kafka's consumers do if they are told to
     for partition in range(PARTITIONS):

@@ -106,6 +106,9 @@ class MemoryHerder:
     def verify(self, body: bytes, headers: Mapping[str, str]) -> None:
         raise RestError(403, "Internal request contained invalid signature.")
 
+    def fence_zombies(self, name: str) -> None:
+        raise NotFoundError(f"Connector {name} not found")
+
     def put_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
         raise NotFoundError(f"Connector {name} not found")
 

@@ -61,13 +61,15 @@ class FencedWriter:
         Returns, by partition, the offset after the last of them. Raises PrivilegedWriteError; the right to write is then gone.
         """
         with self._lock:
-            if self._producer is None and self._plain is None:
+            producer = self._producer
+            if producer is None and self._plain is None:
                 raise PrivilegedWriteError("Cannot produce to config topic without claiming write privileges first")
             try:
                 if self._plain is not None:
                     records = [(self._topic, key, value) for key, value in entries]
                     return self._plain.write(records, time.monotonic() + timeout_s)
-                return self._transaction(self._producer, entries, timeout_s)
+                assert producer is not None
+                return self._transaction(producer, entries, timeout_s)
             except KafkaException as error:
                 self._relinquish()
                 raise PrivilegedWriteError("Failed to perform fencable send to config topic") from failure(error)

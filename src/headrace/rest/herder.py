@@ -34,6 +34,11 @@ class Herder(Protocol):
     """A worker, seen from its REST interface."""
 
     @property
+    def worker_id(self) -> str:
+        """Host and port of this worker, as the status of its connectors tells them."""
+        ...
+
+    @property
     def cluster_id(self) -> str:
         """The id of the Kafka cluster."""
         ...

@@ -52,7 +52,7 @@ def start_callbacks(spark: SparkSession) -> None:
 
     gateway: Any = spark.sparkContext._gateway
     if isinstance(gateway, ClientServer):
-        gateway._create_callback_server = lambda _parameters: Server(
+        gateway._create_callback_server = lambda callback_server_parameters: Server(
             gateway._gateway_client, gateway.java_parameters, gateway.python_parameters, gateway.gateway_property
         )
     ensure_callback_server_started(gateway)

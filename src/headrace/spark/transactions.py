@@ -95,7 +95,8 @@ class Transactions:
         """
         timeout_ms = _TIMEOUT_MS if covered.ordinal is None else _SHORT_TIMEOUT_MS
         self._use({_TIMEOUT: str(timeout_ms), **producer})
-        rows: Any = frame.selectExpr(*_columns(covered))._jdf.queryExecution().toRdd().toJavaRDD()
+        jvm_frame: Any = frame.selectExpr(*_columns(covered))._jdf
+        rows = jvm_frame.queryExecution().toRdd().toJavaRDD()
         most = len(self._ids) if covered.names else 1
         if rows.getNumPartitions() > most:
             rows = rows.coalesce(most)

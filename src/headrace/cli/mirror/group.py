@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import click
+from typing import Any
+
 import typer
 from typer.core import TyperGroup
 
@@ -12,7 +13,7 @@ from headrace.cli.mirror import failover, run
 class _RunByDefault(TyperGroup):
     """`headrace mirror FILE` is `headrace mirror run FILE`."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and not args[0].startswith("-"):
             args = ["run", *args]
         return super().parse_args(ctx, args)

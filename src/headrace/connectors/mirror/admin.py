@@ -53,9 +53,9 @@ class MirrorAdmin(Admin):
 
     def topic_acls(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> list[Acl]:
         """The ACLs of topics, of any pattern; none where the cluster has no authorizer."""
-        any_topic = AclBindingFilter(
-            ResourceType.TOPIC, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY
-        )
+        anything: Any = None  # the stubs want a text where None means all
+        pattern, operation = ResourcePatternType.ANY, AclOperation.ANY
+        any_topic = AclBindingFilter(ResourceType.TOPIC, anything, pattern, anything, anything, operation, AclPermissionType.ANY)
         return [_acl(b) for b in self._wait(lambda: self._client.describe_acls(any_topic, request_timeout=timeout_s), timeout_s)]
 
     def create_acls(self, acls: Sequence[Acl], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:

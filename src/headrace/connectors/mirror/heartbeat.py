@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headrace.config import ConfigDef
 from headrace.connectors.base import (
@@ -61,7 +61,7 @@ class MirrorHeartbeatTask(PollingSourceTask):
             return None
         self._next = time.monotonic() + self._interval_s
         now = int(time.time() * 1000)
-        where = dict(zip(_KEYS, self._aliases, strict=True))
+        where: dict[str, Any] = dict(zip(_KEYS, self._aliases, strict=True))
         return emitted.poll(spark, HEARTBEATS, [(where, Heartbeat(*self._aliases, now))], now)
 
 
