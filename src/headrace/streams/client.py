@@ -23,6 +23,8 @@ from headrace.streams.topology import Topology
 log = structlog.get_logger(__name__)
 
 _CLOSE_S = 60.0
+# What a coordinator answers to a member that it knows no more: Kafka Streams' TaskMigratedException.
+_MIGRATED = ("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID")
 
 
 class StreamThreadExceptionResponse(StrEnum):
@@ -206,17 +208,27 @@ class Client:
         """What follows an error, on the thread that had it."""
         if self._stopping.is_set():
             return
+        if isinstance(error, KafkaFailure) and error.code in _MIGRATED:
+            log.warning(f"The group has gone on without this instance: {error}", application=self._config.application_id)
+            self._begin_again()
+            return
         log.error(f"The application {self._config.application_id} cannot go on: {error}")
         self.error = error
         answer = self._handler(error)
         if answer is StreamThreadExceptionResponse.REPLACE_THREAD and not self._stopping.is_set():
-            with self._lock:
-                engine, self._engine = self._engine, None
-            if engine is not None:
-                engine.abandon()
-            self._begin()
+            self._begin_again()
             return
         self._end_in_error()
+
+    def _begin_again(self) -> None:
+        """Restore and go on, if this instance is still the active one."""
+        with self._lock:
+            engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.abandon()
+        self.states.go(State.REBALANCING)
+        if self._instances is not None and self._instances.generation is not None:
+            self._begin()
 
     def _end_in_error(self) -> None:
         if self.states.go(State.PENDING_ERROR):

@@ -153,6 +153,11 @@ class StreamsConfig(TopologyConfig):
         "poll.ms", Type.LONG, 100, validator=validators.Range(1), importance=Importance.LOW,
         doc="How long a sub-topology that has nothing to do waits before it looks again, in ms.",
     )  # fmt: skip
+    task_timeout_ms: int = option(
+        "task.timeout.ms", Type.LONG, 300_000, validator=validators.Range(0),
+        doc="How long a batch is tried again, in ms, after an error that may pass, such as a broker that is away; then the "
+        "application ends with it.",
+    )  # fmt: skip
     max_batch_records: int = option(
         "headrace.max.batch.records", Type.INT, 500_000, validator=validators.Range(1),
         doc="How many records of one partition a batch takes at most.",

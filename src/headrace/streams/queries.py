@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from headrace.streams.stores import StateStore, StoreKind
@@ -14,15 +15,16 @@ if TYPE_CHECKING:
 class ReadOnlyStore:
     """A store as it was after the last batch. Keys and values are those of Python; each call is a Spark job of its own."""
 
-    def __init__(self, store: StateStore, rows: Callable[[], DataFrame]) -> None:
-        """rows: gives the store's rows."""
-        self._store, self._rows = store, rows
+    def __init__(self, store: StateStore, look: Callable[[], AbstractContextManager[DataFrame]]) -> None:
+        """look: gives the store's rows, which stay as they are until the end of the `with` block."""
+        self._store, self._look = store, look
 
     def get(self, key: Any) -> Any:
         """The value of a key, None if there is none."""
         from pyspark.sql import functions as F
 
-        found = self._rows().where(F.col("k") == F.lit(key)).select("v").limit(1).collect()
+        with self._look() as rows:
+            found = rows.where(F.col("k") == F.lit(key)).select("v").limit(1).collect()
         return found[0][0] if found else None
 
     def range(self, low: Any, high: Any) -> Iterator[tuple[Any, Any]]:
@@ -34,7 +36,9 @@ class ReadOnlyStore:
             condition = condition & (F.col("k") >= F.lit(low))
         if high is not None:
             condition = condition & (F.col("k") <= F.lit(high))
-        return ((row[0], row[1]) for row in self._rows().where(condition).select("k", "v").orderBy("k").collect())
+        with self._look() as rows:
+            found = rows.where(condition).select("k", "v").orderBy("k").collect()
+        return ((row[0], row[1]) for row in found)
 
     def all(self) -> Iterator[tuple[Any, Any]]:
         """All keys with their values, sorted; of a windowed store ((key, start, end or None), value)."""
@@ -49,12 +53,14 @@ class ReadOnlyStore:
 
     def approximate_num_entries(self) -> int:
         """How many rows there are; exact here."""
-        return self._rows().count()
+        with self._look() as rows:
+            return rows.count()
 
     def _windows(self, key: Any) -> Iterator[tuple[Any, Any]]:
         from pyspark.sql import functions as F
 
-        frame = self._rows() if key is None else self._rows().where(F.col("k") == F.lit(key))
-        end = F.col("e") if "e" in frame.columns else F.col("w") + F.lit(self._store.window_size_ms or 0)
-        rows = frame.select("k", "w", end.alias("e"), "v").orderBy("k", "w").collect()
-        return (((row[0], row[1], row[2]), row[3]) for row in rows)
+        with self._look() as rows:
+            frame = rows if key is None else rows.where(F.col("k") == F.lit(key))
+            end = F.col("e") if "e" in frame.columns else F.col("w") + F.lit(self._store.window_size_ms or 0)
+            found = frame.select("k", "w", end.alias("e"), "v").orderBy("k", "w").collect()
+        return (((row[0], row[1], row[2]), row[3]) for row in found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -96,7 +97,7 @@ class TopologyTestDriver:
         if not found:
             raise StreamsError(f"There is no store {name} with a table in this topology.")
         memory, table = found[0]
-        return ReadOnlyStore(memory.stores[name], lambda: table.rows())
+        return ReadOnlyStore(memory.stores[name], lambda: nullcontext(table.rows()))
 
     def pipe(self, topic: str, rows: Iterable[tuple[bytes | None, bytes | None, int, Any]]) -> None:
         """Put records into a topic and let the topology do all that follows from them."""

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from headrace.streams import (
     BufferConfig,
+    Consumed,
     EmitStrategy,
     Grouped,
     Materialized,
@@ -168,3 +169,13 @@ def test_groups_of_a_table_lose_old_values_before_they_get_new_ones(drive):
         assert {r.key: "".join(sorted(r.value)) for r in _out(driver)} == {"x": "ab", "y": "c"}
         feed(driver, "in", [("a", "y", 4), ("b", None, 5)])
         assert {r.key: "".join(sorted(r.value)) for r in _out(driver)} == {"x": "", "y": "ac"}
+
+
+def test_values_that_spark_cannot_sort_are_aggregated_in_their_order_too(drive):
+    builder, variants = StreamsBuilder(), Consumed.with_(Serdes.string(), Serdes.json())
+    stream = builder.stream("in", variants).group_by_key()
+    name = lambda value: F.variant_get(value, "$.n", "string")  # noqa: E731
+    stream.aggregate(lambda: "", lambda k, v, total: F.concat(total, name(v)), Materialized.as_("store")).to_stream().to("out")
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", f'{{"n":"{n}"}}', n) for n in range(12)])
+        assert [r.value for r in _out(driver)] == ["01234567891011"]

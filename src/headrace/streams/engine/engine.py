@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
 
-from headrace.errors import HeadraceError, StreamsError
+from headrace.errors import HeadraceError, RetriableError, StreamsError
 from headrace.kafka.admin import Admin
 from headrace.kafka.instances import Instances
 from headrace.spark import failure
@@ -71,7 +73,7 @@ class Engine:
     def __init__(self, topology: Topology, config: StreamsConfig, cluster: OnCluster, admin: Admin, spark: SparkSession) -> None:
         """Compile the topology. Raises StreamsError, TopologyError, ConfigError."""
         self.tasks, self.globals = build(topology, config, cluster, admin, spark)
-        self._poll_s = config.poll_ms / 1000
+        self._poll_s, self._timeout_s = config.poll_ms / 1000, config.task_timeout_ms / 1000
         self._stopping, self._paused = threading.Event(), threading.Event()
         self._threads: list[threading.Thread] = []
         self._locks = {task.program.number: threading.Lock() for task in self.tasks}
@@ -105,11 +107,12 @@ class Engine:
         """A store, read between two batches. Raises StreamsError for one that no operator has laid out."""
         for task in self.tasks:
             if name in task.memory.tables:
-                rows = partial(_between, self._locks[task.program.number], task.memory.tables[name])
-                return ReadOnlyStore(task.memory.stores[name], rows)
+                look = partial(_between, self._locks[task.program.number], task.memory.tables[name])
+                return ReadOnlyStore(task.memory.stores[name], look)
         for task in self.tasks:
             if name in task.memory.global_tables:
-                return ReadOnlyStore(StateStore(name, StoreKind.KEY_VALUE), task.memory.global_tables[name].rows)
+                look = partial(_between, self._locks[task.program.number], task.memory.global_tables[name])
+                return ReadOnlyStore(StateStore(name, StoreKind.KEY_VALUE), look)
         raise StreamsError(f"The store {name} holds nothing that can be read.")
 
     def metrics(self) -> dict[str, dict[str, float]]:
@@ -132,10 +135,7 @@ class Engine:
             if waiting is not None:
                 waiting.wait()
             while not self._stopping.is_set():
-                with self._locks[number]:
-                    busy = not self._paused.is_set() and self._step(task)
-                self._purge.of(task)
-                if not busy:
+                if not self._step(task):
                     self._stopping.wait(self._poll_s)
             with self._locks[number]:
                 if task.dirty:
@@ -151,14 +151,32 @@ class Engine:
                     failed(_as_streams_error(error, number))
 
     def _step(self, task: Task) -> bool:
-        for table in self.globals:
-            table.update()
-        return task.step()
+        """One batch, tried again for `task.timeout.ms` where that may help; whether there was one."""
+        if self._paused.is_set():
+            return False
+        deadline, pause_s = time.monotonic() + self._timeout_s, 0.1
+        while True:
+            try:
+                with self._locks[task.program.number]:
+                    for table in self.globals:
+                        table.update()
+                    busy = task.step()
+                self._purge.of(task)
+                return busy
+            except Exception as error:
+                found = failure.as_error(error, f"Sub-topology {task.program.number}")
+                if not isinstance(found, RetriableError) or time.monotonic() > deadline or self._stopping.is_set():
+                    raise
+                log.warning(f"A batch is tried again: {found}", subtopology=task.program.number)
+            self._stopping.wait(pause_s)
+            pause_s = min(2 * pause_s, 10.0)
 
 
-def _between(lock: threading.Lock, table: Table) -> DataFrame:
+@contextmanager
+def _between(lock: threading.Lock, table: Table) -> Iterator[DataFrame]:
+    """The rows of a table, which no batch changes meanwhile."""
     with lock:
-        return table.rows()
+        yield table.rows()
 
 
 def _as_streams_error(error: BaseException, number: int) -> BaseException:

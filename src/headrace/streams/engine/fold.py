@@ -6,6 +6,7 @@ other as Kafka Streams does it, so that any function may be used and not only su
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.streams.engine import formats
@@ -88,12 +89,23 @@ def merged(operation: Aggregation, node: str, key: Column, one: Column, other: C
     return column(apply(operation.merger, node, key, F.coalesce(one, start), other)).cast(kind)
 
 
-def ordered(order: list[Column], *values: Column) -> Column:
-    """An aggregate: the values of a group as structs, sorted by where the records stood."""
+def ordered(order: list[Column], values: Sequence[Column], kinds: Sequence[DataType]) -> Column:
+    """An aggregate: the values of a group as structs, sorted by where the records stood.
+
+    kinds: the types of values that may be anything.
+    """
     from pyspark.sql import functions as F
 
     places = [one.alias(f"_{i}") for i, one in enumerate(order)]
-    return F.sort_array(F.collect_list(F.struct(*places, *values)))
+    listed = F.collect_list(F.struct(*places, *values))
+    if all(map(sortable, kinds)):
+        return F.sort_array(listed)
+    names = [f"_{i}" for i in range(len(order))]
+
+    def place(item: Column) -> Column:
+        return F.struct(*[item[name] for name in names])
+
+    return F.array_sort(listed, lambda a, b: F.when(place(a) < place(b), -1).when(place(a) > place(b), 1).otherwise(0))
 
 
 def sortable(kind: DataType) -> bool:

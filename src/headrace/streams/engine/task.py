@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 import structlog
 
 from headrace.errors import StreamsError
+from headrace.spark import failure
 from headrace.streams.engine.context import Context, Memory
 from headrace.streams.engine.flows import Flow, Records
 from headrace.streams.engine.operators.tables import latest
@@ -75,6 +76,7 @@ class Task:
     dirty: bool = False
     metrics: dict[str, float] = field(default_factory=lambda: {"batches": 0.0, "records": 0.0, "batch-ms": 0.0, "lag": 0.0})
     done: dict[Partition, int] = field(default_factory=dict)
+    _unfinished: Ranges = field(default_factory=dict)
     _pending: dict[Partition, tuple[int, int]] = field(default_factory=dict)
 
     def prepare(self) -> None:
@@ -100,23 +102,27 @@ class Task:
             self._batch(ranges)
 
     def step(self) -> bool:
-        """Do one batch of what has come; whether there was anything."""
+        """Do one batch of what has come; whether there was anything.
+
+        Raises RetriableError for what may pass: the next call does the same batch again. After any other error the stores may
+        have taken in half of a batch: who goes on has to begin with `recover`.
+        """
         ends = self.cluster.offsets(self.partitions, "latest")
-        ranges = {
+        ranges = self._unfinished or {
             p: (start, min(ends[p], start + self.limit)) for p, start in self.positions.items() if ends.get(p, start) > start
         }
         if not ranges:
             if self.dirty:
                 self.rest()
             return False
-        self.number += 1
-        begin = time.monotonic()
+        self.number += not self._unfinished
+        self._unfinished, begin = ranges, time.monotonic()
         # Says as well that the batch before is done.
         self._commit({p: end for p, (_, end) in ranges.items()})
         self._batch(ranges)
-        read = sum(end - start for start, end in ranges.values())
+        self._unfinished = {}
         self.metrics["batches"] += 1
-        self.metrics["records"] += read
+        self.metrics["records"] += sum(end - start for start, end in ranges.values())
         self.metrics["batch-ms"] = (time.monotonic() - begin) * 1000
         self.metrics["lag"] = sum(ends[p] - offset for p, offset in self.positions.items() if p in ends)
         return True
@@ -179,11 +185,22 @@ class Task:
         present = {topic for topic, _ in ranges}
         quiet = frozenset(source for source, topics in self.topics.items() if not present & set(topics))
         context = Context(self.memory, quiet)
-        self._run(context, self.memory.spark.createDataFrame([], RAW), ranges)
-        self.cluster.write(context.rows, self.number)
-        self._finish(context)
+        try:
+            self._run(context, self.memory.spark.createDataFrame([], RAW), ranges)
+            self.cluster.write(context.rows, self.number)
+            self._take_in(context)
+        finally:
+            for frame in context.cut_off:
+                release(frame)
         self.positions.update({p: end for p, (_, end) in ranges.items()})
         self.dirty = True
+
+    def _take_in(self, context: Context) -> None:
+        try:
+            self._finish(context)
+        except Exception as error:  # what is written is written: only a restore tells what the stores hold
+            found = failure.as_error(error, "The results of a batch could not be taken into the stores")
+            raise StreamsError(str(found)) from error
 
     def _run(self, context: Context, empty: DataFrame, ranges: Ranges) -> Context:
         inputs: dict[str, Flow] = {}
@@ -204,8 +221,6 @@ class Task:
             known |= {p: max(at, known.get(p, -1)) for p, at in times.collect()}
         for store, updates in context.updates:
             self.memory.tables[store].apply(updates)
-        for frame in context.cut_off:
-            release(frame)
 
 
 def _clocks(notes: Mapping[Partition, Mapping[str, object]]) -> dict[str, dict[int, int]]:

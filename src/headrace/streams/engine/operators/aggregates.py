@@ -33,15 +33,16 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
         raise TopologyError(f"{node}: {type(windows).__name__} are described and planned, but not run here (docs/streams.md).")
     table, kind = _table(context, node, operation, inputs)
     names = table.layout.names
-    rows = _rows(context, node, operation, inputs)
-    listed = None if _counts(inputs) else fold.ordered([F.col("s")], *_values(inputs))
+    rows, last = _rows(context, node, operation, inputs)
+    kinds = [kind_of(given.records.frame, "v") for given in inputs]
+    listed = None if _counts(inputs) else fold.ordered([F.col("s")], _values(inputs), kinds)
     grouped = rows.groupBy(*names).agg(
         (F.count(F.lit(1)) if listed is None else listed).alias("x"),
         F.max("t").alias("mt"),
-        F.max("o").alias("mo"),
+        last.alias("mo"),
         F.max("st").alias("mst"),
     )
-    looked = table.lookup(grouped.withColumnRenamed("st", "__st") if "st" in grouped.columns else grouped)
+    looked = table.lookup(grouped)
     new = F.coalesce(F.col("sv"), F.lit(0)) + F.col("x") if listed is None else _folded(inputs, kind)
     frame = context.cut(
         looked.select(
@@ -69,11 +70,14 @@ def _table(context: Context, node: str, operation: StreamAggregate, inputs: list
     return context.memory.table(operation.store, Layout(keys, kind)), kind
 
 
-def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> DataFrame:
-    """The records of all inputs: names of the layout, t, o, st, `s` to sort by, and `v0`, `v1` … with `i`, the input's number."""
+def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> tuple[DataFrame, Column]:
+    """The records of all inputs: names of the layout, t, st, `s` to sort by, and `v0`, `v1` … with `i`, the input's number.
+
+    With them an aggregate: the place of the last record of a group. A place of one number stays one until then, because Spark
+    aggregates numbers in a hash table, and arrays only after it has sorted all rows.
+    """
     from pyspark.sql import functions as F
 
-    one = len(inputs) == 1
     frame: DataFrame | None = None
     kinds = [kind_of(one.records.frame, "v") for one in inputs]
     for number, given in enumerate(inputs):
@@ -82,14 +86,14 @@ def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[
         part = part.select("p", "k", "t", "o", F.lit(number).alias("i"), *values)
         frame = part if frame is None else frame.unionByName(part)
     assert frame is not None
-    depth = inputs[0].records.depth if one else 0
-    place = F.col("o")[0] if depth == 1 else F.col("o")
+    depth = inputs[0].records.depth if len(inputs) == 1 else 0
+    place, last = (F.col("o")[0], F.array(F.max("s"))) if depth == 1 else (F.col("o"), F.max("s"))
     if isinstance(operation.windows, TimeWindows | UnlimitedWindows):
         order = Records(frame, depth).order()
         frame = in_windows(timed(context, node, frame, order), operation.windows)
     else:
         frame = frame.withColumn("st", F.lit(None).cast("bigint"))
-    return frame.withColumn("s", place)
+    return frame.withColumn("s", place).drop("o"), last
 
 
 def _values(inputs: list[Pending]) -> list[Column]:

@@ -40,7 +40,7 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, given: Pe
     frame = given.records.frame.where("k is not null and v is not null").select("p", "k", "v", "t", "o")
     frame = timed(context, node, frame, Records(frame, given.records.depth).order())
     records = frame.groupBy("p", "k").agg(
-        fold.ordered([F.col("o")], F.col("t"), F.col("st"), F.col("v")).alias("x"),
+        fold.ordered([F.col("o")], [F.col("t"), F.col("st"), F.col("v")], [row[1]]).alias("x"),
         F.max("o").alias("mo"),
         F.max("st").alias("mst"),
     )

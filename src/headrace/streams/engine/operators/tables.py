@@ -114,7 +114,7 @@ def aggregate(context: Context, node: str, operation: TableAggregate, rows: Regr
     row = kind_of(frame, "k"), kind_of(frame, "v")
     kind = fold.result_type(context.spark, what, node, row, context.memory.stores[operation.store].value_serde)
     table = context.memory.table(operation.store, Layout((("k", row[0]),), kind))
-    listed = fold.ordered([F.col("o")], F.col("add"), F.col("v"))
+    listed = fold.ordered([F.col("o")], [F.col("add"), F.col("v")], [row[1]])
     grouped = frame.groupBy("p", "k").agg(listed.alias("x"), F.max("t").alias("mt"), F.max("o").alias("mo"))
     looked = table.lookup(grouped)
 
