@@ -32,7 +32,7 @@ def test_files_are_read_once_in_the_order_of_time_and_name(spark: SparkSession, 
     write(tmp_path / "c.txt", "third\n", 1_700_000_000)
     write(tmp_path / "_hidden.txt", "never\n")
     files = Source(spark, props(tmp_path, file_max_files="2"))
-    assert files.values() == ["first", "second"]
+    assert sorted(files.values() or []) == ["first", "second"]  # of one batch: Spark reads its files side by side
     assert files.stored == [
         ({"format": "text", "path": str(tmp_path)}, {"modified": 1_700_000_000_000, "path": f"file:{tmp_path}/b.txt"})
     ]
