@@ -14,7 +14,7 @@ from tests.support import wait_until
 Make = Callable[..., Mirror]
 Name = Callable[[str], str]
 
-STATUS = "mirror-tests-status"
+STATUS = "tests-status"
 
 
 def records_of(one: Mirror) -> list[Sent]:

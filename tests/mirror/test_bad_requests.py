@@ -14,7 +14,7 @@ from tests.mirror.mirror import Mirror
 Make = Callable[..., Mirror]
 Name = Callable[[str], str]
 
-CONFIGS = "mirror-tests-config"
+CONFIGS = "tests-config"
 
 
 def refused(worker: EmbeddedWorker, destination: Cluster, body: object) -> RestError:
