@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from headrace.cli.mirror.run import MirrorFile
 from headrace.connectors.mirror import maker
 from headrace.errors import ConnectError
 
+_WIDE = 1000
 FlowOption = Annotated[str | None, typer.Option("--flow", metavar="A->B", help="Which flow, if the file has several.")]
 Groups = Annotated[list[str] | None, typer.Option("--group", metavar="GROUP", help="Only this group; repeatable.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show where each group would start only.")]
@@ -64,10 +66,11 @@ def _show(switches: list) -> None:
 
     table = Table(box=None, pad_edge=False)
     for name in ("group", "topic", "partition", "in source", "start", "lag", "exact", "now"):
-        table.add_column(name, justify="left" if name in ("group", "topic", "exact") else "right")
+        table.add_column(name, justify="left" if name in ("group", "topic", "exact") else "right", overflow="fold")
     for one in switches:
         now = "-" if one.committed is None else str(one.committed)
         exact = ("yes" if one.exact else "no") + ("" if one.from_source else " (checkpoint)")
         cells = (one.group, one.topic, one.partition, one.upstream, one.start, one.lag, exact, now)
         table.add_row(*map(str, cells))
-    Console(soft_wrap=True).print(table)
+    # Who reads it from a pipe gets each row in one line, whatever its length.
+    Console(width=None if sys.stdout.isatty() else _WIDE).print(table)
