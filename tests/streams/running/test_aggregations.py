@@ -17,6 +17,7 @@ from headrace.streams import (
     Suppressed,
     TimeWindows,
 )
+from headrace.streams.engine import state
 from headrace.streams.serdes import WindowedSerde
 from tests.streams.running import reference
 from tests.streams.running.conftest import STRINGS, batches, feed
@@ -179,3 +180,15 @@ def test_values_that_spark_cannot_sort_are_aggregated_in_their_order_too(drive):
     with drive(builder) as driver:
         feed(driver, "in", [("a", f'{{"n":"{n}"}}', n) for n in range(12)])
         assert [r.value for r in _out(driver)] == ["01234567891011"]
+
+
+def test_windows_beyond_their_retention_are_forgotten(drive, monkeypatch):
+    monkeypatch.setattr(state, "_MERGE_ROWS", 0)  # as if there were too many of them at once
+    builder = StreamsBuilder()
+    _grouped(builder).windowed_by(TimeWindows.of_size_and_grace(10, 5)).count(Materialized.as_("store").with_retention(20))
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 5), ("a", "x", 21)])
+        assert list(driver.store("store").all()) == [(("a", 20, 30), 1)]
+        feed(driver, "in", [("b", "x", 45)])
+        feed(driver, "in", [("b", "x", 46)])
+        assert list(driver.store("store").all()) == [(("b", 40, 50), 2)]

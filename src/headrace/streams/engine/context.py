@@ -23,6 +23,8 @@ Clocks = dict[str, dict[int, int]]
 class Memory:
     """What a sub-topology keeps from batch to batch: rows by store, stream time by operator and task, of changelogs the format.
 
+    expires: windowed stores, each with the operator by whose stream time its rows expire.
+
     changelog: the topic of a store, None for a store that has none of its own.
     """
 
@@ -34,6 +36,14 @@ class Memory:
     tables: dict[str, Table] = field(default_factory=dict)
     logs: dict[str, Changelog] = field(default_factory=dict)
     clocks: Clocks = field(default_factory=dict)
+    expires: dict[str, str] = field(default_factory=dict)
+
+    def expire(self) -> None:
+        """Tell each windowed store from which time on its rows are kept: stream time less retention."""
+        for store, node in self.expires.items():
+            retention = self.stores[store].retention_ms
+            if retention is not None:
+                self.tables[store].kept_from = {p: time - retention for p, time in self.clocks.get(node, {}).items()}
 
     def table(self, store: str, layout: Layout) -> Table:
         """The rows of a store, which the first batch lays out. Raises StreamsError for a store that has another layout."""
@@ -92,6 +102,7 @@ class Context:
         times = self.memory.clocks.get(node, {})
         return self.spark.createDataFrame(list(times.items()), "p int, ct bigint")
 
-    def tick(self, node: str, times: DataFrame) -> None:
-        """The stream times that this batch has come to: p, ct; cut off."""
+    def tick(self, node: str, times: DataFrame, *stores: str) -> None:
+        """The stream times that this batch has come to: p, ct; cut off. stores: whose rows expire by them."""
         self.ticks.append((node, times))
+        self.memory.expires |= dict.fromkeys(stores, node)

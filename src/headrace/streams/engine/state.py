@@ -46,6 +46,8 @@ class Table:
         self._spark, self._parts = spark, parts
         self._base = self._delta = self._keep(spark.createDataFrame([], layout.schema()))
         self._delta_rows = self._base_rows = 0
+        self.kept_from: dict[int, int] = {}
+        """By task, the time (ms) before which windows have expired; they go when the delta is merged the next time."""
 
     def lookup(self, frame: DataFrame, keys: Sequence[str] | None = None) -> DataFrame:
         """Add `sv` and `st`, value and time of each row's row here, NULL if there is none. keys: the frame's names of them."""
@@ -95,7 +97,17 @@ class Table:
             _release(frame, self._base)
 
     def _merge(self) -> None:
-        self.replace(self.rows())
+        self.replace(self._unexpired(self.rows()))
+
+    def _unexpired(self, rows: DataFrame) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        if not self.kept_from:
+            return rows
+        times = self._spark.createDataFrame(list(self.kept_from.items()), "p int, first bigint")
+        end = F.col("e") if "e" in self.layout.names else F.col("w")  # a session is kept by its end, a window by its start
+        kept = rows.join(F.broadcast(times), "p", "left").where(F.col("first").isNull() | (end >= F.col("first")))
+        return kept.drop("first")
 
     def _keep(self, frame: DataFrame) -> DataFrame:
         return frame.repartition(self._parts, *self.layout.names).localCheckpoint(eager=False)

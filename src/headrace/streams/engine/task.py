@@ -219,6 +219,7 @@ class Task:
         for node, times in context.ticks:
             known = self.memory.clocks.setdefault(node, {})
             known |= {p: max(at, known.get(p, -1)) for p, at in times.collect()}
+        self.memory.expire()
         for store, updates in context.updates:
             self.memory.tables[store].apply(updates)
 

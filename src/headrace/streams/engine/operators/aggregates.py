@@ -131,7 +131,7 @@ def _changes(context: Context, node: str, operation: StreamAggregate, table: Tab
     assert not isinstance(windows, SessionWindows)
     size = windows.size_ms
     times = context.cut(frame.groupBy("p").agg(F.max("mst").alias("ct")))
-    context.tick(node, times)
+    context.tick(node, times, operation.store)
     if operation.emit is EmitStrategy.ON_WINDOW_CLOSE:
         frame = closed_windows(context, node, windows, table, frame, times)
     changed = frame.select(

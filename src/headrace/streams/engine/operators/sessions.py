@@ -50,7 +50,7 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, given: Pe
     sessions = joined.withColumn("after", _merged(operation.aggregation, node, windows, kind))
     cut = context.cut(_changed(sessions, kind))
     context.put(operation.store, cut)
-    context.tick(node, context.cut(cut.groupBy("p").agg(F.max("mst").alias("ct"))))
+    context.tick(node, context.cut(cut.groupBy("p").agg(F.max("mst").alias("ct"))), operation.store)
     key = F.struct(F.col("k").alias("key"), F.col("w").alias("start"), F.col("e").alias("end"))
     values = F.col("ov").alias("old"), F.col("v").alias("new")
     return Changes(cut.select("p", key.alias("k"), *values, "t", F.col("mo").alias("o")))

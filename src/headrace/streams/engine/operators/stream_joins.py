@@ -40,7 +40,7 @@ def join(context: Context, node: str, operation: StreamJoin, sides: Sides) -> Re
     pairs = context.cut(_pairs(new, tables, windows))
     joined = pairs.select("p", "k", _value(node, operation, F.col("lv"), F.col("rv")).alias("v"), "t", "o")
     times = context.cut(new.groupBy("p").agg(F.max("st").alias("ct")))
-    context.tick(node, times)
+    context.tick(node, times, sides.left_store, sides.right_store)
     for is_left, store in ((True, sides.left_store), (False, sides.right_store)):
         kept = new.where((F.col("left") == is_left) & F.col("k").isNotNull())
         context.put(store, context.cut(kept.select("p", "k", "w", "n", F.col("lv" if is_left else "rv").alias("v"),
