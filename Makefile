@@ -9,9 +9,8 @@ setup:
 demo: setup
 	@$(BIN)/headrace demo $(ARGS)
 
-# Two processes, each with brokers, a worker and a Spark session of its own, and with whole files of tests: half of their time is waiting.
 test: setup
-	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest $(ARGS)
 
 # All recorded scenarios of Kafka Connect's REST API; `make test` leaves out three that take a minute or two each.
 conformance: setup
@@ -22,7 +21,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest $(ARGS)
 
 bench: setup
 	@$(BIN)/python -m benchmarks.run $(BENCH) $(ARGS)
