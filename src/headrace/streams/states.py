@@ -28,10 +28,6 @@ class State(StrEnum):
         """Whether the application is at work."""
         return self in (State.RUNNING, State.REBALANCING)
 
-    def has_started_or_finished_shutting_down(self) -> bool:
-        """Whether it is ending, or has ended."""
-        return self in (State.PENDING_SHUTDOWN, State.NOT_RUNNING, State.PENDING_ERROR, State.ERROR)
-
 
 _NEXT = {
     State.CREATED: {State.REBALANCING, State.PENDING_SHUTDOWN},

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from headrace.streams.engine.columns import union
 from headrace.streams.engine.source import RAW, Partition, Ranges
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ class TopicsInMemory:
         frames = list(rows)
         if not frames:
             return
-        for row in reduce(lambda one, other: one.unionByName(other), frames).collect():
+        for row in union(frames).collect():
             headers = [(h["key"], bytes(h["value"])) for h in row["headers"] or []]
             if row["numbered"]:
                 headers.append(("b", number.to_bytes(8, "big")))
-            self.append(row["topic"], _bytes(row["key"]), _bytes(row["value"]), row["t"], headers)
+            self.append(row["topic"], as_bytes(row["key"]), as_bytes(row["value"]), row["t"], headers)
 
     def offsets(self, partitions: Iterable[Partition], which: str) -> dict[Partition, int]:
         """Earliest or latest offsets."""
@@ -55,5 +55,6 @@ class TopicsInMemory:
         self.offsets_committed.update(offsets)
 
 
-def _bytes(value: Any) -> bytes | None:
+def as_bytes(value: Any) -> bytes | None:
+    """What Spark gives as a bytearray."""
     return None if value is None else bytes(value)

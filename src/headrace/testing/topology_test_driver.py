@@ -21,7 +21,7 @@ from headrace.streams.engine.build import assemble
 from headrace.streams.internal_topics import derive
 from headrace.streams.serdes import Serde
 from headrace.streams.topology import Topology
-from headrace.testing.topics_in_memory import Row, TopicsInMemory
+from headrace.testing.topics_in_memory import Row, TopicsInMemory, as_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -125,7 +125,7 @@ class TopologyTestDriver:
 
             return [None if value is None else json.dumps(value).encode() for value in values]
         frame = self._spark.createDataFrame([(value,) for value in values], StructType([StructField("x", kind)]))
-        return [_bytes(row[0]) for row in frame.select(formats.encoded(serde, F.col("x"), kind, "value")).collect()]
+        return [as_bytes(row[0]) for row in frame.select(formats.encoded(serde, F.col("x"), kind, "value")).collect()]
 
     def decoded(self, serde: Serde, values: list[bytes | None]) -> list[Any]:
         """The values of bytes, as Python."""
@@ -185,7 +185,3 @@ class TestOutputTopic:
     def read_key_values(self) -> list[tuple[Any, Any]]:
         """Key and value of all records that have not been read yet."""
         return [(record.key, record.value) for record in self.read_records()]
-
-
-def _bytes(value: Any) -> bytes | None:
-    return None if value is None else bytes(value)

@@ -7,7 +7,8 @@ Records of a stream: `p` (int, the task's partition), `k`, `v` (key and value, t
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
@@ -17,12 +18,16 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 HEADERS = "array<struct<key:string,value:binary>>"
-ORDER = "array<bigint>"
 
 
 def kind_of(frame: DataFrame, column: str) -> DataType:
     """The type of a column."""
     return frame.schema[column].dataType
+
+
+def union(frames: Iterable[DataFrame]) -> DataFrame:
+    """All rows of frames with the same columns; at least one frame."""
+    return reduce(lambda one, other: one.unionByName(other), frames)
 
 
 def null(kind: DataType) -> Column:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from headrace.spark import failure
 from headrace.spark.kafka import TIMESTAMP_HEADER, write
 from headrace.streams.engine.changelog import BATCH
-from headrace.streams.engine.columns import HEADERS
+from headrace.streams.engine.columns import HEADERS, union
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,7 +32,7 @@ class Kafka:
         if not frames:
             return
         try:
-            write(_stamped(reduce(lambda one, other: one.unionByName(other), frames), number), self._producer)
+            write(_stamped(union(frames), number), self._producer)
         except Exception as error:
             raise failure.as_error(error, "The results of a batch could not be written") from error
 

@@ -43,7 +43,7 @@ class GlobalTable:
     def _rows(self, raw: DataFrame) -> DataFrame:
         from pyspark.sql import functions as F
 
-        records = cast(Records, self._reading.flow(self._source, raw, list(self._source.topics), 0))
+        records = cast(Records, self._reading.flow(self._source, raw, 0))
         latest = (
             records.frame.where("k is not null")
             .groupBy("k")

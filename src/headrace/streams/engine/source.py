@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import structlog
@@ -69,8 +68,8 @@ class Reading:
     skips: bool
     merged: bool
 
-    def flow(self, node: SourceNode, raw: DataFrame, full: list[str], number: int) -> Flow:
-        """The records of a source. raw: of its topics, whose names are `full`; number: tells sources of one task apart."""
+    def flow(self, node: SourceNode, raw: DataFrame, number: int) -> Flow:
+        """The records of a source. raw: of its topics; number: tells sources of one task apart."""
         from pyspark.sql import functions as F
 
         wire = self._wire(node)
@@ -124,11 +123,6 @@ class Reading:
         for row in raw.where(bad).select("topic", "partition", "offset").limit(100).collect():
             log.warning("Skipping record due to deserialization error.", topic=row[0], partition=row[1], offset=row[2])
         return raw.where(~bad)
-
-
-def union(frames: Iterable[DataFrame]) -> DataFrame:
-    """All rows of frames with the same columns."""
-    return reduce(lambda one, other: one.unionByName(other), frames)
 
 
 def _or_fail(value: Column, bad: Column, what: str, serde: Serde) -> Column:

@@ -177,7 +177,7 @@ class Task:
             ranges = {p: (first[p], self.positions[p]) for p in partitions if self.positions[p] > first.get(p, 0)}
             source = next(one for one in self.program.sources if topic in self.topics[one.name])
             if ranges and store in self.memory.tables:
-                flow = self.reading.flow(source, self.cluster.read(ranges), self.topics[source.name], 0)
+                flow = self.reading.flow(source, self.cluster.read(ranges), 0)
                 assert isinstance(flow, Records)
                 self.memory.tables[store].replace(latest(flow))
 
@@ -208,7 +208,7 @@ class Task:
             topics = self.topics[source.name]
             mine = {p: r for p, r in ranges.items() if p[0] in topics}
             raw = self.cluster.read(mine) if mine else empty
-            inputs[source.name] = self.reading.flow(source, raw, topics, number)
+            inputs[source.name] = self.reading.flow(source, raw, number)
         self.program.run(context, inputs, self.reading.topics)
         return context
 

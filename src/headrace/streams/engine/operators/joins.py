@@ -8,7 +8,7 @@ from headrace.errors import StreamsError
 from headrace.streams.engine.columns import apply, checked, column, keyed
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Records
-from headrace.streams.operations import GlobalTableJoin, JoinKind, StreamTableJoin, TableJoin
+from headrace.streams.operations import Function, GlobalTableJoin, JoinKind, StreamTableJoin, TableJoin
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -100,16 +100,11 @@ def _rows(node: str, operation: TableJoin, left: Column, right: Column) -> Colum
         JoinKind.LEFT: left.isNotNull(),
         JoinKind.OUTER: left.isNotNull() | right.isNotNull(),
     }[operation.kind]
-    return F.when(wanted, column(keyed3(operation.joiner, node, F.col("k"), left, right)))
+    return F.when(wanted, column(keyed(operation.joiner, node, F.col("k"), left, right)))
 
 
-def keyed3(joiner: object, node: str, key: Column, one: Column, other: Column) -> object:
-    """What a joiner makes of two values, or of the key and two values."""
-    return keyed(joiner, node, key, one, other)  # type: ignore[arg-type]
-
-
-def _joined(node: str, joiner: object, frame: DataFrame, depth: int) -> Records:
+def _joined(node: str, joiner: Function, frame: DataFrame, depth: int) -> Records:
     from pyspark.sql import functions as F
 
-    value = column(keyed3(joiner, node, F.col("k"), F.col("v"), F.col("other")))
+    value = column(keyed(joiner, node, F.col("k"), F.col("v"), F.col("other")))
     return Records(checked(lambda: frame.select("p", "k", value.alias("v"), "t", "o", "h"), node), depth)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headrace.streams.engine.columns import HEADERS, checked, column, kind_of, null
+from headrace.streams.engine.columns import HEADERS, checked, column, keyed, kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
-from headrace.streams.engine.operators.joins import keyed3
 from headrace.streams.engine.operators.windows import timed
 from headrace.streams.engine.state import Layout, Table
 from headrace.streams.operations import JoinKind, SelfJoin, StreamJoin
@@ -78,7 +77,7 @@ def self_join(context: Context, node: str, operation: SelfJoin, records: Records
     )
     context.put(store, context.cut(new.select("p", "k", "w", "n", "v", "t", *_none(table))))
     both = one.unionByName(two)
-    value = column(keyed3(operation.joiner, node, F.col("k"), F.col("lv"), F.col("rv")))
+    value = column(keyed(operation.joiner, node, F.col("k"), F.col("lv"), F.col("rv")))
     return Records(checked(lambda: both.select("p", "k", value.alias("v"), "t", "o", F.lit(None).cast(HEADERS).alias("h")), node))
 
 
@@ -153,7 +152,7 @@ def _pairs(new: DataFrame, tables: dict[bool, Table], windows: JoinWindows) -> D
 def _value(node: str, operation: StreamJoin, left: Column, right: Column) -> Column:
     from pyspark.sql import functions as F
 
-    return column(keyed3(operation.joiner, node, F.col("k"), left, right))
+    return column(keyed(operation.joiner, node, F.col("k"), left, right))
 
 
 def _alone(context: Context, node: str, operation: StreamJoin, new: DataFrame, pairs: DataFrame, times: DataFrame) -> DataFrame:
