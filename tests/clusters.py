@@ -70,6 +70,15 @@ class Cluster:
         for one in future.values():
             one.result(30)
 
+    def await_empty_group(self, group: str) -> None:
+        """Wait until the last member is gone; static members, as our workers are, stay for the session time-out."""
+
+        def empty() -> bool:
+            found = self.client.describe_consumer_groups([group])[group].result(30)
+            return not found.members
+
+        wait_until(empty, 60, f"group {group} has no member")
+
     def size(self, topic: str) -> int:
         """The number of records by end offsets; 0 if there is no such topic, or it is so new that it has no leader."""
         info = self.admin.describe(topic)

@@ -16,6 +16,7 @@ from headrace.embedded import Broker
 from headrace.kafka.log import CompactedLog, LogRecord
 from headrace.spark.jars import classpath
 from headrace.spark.java import find_java
+from tests.clusters import Cluster
 from tests.process import WorkerProcess, worker_properties
 from tests.support import wait_until
 
@@ -102,6 +103,7 @@ def test_kafka_connect_takes_over_from_headrace_and_headrace_from_kafka_connect(
     topic_name: Callable[[str], str],
     read_values: Callable[[str, int], list[str]],
     started: list[KafkaConnect],
+    source: Cluster,
 ) -> None:
     topic, file = topic_name("lines"), tmp_path / "lines.txt"
     file.write_text("one\n")
@@ -117,6 +119,7 @@ def test_kafka_connect_takes_over_from_headrace_and_headrace_from_kafka_connect(
         ours.process.send_signal(signal.SIGTERM)
         ours.process.wait(60)
         assert read_values(topic, 1) == ["one"]
+    source.await_empty_group(properties["group.id"])
 
     started.append(KafkaConnect(tmp_path, properties))
     theirs = started[-1]

@@ -110,6 +110,7 @@ def test_headrace_takes_over_from_mirror_maker_and_mirror_maker_from_headrace(
         rows = [line.split() for line in planned.stdout.splitlines()]
         assert [group, copy, "0", "20", "20", "0", "yes"] in [row[:-1] for row in rows], planned.stdout
         assert rows[-1] == ["1", "group", "would", "start", "at", "these", "offsets."]
+    destination.await_empty_group(f"{alias}-mm2")
     with process(mirror_maker(file), tmp_path / "theirs.log"):
         send(b"theirs again")
         source.admin.commit(group, {(topic, 0): 30, (topic, 1): 30})

@@ -75,6 +75,7 @@ class MemberWrites:
         self._producer: Producer | None = None
         self._plain: Plain | None = None
         self._groups: dict[str, bytes] = {}
+        self._refused: list[KafkaError] = []  # records of the transaction on its way
         self._turn = threading.Lock()  # held by the one whose transaction is on its way
         self._queue: list[_Waiting] = []
         self._queued = threading.Lock()
@@ -134,8 +135,8 @@ class MemberWrites:
             except KafkaFailure as error:
                 return _end(batch, error)
             except KafkaException as problem:
-                cause, error = kafka_error(problem), failure(problem)
-                self._recover(cause)
+                cause = self._recover(kafka_error(problem))
+                error = failure(KafkaException(cause))
             if cause.name() not in _AGAIN and not isinstance(error, RetriableError):
                 if len(batch) == 1:
                     return _end(batch, error)
@@ -151,29 +152,25 @@ class MemberWrites:
         if self._plain is not None:
             self._plain.write([record for one in batch for record in one.write.records], deadline)
             return self._plain.commit(_merged(batch), deadline)
-        producer, failed = self._ready(deadline), []
-
-        def delivered(error: KafkaError | None, _message: Message) -> None:
-            if error is not None:
-                failed.append(error)
-
+        producer = self._ready(deadline)
         proof = batch[0].proof()
         if proof is None:
             raise timed_out(_NO_MEMBER)
+        self._refused.clear()
         producer.begin_transaction()
         for one in batch:
             for topic, key, value in one.write.records:
-                producer.produce(topic, value, key, on_delivery=delivered)
+                producer.produce(topic, value, key, on_delivery=self._delivered)
         producer.send_offsets_to_transaction([TopicPartition(self._group_topic, 0, 0)], proof, _CALL_S)
         for group, offsets in _merged(batch).items():
             wanted = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
             producer.send_offsets_to_transaction(wanted, self._metadata(group), _CALL_S)
-        try:
-            producer.commit_transaction(_CALL_S)
-        except KafkaException as error:
-            told = [one for one in failed if not one.name().startswith("_PURGE")]
-            raise KafkaException(told[0]) if told else error from None
+        producer.commit_transaction(_CALL_S)
         return None
+
+    def _delivered(self, error: KafkaError | None, _message: Message) -> None:
+        if error is not None and not error.name().startswith("_PURGE"):
+            self._refused.append(error)
 
     def _ready(self, deadline: float) -> Producer:
         """The producer, made and initialized if there is none. Raises KafkaFailure."""
@@ -187,18 +184,24 @@ class MemberWrites:
             self._producer = producer
         return self._producer
 
-    def _recover(self, error: KafkaError) -> None:
-        """Be ready for the next transaction."""
+    def _recover(self, error: KafkaError) -> KafkaError:
+        """Be ready for the next transaction; returns what was really wrong.
+
+        A record that a broker refuses spoils the transaction at once, and whichever call comes next says only that it is spoilt.
+        The abort waits for the word on every record.
+        """
         producer = self._producer
         if producer is None:
-            return
-        if not error.fatal():
-            try:
+            return error
+        try:
+            if error.fatal():
+                self._drop()
+            else:
                 producer.abort_transaction(_CALL_S)
-                return
-            except KafkaException as problem:
-                log.warning("The transaction of %s could not be aborted: %s", self._transactional_id, kafka_error(problem).str())
-        self._drop()
+        except KafkaException as problem:
+            log.warning("The transaction of %s could not be aborted: %s", self._transactional_id, kafka_error(problem).str())
+            self._drop()
+        return self._refused[0] if self._refused else error
 
     def _drop(self) -> None:
         producer, self._producer = self._producer, None
