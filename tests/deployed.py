@@ -53,7 +53,7 @@ class Deployed:
 
     def await_states(self, *states: str) -> dict[str, Any]:
         """Wait until connector and tasks are in these states; returns the status."""
-        wait_until(lambda: self.states() == list(states), CONNECTOR_S, f"{self.name} is {states}, not {self.status()}")
+        wait_until(lambda: self.states() == list(states), CONNECTOR_S, lambda: f"{self.name} is {states}, not {self.status()}")
         return self.status()
 
     def trace(self) -> str:

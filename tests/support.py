@@ -10,14 +10,16 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_until(condition: Callable[[], T], timeout_s: float, what: str) -> T:
+def wait_until(condition: Callable[[], T], timeout_s: float, what: str | Callable[[], str]) -> T:
     """Ask again and again, every 50 ms, until the condition gives something true; returns that.
 
-    Fails with `what` was waited for and the last answer when the time is over. An exception of the condition passes.
+    Fails with `what` was waited for and the last answer when the time is over (asked then, if it is a function). An exception of
+    the condition passes.
     """
     pause, end = threading.Event(), time.monotonic() + timeout_s
     while not (answer := condition()):
         if time.monotonic() > end:
-            raise AssertionError(f"waited {timeout_s:g} s for: {what}; last answer: {answer!r}")
+            waited_for = what if isinstance(what, str) else what()
+            raise AssertionError(f"waited {timeout_s:g} s for: {waited_for}; last answer: {answer!r}")
         pause.wait(0.05)
     return answer

@@ -15,6 +15,7 @@ from headrace.kafka.groups import GroupOffsets
 from headrace.kafka.log import CompactedLog, LogRecord
 from headrace.kafka.member_writes import MemberWrites, Write
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership
+from tests.support import wait_until
 
 
 class Worker:
@@ -121,3 +122,29 @@ def test_a_record_that_is_refused_does_not_take_others_with_it(worker, topic):
             bad.result(60)
     assert raised.value.code == "MESSAGE_TOO_LARGE"
     assert set(written(one, topic)) == {b"%d" % n for n in range(7)}
+
+
+def test_writes_go_on_after_a_restart_of_the_broker(worker, topic, destination_broker):
+    one, sent, over = worker("a"), [], threading.Event()
+
+    def keep_writing() -> None:
+        while not over.is_set():
+            value = b"%d" % len(sent)
+            proof = one.membership.session()
+            try:
+                one.writes.write(Write([(topic, value, value)]), proof, 30)
+                sent.append(value)
+            except RetriableError:  # it is no member for a moment
+                over.wait(0.1)
+
+    with ThreadPoolExecutor(1) as tasks:
+        writer = tasks.submit(keep_writing)
+        for _ in range(2):
+            known = len(sent)
+            wait_until(lambda known=known: len(sent) > known + 20, 60, "it writes")
+            destination_broker.restart()
+            known = len(sent)
+            wait_until(lambda known=known: len(sent) > known + 20, 60, "it writes again")
+        over.set()
+        writer.result(60)
+    assert set(sent) <= set(written(one, topic))

@@ -49,7 +49,7 @@ class Mirror(Deployed):
             assert "FAILED" not in self.states(), self.status()
             return self.destination.size(copy) >= count
 
-        wait_until(done, CONNECTOR_S, f"{count} records in {copy}")
+        wait_until(done, CONNECTOR_S, lambda: f"{count} records in {copy}; {self.status()}; {self.offsets()}")
         return self.destination.read(copy)
 
 

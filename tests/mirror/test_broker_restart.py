@@ -31,7 +31,11 @@ def test_every_record_arrives_in_order_although_a_broker_is_restarted(
     one = mirror(topic, {"topic.creation.default.partitions": str(PARTITIONS), "batch.max.records": "6000"})
     one.await_copied(topic, 6000)
     broker.restart()
-    wait_until(lambda: sum(one.offsets().values()) == COUNT - PARTITIONS, 2 * CONNECTOR_S, f"all is copied; {one.status()}")
+    wait_until(
+        lambda: sum(one.offsets().values()) == COUNT - PARTITIONS,
+        2 * CONNECTOR_S,
+        lambda: f"all is copied; {one.status()}; {one.offsets()}",
+    )
     copied = one.destination.read(one.prefix + topic)
     for partition in range(PARTITIONS):
         sent = [b"%d" % n for n in range(partition, COUNT, PARTITIONS)]

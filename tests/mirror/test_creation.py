@@ -65,7 +65,7 @@ def test_a_topic_that_exists_is_left_as_it_is(source: Cluster, mirror: Make, des
     before = settings(destination, f"copy.{topic}")
     filled(source, topic)
     one = mirror(topic, {"destination.topics.prefix": "copy.", "topic.creation.default.segment.bytes": "1048576"})
-    wait_until(lambda: destination.size(f"copy.{topic}") == 10, CONNECTOR_S, f"the copy; {one.status()}")
+    wait_until(lambda: destination.size(f"copy.{topic}") == 10, CONNECTOR_S, lambda: f"the copy; {one.status()}")
     assert settings(destination, f"copy.{topic}") == before
 
 
@@ -142,7 +142,7 @@ def test_offsets_without_records_are_stored_and_create_no_topic(source: Cluster,
     producer.flush(30)
     producer.abort_transaction(30)
     one = mirror(topic, {"source.isolation.level": "read_committed"})
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 2}, CONNECTOR_S, "the offset of the marker is stored")
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 2}, CONNECTOR_S, lambda: f"the marker's offset is stored; {one.status()}")
     assert one.destination.admin.describe(one.prefix + topic) is None
     assert one.topics() == set()
     source.produce(topic, values(1))

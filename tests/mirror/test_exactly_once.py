@@ -53,7 +53,7 @@ def test_records_and_offsets_are_committed_together_and_once(
     source.produce(topic, sent)
     one = mirror(topic)
     end = 99
-    wait_until(lambda: list(one.offsets().values()) == [end] * PARTITIONS, CONNECTOR_S, f"all is copied; {one.status()}")
+    wait_until(lambda: list(one.offsets().values()) == [end] * PARTITIONS, CONNECTOR_S, lambda: f"all is copied; {one.status()}")
     copied = destination.read(one.prefix + topic)
     assert sorted(copied) == sorted(sent)
     assert one.topics() == {one.prefix + topic}
@@ -68,7 +68,7 @@ def test_a_connectors_own_offset_topic_has_its_offsets_and_the_workers_a_copy(
     source.produce(topic, [record(value=b"%d" % n) for n in range(5)])
     one = mirror(topic, {"offsets.storage.topic": own})
     partition = f"{topic}:0"
-    wait_until(lambda: one.offsets() == {partition: 4}, CONNECTOR_S, f"all is copied; {one.status()}")
+    wait_until(lambda: one.offsets() == {partition: 4}, CONNECTOR_S, lambda: f"all is copied; {one.status()}")
     key = json.dumps([one.name, {"topic:partition": partition}], separators=(",", ":")).encode()
     for where in (own, "exact-offset"):
         wait_until(lambda where=where: stored(destination, where, key) == b'{"offset":4}', CONNECTOR_S, f"the offset in {where}")
@@ -108,7 +108,7 @@ def test_a_record_that_fails_leaves_nothing_of_its_batch_and_tolerated_ones_are_
         "errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters,
         "errors.deadletterqueue.topic.replication.factor": "1",
     })  # fmt: skip
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 2}, CONNECTOR_S, f"all is copied; {one.status()}")
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 2}, CONNECTOR_S, lambda: f"all is copied; {one.status()}")
     assert [r.value for r in destination.read(one.prefix + topic)] == [b'{"a":1}', b'{"a":3}']
     assert [r.value for r in destination.read(letters)] == [b'{"a":"x"}']
 
@@ -135,7 +135,7 @@ def test_transactions_are_measured(
     source.create(topic)
     source.produce(topic, [record(value=b"%d" % n) for n in range(7)])
     one = mirror(topic, {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "200"})
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 6}, CONNECTOR_S, f"all is copied; {one.status()}")
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 6}, CONNECTOR_S, lambda: f"all is copied; {one.status()}")
     text = httpx.get(one.worker.url.rstrip("/") + "/metrics").text
     lines = [line for line in text.splitlines() if "transaction_size" in line and one.name in line]
     assert {line.partition("{")[0].rpartition("_")[2]: float(line.rpartition(" ")[2]) for line in lines} == {

@@ -49,7 +49,7 @@ def test_a_chain_filters_changes_and_routes_before_topics_are_made(
         "topic.creation.groups": "routed", "topic.creation.routed.include": "routed-.*", "topic.creation.routed.partitions": "2",
     })  # fmt: skip
     routed = "routed-" + (one.prefix + topic).rpartition(".")[2]
-    wait_until(lambda: destination.size(routed) >= 6, CONNECTOR_S, f"copied; {one.status()}")
+    wait_until(lambda: destination.size(routed) >= 6, CONNECTOR_S, lambda: f"copied; {one.status()}")
     copies = destination.read(routed)
     assert sorted(json.loads(r.value or b"")["n"] for r in copies) == list(range(6))
     assert all(json.loads(r.value or b"") == {"n": json.loads(r.value or b"")["n"], "from": one.prefix + topic} for r in copies)
@@ -68,7 +68,7 @@ def test_topics_that_depend_on_the_record_are_made_in_time(
     source.produce(topic, [record(b"k", b"%d" % n, timestamp=1_700_000_000_000 + n * day) for n in range(3)])
     one = mirror(topic, {"transforms": "day", "transforms.day.type": "TimestampRouter"})
     made = [f"{one.prefix}{topic}-202311{d}" for d in (14, 15, 16)]
-    wait_until(lambda: all(destination.size(t) == 1 for t in made), CONNECTOR_S, f"one record in each; {one.status()}")
+    wait_until(lambda: all(destination.size(t) == 1 for t in made), CONNECTOR_S, lambda: f"one record in each; {one.status()}")
     wait_until(lambda: one.topics() == set(made), CONNECTOR_S, "all active")
 
 
@@ -111,7 +111,7 @@ def test_tolerated_records_become_dead_letters_with_their_context(
         "errors.deadletterqueue.topic.replication.factor": "1", "errors.deadletterqueue.context.headers.enable": "true",
         "errors.log.enable": "true", "errors.log.include.messages": "true",
     })  # fmt: skip
-    wait_until(lambda: destination.size(letters) == 2, CONNECTOR_S, f"two letters; {one.status()}")
+    wait_until(lambda: destination.size(letters) == 2, CONNECTOR_S, lambda: f"two letters; {one.status()}")
     wait_until(lambda: one.offsets() == {f"{topic}:0": 3}, CONNECTOR_S, "all stored")
     assert values(destination, one.prefix + topic) == [{"n": 1}, {"n": 3}]
     broken, failed = destination.read(letters)
@@ -147,7 +147,7 @@ def test_schemas_may_change_from_record_to_record(
     one.await_copied(topic, 3)
     source.produce(topic, [record(b"k", envelope(struct("n", "m"), {"n": str(i), "m": "x"})) for i in range(3, 5)])
     source.produce(topic, [record(b"k", envelope(struct("n"), {"n": "5"})), record(b"k", None)])
-    wait_until(lambda: destination.size(copy) == 7, CONNECTOR_S, f"seven; {one.status()}")
+    wait_until(lambda: destination.size(copy) == 7, CONNECTOR_S, lambda: f"seven; {one.status()}")
     found = values(destination, copy)
     payloads = [v and v["payload"] for v in found]
     assert payloads == [{"n": 0}, {"n": 1}, {"n": 2}, {"n": 3, "m": "x"}, {"n": 4, "m": "x"}, {"n": 5}, None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +101,7 @@ def _partition(partition: Any) -> Partition:
         raise BadRequestError("Kafka topic names must be valid strings and may not be null")
     if number is None:
         raise BadRequestError("Kafka partitions must be valid numbers and may not be null")
-    return _text(topic), _integer(number, "partition", "Partition")
+    return _text(topic), _integer(number, "partition", "Partition", bits=32)
 
 
 def _offset(offset: Any) -> int | None:
@@ -108,17 +109,17 @@ def _offset(offset: Any) -> int | None:
         return None
     if OFFSET not in offset:
         raise BadRequestError(f"The offset for a sink connector should either be null or contain the key '{OFFSET}'")
-    return _integer(offset[OFFSET], "offset", "Offset")
+    return _integer(offset[OFFSET], "offset", "Offset", bits=64)
 
 
-def _integer(value: Any, what: str, title: str) -> int:
-    try:
-        return int(_text(value))
-    except ValueError:
-        raise BadRequestError(
-            f"Failed to parse the following Kafka {what} value in the provided offsets: '{_text(value)}'. {title} values for "
-            "sink connectors need to be integers."
-        ) from None
+def _integer(value: Any, what: str, title: str, bits: int) -> int:
+    text = _text(value)
+    if re.fullmatch(r"[+-]?[0-9]+", text) and -(2 ** (bits - 1)) <= int(text) < 2 ** (bits - 1):  # as Java parses them
+        return int(text)
+    raise BadRequestError(
+        f"Failed to parse the following Kafka {what} value in the provided offsets: '{text}'. {title} values for "
+        "sink connectors need to be integers."
+    )
 
 
 def _text(value: Any) -> str:

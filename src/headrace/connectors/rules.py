@@ -73,8 +73,8 @@ def sink_topics(values: Values, props: Props) -> None:
         )
     if dlq and regex and _matches(regex, dlq):
         values[TOPICS_REGEX].errors.append(
-            f"The DLQ topic '{dlq}' may not be included in the regex matching the list of topics "
-            f"('topics.regex={regex}') consumed by the connector"
+            f"The DLQ topic '{dlq}' may not be matched by the regex for the topics ('topics.regex={regex}') "
+            "consumed by the connector"
         )
 
 

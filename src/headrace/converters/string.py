@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import ConfigDef, Importance, Option, Type, Width
 from headrace.converters.base import Converter, HeaderConverter, normal_headers, type_option
 from headrace.plugins import Kind, plugin
 from headrace.values.schema import Schema
@@ -21,7 +21,8 @@ NAME = "org.apache.kafka.connect.storage.StringConverter"
 
 def _definition() -> ConfigDef:
     encoding = Option(
-        "converter.encoding", Type.STRING, default="UTF-8", importance=Importance.HIGH,
+        "converter.encoding", Type.STRING, default="UTF-8", importance=Importance.HIGH, width=Width.MEDIUM,
+        display_name="Encoding",
         doc="The name of the Java character set to use for encoding strings as byte arrays.",
     )  # fmt: skip
     return ConfigDef([type_option(), encoding])

@@ -18,6 +18,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from headrace.errors import RetriableError
 from headrace.kafka import clients
 from headrace.kafka.failures import KafkaFailure, failure, kafka_error, timed_out
+from headrace.kafka.patience import StuckError, within
 from headrace.kafka.plain_writes import Plain
 
 log = logging.getLogger(__name__)
@@ -25,7 +26,7 @@ log = logging.getLogger(__name__)
 Proof = Callable[[], bytes | None]
 GroupOffsets = Mapping[tuple[str, int], int]
 
-_TRANSACTION_MS, _CALL_S, _RETRY_S = 10_000, 10.0, 0.05
+_TRANSACTION_MS, _CALL_S, _OFFSETS_S, _RETRY_S = 10_000, 10.0, 4.0, 0.05
 # A rebalance is under way, and the proof is of the generation before (the next one will do); or the transaction timed out, or
 # the one before it was aborted with records on their way.
 _AGAIN = {
@@ -134,6 +135,12 @@ class MemberWrites:
                 return _end(batch)
             except KafkaFailure as error:
                 return _end(batch, error)
+            except StuckError:
+                log.warning("A transaction of %s is given up: Kafka's client does not come back", self._transactional_id)
+                self._producer = None  # the next one fences it off; to end it would hang as well
+                if time.monotonic() > deadline:
+                    return _end(batch, timed_out("Kafka did not take the transaction in time."))
+                continue
             except KafkaException as problem:
                 cause = self._recover(kafka_error(problem))
                 error = failure(KafkaException(cause))
@@ -161,10 +168,10 @@ class MemberWrites:
         for one in batch:
             for topic, key, value in one.write.records:
                 producer.produce(topic, value, key, on_delivery=self._delivered)
-        producer.send_offsets_to_transaction([TopicPartition(self._group_topic, 0, 0)], proof, _CALL_S)
+        _send_offsets(producer, [TopicPartition(self._group_topic, 0, 0)], proof)
         for group, offsets in _merged(batch).items():
             wanted = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
-            producer.send_offsets_to_transaction(wanted, self._metadata(group), _CALL_S)
+            _send_offsets(producer, wanted, self._metadata(group))
         producer.commit_transaction(_CALL_S)
         return None
 
@@ -219,6 +226,11 @@ class MemberWrites:
 
 
 _NO_MEMBER = "This worker is no member of its group at the moment; another one may have taken over its work."
+
+
+def _send_offsets(producer: Producer, offsets: list[TopicPartition], metadata: bytes) -> None:
+    # Around a restart of the coordinator, librdkafka waits for ever and keeps no time-out (confluentinc/librdkafka, issue 5456).
+    within(_OFFSETS_S + 1, lambda: producer.send_offsets_to_transaction(offsets, metadata, _OFFSETS_S))
 
 
 def _allowed(batch: Sequence[_Waiting]) -> list[_Waiting]:

@@ -56,15 +56,18 @@ class LogLevels:
         return self._describe(name, logger)
 
     def set(self, namespace: str, level: str) -> list[str]:
-        """Give `namespace` and all loggers below it this level (a name in LEVELS); returns their names, ordered."""
+        """Give `namespace` and all loggers below it this level (a name in LEVELS).
+
+        Returns the names of those that had another one, ordered.
+        """
         with self._lock:
-            affected = self._affected(namespace)
-            for name, logger in affected.items():
-                if logger.level != LEVELS[level]:
-                    logger.setLevel(LEVELS[level])
-                    self._modified[name] = time.time_ns() // 1_000_000
+            found = self._affected(namespace).items()
+            changed = {name: logger for name, logger in found if logger.getEffectiveLevel() != LEVELS[level]}
+            for name, logger in changed.items():
+                logger.setLevel(LEVELS[level])
+                self._modified[name] = time.time_ns() // 1_000_000
         logs.LOGGERS.debug("Level of %s and what is below it is %s now", namespace, level)
-        return sorted(affected)
+        return sorted(changed)
 
     def _affected(self, namespace: str) -> dict[str, logging.Logger]:
         loggers = self._loggers()

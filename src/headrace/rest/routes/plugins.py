@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from fastapi import Query
@@ -17,7 +18,12 @@ from headrace.rest.resource import JsonBody, Resource, TrueByDefault
 
 CONNECTORS = (Kind.SINK, Kind.SOURCE)
 OTHERS = (Kind.TRANSFORMATION, Kind.PREDICATE, Kind.CONVERTER, Kind.HEADER_CONVERTER)
-_PROVIDERS = "org.apache.kafka.common.config.provider."
+_WITHOUT_OPTIONS = re.compile(
+    r"(org\.apache\.kafka\.common\.config\.provider\.)?(File|Directory|EnvVar)ConfigProvider|"
+    r"(org\.apache\.kafka\.connect\.connector\.policy\.)?(All|None|Principal|Allowlist)ConnectorClientConfigOverridePolicy|"
+    r"All|None|Principal|Allowlist"
+)
+"""Names of plugins of other kinds: they are there, but their options are not to be had here."""
 
 resource = Resource("connector-plugins")
 
@@ -48,7 +54,7 @@ def validate_config(herder: Herder, plugin: str, entity: JsonBody) -> Response:
 
 
 def _find(name: str) -> Any:
-    if name.startswith(_PROVIDERS):
+    if _WITHOUT_OPTIONS.fullmatch(name):
         kinds = ", ".join((*CONNECTORS, *OTHERS[2:], *OTHERS[:2]))
         raise BadRequestError(f"Invalid plugin class {name}. Valid types are {kinds}.")
     for kind in CONNECTORS + OTHERS:
