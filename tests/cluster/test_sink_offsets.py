@@ -26,6 +26,8 @@ def test_numbers_may_be_texts() -> None:
     (GOOD, {}, "should either be null or contain the key 'kafka_offset'"),
     (GOOD, {"kafka_offset": None}, "offset value in the provided offsets: 'null'"),
     (GOOD, {"kafka_offset": 1.5}, "offset value in the provided offsets: '1.5'"),
+    ({"kafka_topic": "t", "kafka_partition": 2**31}, None, "partition value in the provided offsets: '2147483648'"),
+    (GOOD, {"kafka_offset": 2**63}, "offset value in the provided offsets: '9223372036854775808'"),
     (GOOD, {"kafka_offset": True}, "offset value in the provided offsets: 'true'"),
 ])  # fmt: skip
 def test_what_is_no_offset_is_refused_in_kafkas_words(partition: Any, offset: Any, sentence: str) -> None:

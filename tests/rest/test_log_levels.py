@@ -34,6 +34,14 @@ def test_a_level_is_set_for_all_below_a_name(root: logging.Logger) -> None:
     assert levels.get("a.bc") == {"level": "INFO", "last_modified": None}
 
 
+def test_only_those_that_had_another_level_are_named(root: logging.Logger) -> None:
+    levels = LogLevels(root)
+    levels.set("a.b.c", "DEBUG")
+    assert levels.set("a.b", "DEBUG") == ["a.b", "a.b.d"]
+    assert levels.set("new.name", "INFO") == []  # what the root has
+    assert levels.get("new.name") == {"level": "INFO", "last_modified": None}
+
+
 def test_a_name_that_nobody_uses_can_be_set(root: logging.Logger) -> None:
     levels = LogLevels(root)
     assert levels.set("new.name", "ERROR") == ["new.name"]

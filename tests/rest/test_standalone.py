@@ -99,6 +99,8 @@ def test_plugins_show_their_options_and_versions(call: Client) -> None:
     assert call("GET", "/connector-plugins/FileStreamSource/config?version=99").status == 400
     assert call("GET", "/connector-plugins/FileStreamSource/config?version=latest").status == 200
     assert call("GET", "/connector-plugins/NoSuch/config").message == "Unknown plugin NoSuch."
+    message = call("GET", "/connector-plugins/Principal/config").message
+    assert message.startswith("Invalid plugin class Principal. Valid types are sink, source, ")
 
 
 def test_a_validation_changes_nothing(call: Client) -> None:
