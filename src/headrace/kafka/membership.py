@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import struct
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -25,7 +26,8 @@ from headrace.kafka.groups import GroupOffsets
 
 log = logging.getLogger(__name__)
 
-_POLL_S, _LEAVE_S, _PAUSE_S = 0.25, 15.0, 1.0
+_POLL_S, _LEAVE_S, _PAUSE_S, _FENCED_S = 0.25, 15.0, 1.0, 60.0
+_FENCED = ("FENCED_INSTANCE_ID", "_FATAL")
 _PROOF = b"CGMDv2:"
 
 
@@ -123,8 +125,22 @@ class Membership:
 
     # ------------------------------------------------------------------------------------------------ the own thread
     def _main(self) -> None:
+        fenced = -_FENCED_S
+        while (error := self._be_member()) is not None:
+            # A member of static name that joins again after an outage may be fenced off by itself (the broker knows it under two
+            # ids for a moment), which looks like another worker of its name. A real one comes again.
+            again = time.monotonic() - fenced < _FENCED_S
+            if again or error.name() not in _FENCED:
+                return self._listener.fatal(ConnectError(self._why(error)))
+            fenced = time.monotonic()
+            log.warning("The membership of group '%s' begins anew after: %s", self.settings.group, error.str())
+        return None
+
+    def _be_member(self) -> KafkaError | None:
+        """Until this worker leaves (None), or the group will not have it; everything has ended then."""
         consumer = clients.consumer(self._props, error_cb=lambda error: None, on_commit=self._committed)
         consumer.subscribe([self.settings.topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
+        error = None
         while not self._stopping.is_set():
             try:
                 message = consumer.poll(_POLL_S)
@@ -135,10 +151,13 @@ class Membership:
             self._proof = consumer.consumer_group_metadata()
             self._commit_announcement(consumer)
             error = message.error() if message is not None else None
-            if error is not None and self._is_fatal(error):
+            if error is not None and self._is_final(error):
+                self._gone(self._listener.lost)
                 break
+            error = None
         self._member = False
         consumer.close()
+        return error
 
     def _commit_announcement(self, consumer: Consumer) -> None:
         if self._announcement is None or not self._member:
@@ -153,26 +172,25 @@ class Membership:
         elif waiting is not None and error is not None:
             waiting.set_exception(failure(error))
 
-    def _is_fatal(self, error: KafkaError) -> bool:
+    def _is_final(self, error: KafkaError) -> bool:
+        if error.fatal() or error.name() in (*_FENCED, "INCONSISTENT_GROUP_PROTOCOL", "GROUP_AUTHORIZATION_FAILED"):
+            return True
+        log.warning("The membership of group '%s' goes on after: %s", self.settings.group, error.str())
+        return False
+
+    def _why(self, error: KafkaError) -> str:
         group = self.settings.group
         if error.name() == "INCONSISTENT_GROUP_PROTOCOL":
-            why = (
+            return (
                 f"The members of group '{group}' are no workers of headrace (Kafka Connect, or consumers of that group.id): "
                 "stop them, or give this worker a group.id of its own."
             )
-        elif error.fatal() or error.name() in ("FENCED_INSTANCE_ID", "_FATAL"):
-            why = (
-                f"Another worker of group '{group}' has the same name, {self.settings.member}: give each its own "
-                f"rest.advertised.host.name or listener. ({error.str()})"
-            )
-        elif error.name() == "GROUP_AUTHORIZATION_FAILED":
-            why = f"This worker may not be a member of group '{group}': it needs the right to Read the group. ({error.str()})"
-        else:
-            log.warning("The membership of group '%s' goes on after: %s", group, error.str())
-            return False
-        self._gone(self._listener.lost)
-        self._listener.fatal(ConnectError(why))
-        return True
+        if error.name() == "GROUP_AUTHORIZATION_FAILED":
+            return f"This worker may not be a member of group '{group}': it needs the right to Read the group. ({error.str()})"
+        return (
+            f"Another worker of group '{group}' has the same name, {self.settings.member}: give each its own "
+            f"rest.advertised.host.name or listener. ({error.str()})"
+        )
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         added = [TopicPartition(p.topic, p.partition, OFFSET_END) for p in partitions]
