@@ -201,7 +201,9 @@ def _bind(listener: Listener) -> list[socket.socket]:
 
 
 def _listen(family: int, address: tuple[Any, ...]) -> socket.socket:
-    bound = socket.socket(family, socket.SOCK_STREAM)
+    # With the protocol named: only then does asyncio switch off Nagle's algorithm, without which each answer waits 40 ms for the
+    # acknowledgement of its head.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
