@@ -27,8 +27,12 @@ _CONSUMER_OPTIONS = {*CONSUMER_DEFAULTS, "group.id"}
 
 
 def consumer_settings(props: Mapping[str, str | None]) -> dict[str, str]:
-    """Java settings of the consumer, prefixes taken off, defaults of KIP-310 filled in."""
-    return {**CONSUMER_DEFAULTS, **_source(props), **with_prefix(props, CONSUMER)}
+    """Java settings of the consumer, prefixes taken off, defaults of KIP-310 filled in.
+
+    But for `max.poll.records`: a consumer of Spark's has one partition, and what it hands over at once is no batch.
+    """
+    defaults = {key: value for key, value in CONSUMER_DEFAULTS.items() if key != "max.poll.records"}
+    return {**defaults, **_source(props), **with_prefix(props, CONSUMER)}
 
 
 def admin_settings(props: Mapping[str, str | None]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from headrace.errors import ConfigError
-from headrace.spark.kafka import offsets_json
+from headrace.spark.kafka import READ_AT_ONCE, offsets_json
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, apply, column
 from headrace.streams.engine.flows import Flow, Records, Regrouped
@@ -39,7 +39,8 @@ class KafkaTopics:
         """consumer: Java consumer settings."""
         self._spark = spark
         # A consumer that closes waits for its last fetch, which by default waits half a second for news.
-        self._options = {f"kafka.{key}": value for key, value in {**consumer, "fetch.max.wait.ms": "10"}.items()}
+        settings = {**READ_AT_ONCE, **consumer, "fetch.max.wait.ms": "10"}
+        self._options = {f"kafka.{key}": value for key, value in settings.items()}
 
     def read(self, ranges: Ranges) -> DataFrame:
         """The records, columns of `RAW`."""
