@@ -106,8 +106,8 @@ CHAINS = {
 
 
 def comparable(outcome):
-    """An outcome with its JSON parsed: the order of members is free. So is the form of a number in a header: each stage on its own
-    reads the headers with the SimpleHeaderConverter, which makes 0 of 0.0.
+    """An outcome with its JSON parsed: the order of members is free. So is the form of a number in a header: each stage on its
+    own reads the headers with the SimpleHeaderConverter, which makes 0 of 0.0.
     """
     if not isinstance(outcome, Record):
         return outcome
