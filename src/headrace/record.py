@@ -26,8 +26,9 @@ class Record:
     headers: array<struct<key:string,value:binary>> in order, names may repeat, values may be NULL; None: no headers at all;
     timestamp: timestamp with ms precision, None: the time of writing;
     partition: int, None or NULL: the producer's partitioner decides; offset: bigint, of a sink's record;
-    key_kind, value_kind: what key and value are before conversion: "bytes", "string" (then the Column is a string), or "null"
-    (no schema and no value: never converted), or the Spark type of the Column, for data with a schema;
+    key_kind, value_kind: what key and value are before conversion: "bytes", "string" (then the Column is a string), "line" (a
+    string that is never NULL), "null" (no schema and no value: never converted), or the Spark type of the Column, for data with a
+    schema;
     origin: where the record came from, a Column per part (topic, partition, offset …), for the report of a record that fails.
     """
 

@@ -67,3 +67,10 @@ def test_a_converter_that_does_not_exist_is_named() -> None:
     sentence = r"Invalid value NoSuch for configuration key\.converter: Class NoSuch could not be found"
     with pytest.raises(ConfigError, match=sentence):
         load("NoSuch", {}, is_key=True)
+
+
+@pytest.mark.parametrize(("kind", "optional"), [("string", "true"), ("line", "false")])
+def test_the_schema_of_text_says_whether_it_may_be_null(spark: SparkSession, kind: str, optional: str) -> None:
+    converter = load("JsonConverter", {}, is_key=False)
+    expected = f'{{"schema":{{"type":"string","optional":{optional}}},"payload":"x"}}'
+    assert converted(spark, converter, ["x"], kind) == [expected.encode()]

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Given:
-    """Reads a column of a kind: "bytes" (binary) and "string" (string) have Connect's optional schema, "null" has none.
+    """Reads a column of a kind: "bytes" (binary) and "string" (string) have Connect's optional schema, "line" is a string that is
+    never null and whose schema says so, "null" has none.
 
     A Spark type as the kind stands for the optional schema of that type.
     """
@@ -30,7 +31,10 @@ class Given:
         """The column, typed. Raises ConfigError for a Spark type that Connect has nothing for."""
         if not isinstance(self.kind, str):
             return with_schema(self.kind, source)
-        return always(NULL if self.kind == "null" else Typed(self.kind, source, Schema(self.kind, optional=True)))
+        if self.kind == "null":
+            return always(NULL)
+        kind = "string" if self.kind == "line" else self.kind
+        return always(Typed(kind, source, Schema(kind, optional=self.kind != "line")))
 
     def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None:
         """There is no schema in the column."""

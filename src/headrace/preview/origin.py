@@ -43,8 +43,8 @@ class Topics:
 class Origin:
     """How a kind of connector gives records to a chain.
 
-    default_topic: of given records that name none; key_kind, value_kind: what the source gives where no converter reads it
-    ("bytes", "string", "null"); live: where its records are, None: not in Kafka; arriving: a given record as it enters the chain.
+    default_topic: of given records that name none; key_kind, value_kind: what the source gives where no converter reads it, as in
+    `headrace.record`; live: where its records are, None: not in Kafka; arriving: a given record as it enters the chain.
     """
 
     default_topic: str = _DEFAULT_TOPIC
@@ -88,7 +88,7 @@ def _source(connector: type[Any], config: Props) -> Origin:
         return _kafka(KafkaSourceConfig(config), config)
     if issubclass(connector, FileStreamSourceConnector):
         topic = config["topic"]
-        return Origin(topic, "null", "string", arriving=lambda record: GivenRecord(topic, None, 0, None, None, record.value))
+        return Origin(topic, "null", "line", arriving=lambda record: GivenRecord(topic, None, 0, None, None, record.value))
     return Origin()
 
 

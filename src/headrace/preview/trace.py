@@ -37,7 +37,7 @@ def _frame(spark: SparkSession, plan: Plan, records: Sequence[GivenRecord]) -> D
     lines = (", ".join([str(n), *_constants(plan.origin.arriving(record))]) for n, record in enumerate(records))
     names = ", ".join(["in_number", *INPUT])
     frame = spark.sql(f"SELECT * FROM VALUES {', '.join(f'({line})' for line in lines)} AS given({names})")
-    texts = {f"in_{part}" for part in ("key", "value") if getattr(getattr(plan.reading, part), "kind", "") == "string"}
+    texts = {f"in_{part}" for part in ("key", "value") if getattr(getattr(plan.reading, part), "kind", "") in ("string", "line")}
     return frame.selectExpr("in_number", *(f"cast({name} as string) AS {name}" if name in texts else name for name in INPUT))
 
 

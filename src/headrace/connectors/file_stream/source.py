@@ -103,7 +103,7 @@ class FileStreamSourceTask(PollingSourceTask):
         )  # fmt: skip
         record = Record(
             topic=F.lit(self._config.topic), key=F.lit(None).cast("binary"), value=F.col("line"),
-            key_kind="null", value_kind="string",
+            key_kind="null", value_kind="line",
             origin={"file": F.lit(self._config.file), "line after byte": F.lit(begin), "number": F.col("number")},
         )  # fmt: skip
         progress = Progress([(partition, {"position": end})], None, f"{self._config.file} bytes {begin} to {end - 1}")
