@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -18,8 +20,9 @@ BYTES = load(PACKAGE + "converters.ByteArrayConverter", {}, is_key=False)
 HEADERS = load_header(PACKAGE + "storage.SimpleHeaderConverter", {})
 
 
-def written(reader: Converter, writer: Writer, text: str | None) -> object:
-    compiled = compile_chain((), Converters(BYTES, reader, HEADERS), Writers(Nothing(), writer, HEADERS), sink=True)
+def written(reader: Converter, writer: Writer, text: str | None, schemas: Sequence[str] = ()) -> object:
+    known = {"value": schemas}
+    compiled = compile_chain((), Converters(BYTES, reader, HEADERS), Writers(Nothing(), writer, HEADERS), known, sink=True)
     row = (lit("t"), "0", "0L", "0L", "binary(NULL)", f"binary({lit(text)})", NO_HEADERS)
     found = compiled.apply(rows([dict(zip(INPUT, row, strict=True))])).head()
     assert found is not None
@@ -41,3 +44,17 @@ def test_an_object_that_no_transform_has_changed_is_written_by_the_string_conver
 def test_bytes_are_the_text_that_they_hold_and_null_is_null(spark: SparkSession) -> None:
     assert written(BYTES, Text(), "line") == "line"
     assert written(STRING, Text(), None) == "null"
+
+
+TYPED = load(PACKAGE + "json.JsonConverter", {}, is_key=False)
+POINT = '{"type":"struct","fields":[{"type":"float","field":"x"},{"type":"string","optional":true,"field":"y"}]}'
+
+
+@pytest.mark.parametrize(("schema", "payload", "text"), [
+    (f'{{"type":"array","items":{POINT}}}', '[{"x":1,"y":null},{"x":2.5,"y":"z"}]', "[Struct{x=1.0}, Struct{x=2.5,y=z}]"),
+    (f'{{"type":"map","keys":{{"type":"string"}},"values":{POINT}}}', '{"k":{"x":1}}', "{k=Struct{x=1.0}}"),
+    ('{"type":"map","keys":{"type":"int8"},"values":{"type":"string","optional":true}}', '[[1,"a"],[2,null]]', "{1=a, 2=null}"),
+    ('{"type":"struct","fields":[{"type":"array","items":{"type":"int8"},"field":"a"}]}', '{"a":[1,2]}', "Struct{a=[1, 2]}"),
+])  # fmt: skip
+def test_structs_are_told_from_maps_wherever_they_are(spark: SparkSession, schema: str, payload: str, text: str) -> None:
+    assert written(TYPED, Text(), f'{{"schema":{schema},"payload":{payload}}}', [schema]) == text

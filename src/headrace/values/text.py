@@ -52,8 +52,11 @@ def java_text(run: Run, typed: Typed) -> Sql:
     if typed.kind == "struct":
         return _struct_text(run, typed)
     if typed.kind in ("map", "list"):
-        raw = typed.sql if typed.table is None else JsonWriter(run, final=False).table(typed.table, None)
-        return call("headrace_java_text", raw)
+        if typed.table is not None:
+            return call("headrace_java_text", JsonWriter(run, final=False).table(typed.table, None))
+        if typed.schema is not None:
+            return call("headrace_java_text_of", typed.sql, lit(typed.schema.text()))
+        return call("headrace_java_text", typed.sql)
     return f"string({typed.sql})"
 
 

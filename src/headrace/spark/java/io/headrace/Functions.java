@@ -35,6 +35,7 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_json_compact", JsonText.class, "compact", text);
         define(target, "headrace_json_flat", JsonText.class, "flat", text);
         define(target, "headrace_java_text", JsonText.class, "javaText", text);
+        define(target, "headrace_java_text_of", JavaText.class, "of", text);
         define(target, "headrace_json_long", JsonCast.class, "toLong", number);
         define(target, "headrace_json_double", JsonCast.class, "toDouble", DataTypes.DoubleType);
         define(target, "headrace_json_float", JsonCast.class, "toFloat", DataTypes.FloatType);
