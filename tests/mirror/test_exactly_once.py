@@ -70,8 +70,13 @@ def test_a_connectors_own_offset_topic_has_its_offsets_and_the_workers_a_copy(
     partition = f"{topic}:0"
     wait_until(lambda: one.offsets() == {partition: 4}, CONNECTOR_S, lambda: f"all is copied; {one.status()}")
     key = json.dumps([one.name, {"topic:partition": partition}], separators=(",", ":")).encode()
+    topic_id = source.admin.topic_ids([topic])[topic]
+
+    def at(offset: int) -> bytes:
+        return b'{"topicId":"%s","offset":%d}' % (topic_id.encode(), offset)
+
     for where in (own, "exact-offset"):
-        wait_until(lambda where=where: stored(destination, where, key) == b'{"offset":4}', CONNECTOR_S, f"the offset in {where}")
+        wait_until(lambda where=where: stored(destination, where, key) == at(4), CONNECTOR_S, f"the offset in {where}")
     one.put("stop")
     one.await_states("STOPPED")
     change = {"offsets": [{"partition": {"topic:partition": partition}, "offset": {"offset": 2}}]}

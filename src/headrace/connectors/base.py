@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.config import ConfigDef
+from headrace.connectors.lag import PartitionLag
+from headrace.connectors.loss import Loss
 from headrace.plugins import Kind
 from headrace.record import Record
 
@@ -119,12 +121,24 @@ class SourceConnector(Connector):
         """
         return False
 
+    @classmethod
+    def lag(cls, config: Props, tasks: Sequence[Props], offsets: Offsets, *, ages: bool) -> list[PartitionLag] | None:
+        """How far each partition of the source is behind, None if that cannot be told. Asked on any worker, for any state.
+
+        config: the connector's; tasks: of its tasks, as far as there are any; offsets: what is stored; ages: with the times.
+        """
+        return None
+
 
 Offsets = Sequence[tuple[SourcePartition, SourceOffset]]
 
 
 def _none(_failed: Sequence[Mapping[str, str | None]]) -> Offsets:
     return ()
+
+
+def _fine() -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -134,13 +148,15 @@ class Progress:
     offsets: the Connect offset of each source partition that advanced, to be stored once the batch is written;
     topics: names of the source topics (or whatever the routing starts from) that have records in the batch, None: not known;
     summary: the covered range in words, for logs and traces; before: the offsets to store if records of the batch failed, from
-    their origins (`Record.origin` as texts): those of what precedes them; by default none.
+    their origins (`Record.origin` as texts): those of what precedes them; by default none; check: raises RetriableError if the
+    source is not the one any more from which the stream was opened, so that the batch is not to be committed.
     """
 
     offsets: Sequence[tuple[SourcePartition, SourceOffset]]
     topics: frozenset[str] | None
     summary: str
     before: Callable[[Sequence[Mapping[str, str | None]]], Offsets] = _none
+    check: Callable[[], None] = _fine
 
 
 class Task(ABC):
@@ -202,7 +218,8 @@ class Stream:
     where the source does); interval_ms: how often the source is asked for news, None: as often as can be; origin: what
     `record.origin` says, as texts, of the records of a source partition, if each has an offset of its own and all of them in one
     Spark partition (None: one offset stands for all records); ordinal: the part of the origin that is a record's number, if that
-    is all there is in its offset, under the same name.
+    is all that changes in its offset, under the same name; losses: what the source has lost since the offsets were stored, to be
+    written down before anything else (a task that cannot go on raises DataLossError instead).
     """
 
     frame: DataFrame
@@ -214,6 +231,7 @@ class Stream:
     interval_ms: int | None = None
     origin: Callable[[SourcePartition], Mapping[str, str]] | None = None
     ordinal: str | None = None
+    losses: Sequence[Loss] = ()
 
 
 class StoredOffsets:

@@ -123,7 +123,9 @@ class Delivery:
         exactly = self._exactly
         if exactly is None:
             self._writer.write(frame, progress.summary)
+            progress.check()
             return progress.offsets
+        progress.check()  # the offsets are committed with the records
         left: list[Offsets] = []
         try:
             self._writer.write(frame, progress.summary, lambda rows, to: left.append(exactly.write(rows, to, progress)))

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import structlog
+
 from headrace.connectors.base import PollingSourceTask, Props, SourcePartition, SourceTask, StoredOffsets, Stream
+from headrace.connectors.loss import DataLossError, Loss
+from headrace.errors import HeadraceError
 from headrace.runtime.chain import SourceChain
 from headrace.runtime.counting import Counts
 from headrace.runtime.delivery import Delivery, Ports
 from headrace.runtime.exactly_once import ExactlyOnce
 from headrace.runtime.metrics import TaskRecorder
+from headrace.runtime.metrics.events import Lost
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.routing import routing
 from headrace.runtime.stream import Begin, StreamRun
@@ -21,19 +26,23 @@ from headrace.runtime.stream import Begin, StreamRun
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+log = structlog.get_logger(__name__)
+
 _NOTHING_TO_READ_S = 5.0
 
 
 @dataclass(frozen=True)
 class SourceDependencies:
     """What a source task gets from the worker: Spark (made at the first use), delivery's ports, the stored offsets, and whom to
-    tell what is measured; exactly: the task's transactions, if it delivers exactly once.
+    tell what is measured; record_losses: returns when it is written down what the source has lost; exactly: the task's
+    transactions, if it delivers exactly once.
     """
 
     spark: Callable[[], SparkSession]
     ports: Ports
     read_offsets: Callable[[list], StoredOffsets]
     recorder: TaskRecorder
+    record_losses: Callable[[Sequence[Loss]], None]
     exactly: ExactlyOnce | None = None
 
 
@@ -96,7 +105,7 @@ class SourceWork:
 
     def _stream(self, task: SourceTask) -> float:
         spark = self._needs.spark()
-        stream = task.open(spark, self._stored(spark))
+        stream = self._open(task, spark)
         if stream is None:
             return _NOTHING_TO_READ_S
         if stream.initial:
@@ -112,6 +121,26 @@ class SourceWork:
         if not self._stopping.is_set():
             self._run.run(frame, begin=Begin(stream.after, stream.interval_ms))
         return 0.0
+
+    def _open(self, task: SourceTask, spark: SparkSession) -> Stream | None:
+        try:
+            stream = task.open(spark, self._stored(spark))
+        except DataLossError as error:
+            self._tell(error.losses)
+            try:
+                self._needs.record_losses(error.losses)
+            except HeadraceError as e:  # what has happened to the source is what the task fails with
+                log.warning("source.data.loss.not-recorded", cause=str(e))
+            raise
+        if stream is not None and stream.losses:
+            self._needs.record_losses(stream.losses)  # not passed over in silence, or not at all
+            self._tell(stream.losses)
+        return stream
+
+    def _tell(self, losses: Sequence[Loss]) -> None:
+        for loss in losses:
+            log.warning("source.data.loss", **loss.fields())
+            self._needs.recorder.tell(Lost(loss.records))
 
     def _deliver(self, task: SourceTask, stream: Stream, chain: SourceChain) -> Callable[[DataFrame, str | None, str], None]:
         way, looks = routing(self._plan.stages, stream), chain.learns

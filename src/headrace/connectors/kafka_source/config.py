@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from headrace.config import Config, Importance, Type, Width, option, parse_type
+from headrace.config import Importance, Type, Width, option, parse_type
 from headrace.config.validators import Lambda, Range, ValidString
 from headrace.connectors.kafka_source.overrides import CONSUMER, CONSUMER_DEFAULTS
 from headrace.connectors.kafka_source.pattern import check_whitelist, whitelist_pattern
+from headrace.connectors.loss_config import DataLossConfig
 from headrace.errors import ConfigError
 
 _SERIALIZATION = "org.apache.kafka.common.serialization."
@@ -24,7 +25,7 @@ def _check_servers(name: str, value: Any) -> None:
         raise ConfigError(f"At least one bootstrap server must be configured in {name}")
 
 
-class KafkaSourceConfig(Config):
+class KafkaSourceConfig(DataLossConfig):
     """Configuration of a KafkaSourceConnector. Any other `source.…` key is a setting of its Kafka clients
     (`overrides`).
     """

@@ -50,6 +50,7 @@ def kafka_source_props(config: MirrorSourceConfig, props: Props) -> dict[str, st
         "source.topic.whitelist": ".*",
         "destination.partition": "source",
         "batch.max.records": str(config.batch_max_records),
+        "source.data.loss": config.source_data_loss,
         TASK_PARTITIONS: encode(assigned),
     }
 

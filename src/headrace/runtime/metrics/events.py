@@ -58,4 +58,11 @@ class Assigned:
     partitions: int
 
 
-Event = Moved | Batch | Committed | Transactional | Retried | Assigned
+@dataclass(frozen=True)
+class Lost:
+    """The source has lost a range of so many records of a partition, 0 if nobody knows how many."""
+
+    records: int
+
+
+Event = Moved | Batch | Committed | Transactional | Retried | Assigned | Lost
