@@ -198,9 +198,20 @@ class SourceTask(OffsetTask):
     again with the offsets stored by then.
     """
 
+    stream_mode: str | None = None
+    """`auto`, `realtime` or `microbatch`, where there is a choice; known after `start`."""
+
     @abstractmethod
     def open(self, spark: SparkSession, stored: StoredOffsets) -> Stream | None:
         """The stream from the stored offsets on; None while there is nothing to read (asked again after a pause)."""
+
+    def real_time(self, spark: SparkSession) -> Stream | None:
+        """The stream that was opened last, for Spark's real-time mode, where batches have neither size nor pause.
+
+        None if the task cannot do without them; else `partitions` says how many tasks of Spark read it, and `interval_ms` how
+        often offsets are to be stored.
+        """
+        return None
 
     @abstractmethod
     def progress(self, start: str | None, end: str) -> Progress:
@@ -219,7 +230,8 @@ class Stream:
     `record.origin` says, as texts, of the records of a source partition, if each has an offset of its own and all of them in one
     Spark partition (None: one offset stands for all records); ordinal: the part of the origin that is a record's number, if that
     is all that changes in its offset, under the same name; losses: what the source has lost since the offsets were stored, to be
-    written down before anything else (a task that cannot go on raises DataLossError instead).
+    written down before anything else (a task that cannot go on raises DataLossError instead); partitions: how many it has, and
+    topics: those they are of, where that is known.
     """
 
     frame: DataFrame
@@ -232,6 +244,8 @@ class Stream:
     origin: Callable[[SourcePartition], Mapping[str, str]] | None = None
     ordinal: str | None = None
     losses: Sequence[Loss] = ()
+    partitions: int = 0
+    topics: frozenset[str] = frozenset()
 
 
 class StoredOffsets:

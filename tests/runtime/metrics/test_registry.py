@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.runtime.metrics import Metrics
-from headrace.runtime.metrics.events import Assigned, Batch, Committed, Lost, Retried
+from headrace.runtime.metrics.events import Assigned, Batch, Committed, Lost, Retried, Streams
 
 NO_LOSS = {"data-losses-total": 0, "data-loss-records-total": 0}
 
@@ -55,6 +55,12 @@ def test_what_the_source_has_lost_is_counted_as_far_as_it_is_known() -> None:
     recorder.tell(Lost(0))
     found = of(metrics, "headrace-task", connector="c", task="0")
     assert (found["data-losses-total"], found["data-loss-records-total"]) == (2, 5)
+
+
+def test_the_mode_of_a_stream_is_shown_with_its_reason() -> None:
+    metrics = Metrics(now=Clock())
+    running(metrics).tell(Streams("realtime", "stream.mode=realtime"))
+    assert of(metrics, "headrace-task", connector="c", task="0")["stream-mode"] == "realtime: stream.mode=realtime"
 
 
 def test_a_sink_has_its_own_names() -> None:

@@ -215,6 +215,28 @@ class KafkaSourceConfig(DataLossConfig):
         group=_TASKS,
     )
 
+    stream_mode: str = option(
+        "stream.mode",
+        Type.STRING,
+        "auto",
+        validator=ValidString("auto", "realtime", "microbatch"),
+        importance=Importance.LOW,
+        doc="Of headrace: `microbatch`: records are written batch by batch. `realtime`: Spark reads and writes them without a "
+        "pause, which takes milliseconds instead of tenths of a second, holds a task slot of Spark for each partition, and after "
+        "a stop copies again what came since the last batch ended. `auto`: micro-batches, for now.",
+        group=_TASKS,
+    )
+    stream_realtime_batch_ms: int = option(
+        "stream.realtime.batch.ms",
+        Type.INT,
+        5000,
+        validator=Range(5000),
+        importance=Importance.LOW,
+        doc="Of headrace: how often offsets are stored in real-time mode. Between two batches there is a pause of about a tenth "
+        "of a second.",
+        group=_TASKS,
+    )
+
     @property
     def whitelist(self) -> re.Pattern[str]:
         """`source.topic.whitelist`, to be matched with the whole name of a topic."""

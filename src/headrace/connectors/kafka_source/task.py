@@ -8,6 +8,7 @@ is recognized by it (`source.data.loss`).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -47,6 +48,7 @@ class KafkaSourceTask(SourceTask):
     def start(self, props: Props) -> None:
         """Take the configuration and connect to the source cluster. Raises ConfigError."""
         self._config = KafkaSourceConfig(props)
+        self.stream_mode = self._config.stream_mode
         self._consumer = consumer_settings(props)
         self._admin = shared(admin_settings(props))
         self._assigned: list[Partition] = [(p.topic, p.partition) for p in decode(props[TASK_PARTITIONS])]
@@ -72,29 +74,32 @@ class KafkaSourceTask(SourceTask):
         self._positions = {}
         for (topic, partition), offset in start.positions.items():
             self._positions.setdefault(topic, {})[partition] = offset
-        consumer = patient(self._consumer)
-        options = {
-            "failOnDataLoss": "true",
-            "maxOffsetsPerTrigger": str(self._config.batch_max_records),
-            "kafkaConsumer.pollTimeoutMs": consumer["default.api.timeout.ms"],
-        }
+        limit = str(self._config.batch_max_records)
+        options = {"maxOffsetsPerTrigger": limit}
         if self.context.interval_ms:
-            options |= {
-                "minOffsetsPerTrigger": options["maxOffsetsPerTrigger"],
-                "maxTriggerDelay": f"{self.context.interval_ms}ms",
-            }
-        frame = read_stream(spark, consumer, self._positions, options)
+            options |= {"minOffsetsPerTrigger": limit, "maxTriggerDelay": f"{self.context.interval_ms}ms"}
+        initial = self._offsets({p: start.positions[p] for p in (*start.looked_up, *(loss.partition for loss in losses))})
+        return replace(self._stream(spark, options), initial=initial, losses=losses)
+
+    def real_time(self, spark: SparkSession) -> Stream | None:
+        """The stream that was opened last, without limits of its batches."""
+        return replace(self._stream(spark, {}), interval_ms=self._config.stream_realtime_batch_ms)
+
+    def _stream(self, spark: SparkSession, options: Mapping[str, str]) -> Stream:
+        consumer = patient(self._consumer)
+        always = {"failOnDataLoss": "true", "kafkaConsumer.pollTimeoutMs": consumer["default.api.timeout.ms"]}
+        frame = read_stream(spark, consumer, self._positions, always | dict(options))
         prefix = self._config.destination_topics_prefix
         mode = self._config.destination_partition
         return Stream(
             frame=frame,
             record=self._record(frame),
             destination=lambda topic: prefix + topic,
-            initial=self._offsets({p: start.positions[p] for p in (*start.looked_up, *(loss.partition for loss in losses))}),
             partition_counts={prefix + t: n for t, n in self._counts.items()} if mode == "auto" else None,
             origin=origin,
             ordinal="offset",
-            losses=losses,
+            partitions=sum(map(len, self._positions.values())),
+            topics=frozenset(self._positions),
         )
 
     def _decide(self, stored: StoredOffsets) -> tuple[Start, list[Loss]]:

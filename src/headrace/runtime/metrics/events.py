@@ -65,4 +65,12 @@ class Lost:
     records: int
 
 
-Event = Moved | Batch | Committed | Transactional | Retried | Assigned | Lost
+@dataclass(frozen=True)
+class Streams:
+    """The task's stream runs in this mode, `microbatch` or `realtime`, for this reason."""
+
+    mode: str
+    reason: str
+
+
+Event = Moved | Batch | Committed | Transactional | Retried | Assigned | Lost | Streams
