@@ -64,60 +64,6 @@ def test_offsets_that_are_set_over_rest_are_where_it_goes_on(source: Cluster, mi
     assert one.await_copied(topic, 13) == [*values(10), *values(3, first=7)]
 
 
-def test_a_range_that_the_source_has_lost_is_told_and_passed_over(
-    source: Cluster, mirror: Make, topic_name: Name, events: Events
-) -> None:
-    topic = filled(source, topic_name("lost"))
-    one = mirror(topic)
-    one.await_copied(topic, 10)
-    one.put("stop")
-    one.await_states("STOPPED")
-    source.produce(topic, values(10, first=10))
-    delete_before(source, topic, 15)
-    one.put("resume")
-    assert one.await_copied(topic, 15) == [*values(10), *values(5, first=15)]
-    line = logged(events, "source.offsets.lost")
-    assert (line["log_level"], line["topic"], line["partition"], line["connector"]) == ("warning", topic, 0, one.name)
-    assert (line["first"], line["last"], line["goes_on_at"]) == (10, 14, 15)
-    assert one.states() == ["RUNNING", "RUNNING"]
-
-
-def test_a_stored_offset_beyond_the_end_begins_anew(source: Cluster, mirror: Make, topic_name: Name, events: Events) -> None:
-    topic = filled(source, topic_name("recreated"))
-    one = mirror(topic)
-    one.await_copied(topic, 10)
-    one.put("stop")
-    one.await_states("STOPPED")
-    source.admin.delete([topic])
-    filled(source, topic, 3)
-    one.put("resume")
-    assert one.await_copied(topic, 13) == [*values(10), *values(3)]
-    line = logged(events, "source.offset.beyond-end")
-    assert (line["topic"], line["position"], line["end"], line["goes_on_at"]) == (topic, 10, 3, 0)
-
-
-def test_records_that_vanish_before_a_batch_is_read_are_told_and_passed_over(
-    source: Cluster, mirror: Make, topic_name: Name, events: Events
-) -> None:
-    topic = filled(source, topic_name("vanished"))
-    one = mirror(topic, {f"topic.creation.default.{key}": None for key in ("partitions", "replication.factor", "retention.ms")})
-    one.destination.create(one.prefix + topic)
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 9}, CONNECTOR_S, "the first ones are copied and stored")
-    one.put("stop")
-    one.await_states("STOPPED")
-    one.destination.admin.delete([one.prefix + topic])
-    source.produce(topic, values(2000, first=10))  # more than a consumer fetches at once
-    one.put("resume")
-    wait_until(lambda: any("waiting until topic" in e["event"] for e in events), CONNECTOR_S, "a batch waits for its topic")
-    delete_before(source, topic, 2010)
-    source.produce(topic, values(5, first=2010))
-    one.destination.create(one.prefix + topic)
-    assert one.await_copied(topic, 5)[-5:] == values(5, first=2010)
-    line = logged(events, "source.offsets.lost")
-    assert (line["topic"], line["partition"], line["first"], line["last"]) == (topic, 0, 10, 2009)
-    assert one.states() == ["RUNNING", "RUNNING"]
-
-
 def test_the_group_on_the_source_cluster_shows_no_lag(source: Cluster, mirror: Make, topic_name: Name) -> None:
     topic, group = filled(source, topic_name("lag")), topic_name("group")
     one = mirror(topic, {"source.group.id": group})

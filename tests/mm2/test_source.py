@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -33,6 +35,40 @@ def test_offsets_are_stored_as_mirror_maker_stores_them(flow: Flow) -> None:
         return {e["partition"]["partition"]: e["offset"]["offset"] for e in mine}
 
     wait_until(lambda: stored() == {0: 99, 1: 99, 2: 99}, FLOW_S, "an offset of each partition")
+    topic_id = flow.source.admin.topic_ids([topic])[topic]
+    mine = [e["offset"] for e in flow.worker.call("GET", path)["offsets"] if e["partition"]["topic"] == topic]
+    assert mine == [{"topicId": topic_id, "offset": 99}] * 3  # MirrorMaker reads `offset` alone
+
+
+def test_a_topic_made_anew_is_recognized_and_copied_again_where_that_is_asked_for(flow: Flow) -> None:
+    topic, name = f"anew-{flow.name}", f"{flow.name}-rewinding"
+    config = {"name": name, "source.cluster.alias": name, "topics": topic, "source.data.loss": "rewind"}
+    flow.source.create(topic)
+    flow.source.produce(topic, [record(value=b"old")] * 10)
+    flow.deploy("MirrorSourceConnector", {**config, "tasks.max": "1"})
+    copy = f"{name}.{topic}"
+    wait_until(lambda: flow.destination.size(copy) == 10, FLOW_S, "all is copied")
+    wait_until(lambda: flow.worker.call("GET", f"/connectors/{name}/offsets")["offsets"], FLOW_S, "and stored")
+    flow.source.admin.delete([topic])
+    flow.source.create(topic)
+    flow.source.produce(topic, [record(value=b"%d" % n) for n in range(20)])
+
+    def copied() -> list[bytes | None]:
+        return [r.value for r in flow.destination.read(copy)][-20:]
+
+    wait_until(lambda: copied() == [b"%d" % n for n in range(20)], FLOW_S, f"the new topic is; {flow.status(name)}")
+    (loss,) = [json.loads(r.value or b"") for r in flow.destination.read(f"{name}-loss")]
+    assert (loss["source"], loss["reason"], loss["first_lost"], loss["action"]) == (name, "recreated", 10, "rewind")
+    flow.remove(name)
+
+
+def test_every_worker_knows_how_far_each_partition_is_behind(flow: Flow) -> None:
+    found = flow.worker.call("GET", f"/headrace/connectors/{flow.name}-MirrorSourceConnector/lag")
+    mine = [p for p in found["partitions"] if p["topic"] == f"{flow.name}-first"]
+    assert [(p["partition"], p["offset"], p["end_offset"], p["lag"], p["freshness_ms"]) for p in mine] == [
+        (n, 99, 100, 0, 0) for n in range(3)
+    ]
+    assert [p["timestamp"] for p in mine] == [1_297, 1_298, 1_299]
 
 
 def test_offset_syncs_tell_where_the_next_record_will_be(flow: Flow) -> None:

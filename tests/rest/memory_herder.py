@@ -134,6 +134,10 @@ class MemoryHerder:
         self._config(name)
         return [{"partition": p, "offset": o} for p, o in self.changes.get(name, [])]
 
+    def lag(self, name: str, *, ages: bool) -> list[Json]:
+        self._config(name)
+        raise BadRequestError("It is not known how far the connector is behind.")
+
     def alter_offsets(self, name: str, changes: list[OffsetChange]) -> str:
         self._config(name)
         self.changes[name] = changes

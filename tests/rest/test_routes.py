@@ -145,3 +145,10 @@ def test_internal_requests_are_refused(call: Client) -> None:
     assert call("PUT", "/connectors/x/fence").message == "Internal request missing required signature"
     signed = {"X-Connect-Authorization": "abc"}
     assert call("PUT", "/connectors/x/fence", headers=signed).status == 403
+
+
+def test_a_connector_that_cannot_tell_how_far_it_is_behind_says_so(herder: MemoryHerder, call: Client) -> None:
+    assert call("GET", "/headrace/connectors/c/lag").status == 404
+    herder.create("c", {"connector.class": "x"})
+    answer = call("GET", "/headrace/connectors/c/lag")
+    assert (answer.status, answer.message) == (400, "It is not known how far the connector is behind.")

@@ -341,6 +341,12 @@ class Herder:
             return self._sink_offsets.read(name, self.config.resolver.resolve(config).props)
         return self._offsets.read(name, self.config.resolver.resolve(config).props)
 
+    def lag(self, name: str, *, ages: bool) -> list[dict[str, Any]]:
+        """How far each partition of a source connector is behind. Raises NotFoundError, BadRequestError, KafkaFailure."""
+        with concealed():
+            config = self.config.resolver.resolve(self._config(name)).props
+            return self._offsets.lag({**config, "name": name}, self._stores.config.snapshot().task_configs(name), ages)
+
     def alter_offsets(self, name: str, changes: list[tuple[Any, Any]]) -> str:
         """Set or (None) remove offsets of a stopped connector, each a source partition and its offset; returns the message.
 

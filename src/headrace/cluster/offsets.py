@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Protocol
 
-from headrace.connectors.base import SourceOffset, SourcePartition
+from headrace.connectors.base import SourceConnector, SourceOffset, SourcePartition
 from headrace.connectors.validation import connector_class
 from headrace.errors import BadRequestError, ConnectError
 from headrace.kafka.member_writes import Proof
@@ -35,6 +36,18 @@ class SourceOffsets:
     def read(self, name: str, config: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The `offsets` of `GET /connectors/{name}/offsets`."""
         return [{"partition": dict(p), "offset": dict(o)} for p, o in self._store_of(config).all(name)]
+
+    def lag(self, config: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]], ages: bool) -> list[dict[str, Any]]:
+        """How far the partitions of a connector's source are behind. Raises BadRequestError if its class cannot tell.
+
+        config, tasks: configurations of the connector and its tasks.
+        """
+        name, cls = config["name"], connector_class(config)
+        stored = [(p, o) for p, o in self._store_of(config).all(name) if p is not None]
+        found = cls.lag(config, tasks, stored, ages=ages) if issubclass(cls, SourceConnector) else None
+        if found is None:
+            raise BadRequestError(f"{cls.__name__}, the class of connector {name}, cannot tell how far it is behind its source.")
+        return [asdict(one) for one in found]
 
     def alter(self, name: str, config: Mapping[str, Any], changes: Sequence[tuple[Any, Any]]) -> str:
         """Write changes, (partition, offset or None), after the connector class has agreed; returns the message.

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.config import ConfigDef
+from headrace.connectors.lag import PartitionLag
+from headrace.connectors.loss import Loss
 from headrace.plugins import Kind
 from headrace.record import Record
 
@@ -119,12 +121,24 @@ class SourceConnector(Connector):
         """
         return False
 
+    @classmethod
+    def lag(cls, config: Props, tasks: Sequence[Props], offsets: Offsets, *, ages: bool) -> list[PartitionLag] | None:
+        """How far each partition of the source is behind, None if that cannot be told. Asked on any worker, for any state.
+
+        config: the connector's; tasks: of its tasks, as far as there are any; offsets: what is stored; ages: with the times.
+        """
+        return None
+
 
 Offsets = Sequence[tuple[SourcePartition, SourceOffset]]
 
 
 def _none(_failed: Sequence[Mapping[str, str | None]]) -> Offsets:
     return ()
+
+
+def _fine() -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -134,13 +148,15 @@ class Progress:
     offsets: the Connect offset of each source partition that advanced, to be stored once the batch is written;
     topics: names of the source topics (or whatever the routing starts from) that have records in the batch, None: not known;
     summary: the covered range in words, for logs and traces; before: the offsets to store if records of the batch failed, from
-    their origins (`Record.origin` as texts): those of what precedes them; by default none.
+    their origins (`Record.origin` as texts): those of what precedes them; by default none; check: raises RetriableError if the
+    source is not the one any more from which the stream was opened, so that the batch is not to be committed.
     """
 
     offsets: Sequence[tuple[SourcePartition, SourceOffset]]
     topics: frozenset[str] | None
     summary: str
     before: Callable[[Sequence[Mapping[str, str | None]]], Offsets] = _none
+    check: Callable[[], None] = _fine
 
 
 class Task(ABC):
@@ -182,9 +198,20 @@ class SourceTask(OffsetTask):
     again with the offsets stored by then.
     """
 
+    stream_mode: str | None = None
+    """`auto`, `realtime` or `microbatch`, where there is a choice; known after `start`."""
+
     @abstractmethod
     def open(self, spark: SparkSession, stored: StoredOffsets) -> Stream | None:
         """The stream from the stored offsets on; None while there is nothing to read (asked again after a pause)."""
+
+    def real_time(self, spark: SparkSession) -> Stream | None:
+        """The stream that was opened last, for Spark's real-time mode, where batches have neither size nor pause.
+
+        None if the task cannot do without them; else `partitions` says how many tasks of Spark read it, and `interval_ms` how
+        often offsets are to be stored.
+        """
+        return None
 
     @abstractmethod
     def progress(self, start: str | None, end: str) -> Progress:
@@ -202,7 +229,9 @@ class Stream:
     where the source does); interval_ms: how often the source is asked for news, None: as often as can be; origin: what
     `record.origin` says, as texts, of the records of a source partition, if each has an offset of its own and all of them in one
     Spark partition (None: one offset stands for all records); ordinal: the part of the origin that is a record's number, if that
-    is all there is in its offset, under the same name.
+    is all that changes in its offset, under the same name; losses: what the source has lost since the offsets were stored, to be
+    written down before anything else (a task that cannot go on raises DataLossError instead); partitions: how many it has, and
+    topics: those they are of, where that is known.
     """
 
     frame: DataFrame
@@ -214,6 +243,9 @@ class Stream:
     interval_ms: int | None = None
     origin: Callable[[SourcePartition], Mapping[str, str]] | None = None
     ordinal: str | None = None
+    losses: Sequence[Loss] = ()
+    partitions: int = 0
+    topics: frozenset[str] = frozenset()
 
 
 class StoredOffsets:

@@ -24,12 +24,13 @@ DEFAULT_TIMEOUT_S = 30.0
 _PAUSE_S = 0.05
 _CALM_S = 120.0
 _ABSENT = "UNKNOWN_TOPIC_OR_PARTITION"  # retriable for the caller, who knows whether it will appear; not here
+_NO_ID = "A" * 22
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
 class TopicInfo:
-    """What a broker says about a topic; a partition's leader is None while there is none."""
+    """What a broker says about a topic; a partition's leader is None while there is none, the id empty if brokers know no ids."""
 
     name: str
     partitions: Mapping[int, int | None]
@@ -69,6 +70,15 @@ class Admin:
         if found.code == "UNKNOWN_TOPIC_OR_PARTITION":
             return None
         raise found
+
+    def find(self, names: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, TopicInfo]:
+        """Of these topics those that exist, and that this principal may describe."""
+        found = self._describe(list(names), timeout_s)
+        return {name: info for name, info in found.items() if isinstance(info, TopicInfo)}
+
+    def topic_ids(self, names: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, str]:
+        """The ids of topics; those that do not exist, or whose brokers know no ids, are left out."""
+        return {name: info.topic_id for name, info in self.find(names, timeout_s).items() if info.topic_id}
 
     def create(
         self,
@@ -308,5 +318,6 @@ def _info(topic: Any) -> TopicInfo:
 
 
 def _uuid(topic_id: object) -> str:
-    """A topic id as Kafka's tools print it: URL-safe base64."""
-    return str(topic_id).translate(str.maketrans("+/", "-_"))
+    """A topic id as Kafka's tools print it: URL-safe base64; empty where brokers know no ids."""
+    text = str(topic_id).translate(str.maketrans("+/", "-_"))
+    return "" if text == _NO_ID else text

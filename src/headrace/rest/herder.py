@@ -140,6 +140,10 @@ class Herder(Protocol):
         """The committed offsets, `{"partition": {…}, "offset": {…}}` each; NotFoundError."""
         ...
 
+    def lag(self, name: str, *, ages: bool) -> list[Json]:
+        """How far each source partition is behind, fields of PartitionLag; ages: with times. NotFoundError, BadRequestError."""
+        ...
+
     def alter_offsets(self, name: str, changes: list[OffsetChange]) -> str:
         """Set, or with None remove, offsets of a stopped connector; returns the message. BadRequestError."""
         ...

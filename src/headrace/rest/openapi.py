@@ -39,6 +39,7 @@ _QUERY = {
     "lines": "How many entries at most, 200 by default, at most 1000.",
     "level": "The lowest level of an entry.",
     "task": "Of this task only.",
+    "freshness": "`false`: without times, for which records of the source are read.",
     "scope": "`cluster` for all workers (KIP-976); all else is this one.",
 }
 _SECURED: dict[str, Any] = {"security": [{"basic": []}]}

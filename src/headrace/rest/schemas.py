@@ -109,6 +109,18 @@ SCHEMAS: dict[str, Schema] = {
         }), description="Oldest first (docs/metrics.md)."),
         "not_reached": _list(_TEXT),
     }),
+    "ConnectorLag": _object({
+        "connector": _TEXT, "lag": {**_INT, "description": "Records, of all partitions of which it is known."},
+        "freshness_ms": {**_INT_OR_NULL, "description": "Of the partition that is furthest behind."},
+        "partitions": _list(_object({
+            "topic": _TEXT, "partition": _INT, "task": _INT_OR_NULL,
+            "offset": {**_INT_OR_NULL, "description": "Of the last record that is delivered, and stored as such."},
+            "end_offset": {**_INT_OR_NULL, "description": "The one after the last record of the source."},
+            "lag": _INT_OR_NULL,
+            "timestamp": {**_INT_OR_NULL, "description": "Of the record at `offset`, in ms since the epoch."},
+            "freshness_ms": {**_INT_OR_NULL, "description": "The age of the oldest record that is not delivered, 0: all are."},
+        })),
+    }),
     "Plugins": _list(_VERSION),
     "Definition": _object({
         "name": _TEXT, "type": _TEXT, "required": _BOOLEAN, "default_value": _TEXT_OR_NULL, "importance": _TEXT,

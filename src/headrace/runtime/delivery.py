@@ -22,7 +22,7 @@ from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Committed
 from headrace.runtime.tolerance import NO_TOLERANCE, Tolerance
 from headrace.spark.target import Target
-from headrace.spark.topic_writer import TopicWriter, topics_in
+from headrace.spark.topic_writer import TopicWriter, Way, topics_in
 from headrace.values.scope import kept
 
 if TYPE_CHECKING:
@@ -118,12 +118,36 @@ class Delivery:
             if not self._ports.is_active(topic):
                 self._ports.record_active(topic)
 
+    def prepare(self, topics: Iterable[str]) -> None:
+        """Return when these topics exist, before anything is written to them in real-time mode. Raises ConnectError."""
+        for topic in sorted(topics):
+            self._ports.ensure_topics([topic])
+            self._writer.learn(topic)
+
+    def continuous(self, frame: DataFrame, routing: Routing, way: Way) -> None:
+        """Have `way` write the frame, whose records go to topics that are prepared, for as long as it likes."""
+        self._writer.write(self._writer.place(frame, routing.partition_counts), "the stream", way)
+
+    def ended(self, progress: Progress, topics: Iterable[str]) -> None:
+        """A batch of what `continuous` writes has ended, and had records for these topics: store its offsets.
+
+        Raises RetriableError, ConnectError.
+        """
+        progress.check()
+        self._store(progress.offsets, progress)
+        self.batches += 1
+        for topic in sorted(topics):
+            if not self._ports.is_active(topic):
+                self._ports.record_active(topic)
+
     def _write(self, frame: DataFrame, progress: Progress, gate: Gate | None) -> Offsets:
         """Write the records; returns the offsets that are not stored by that."""
         exactly = self._exactly
         if exactly is None:
             self._writer.write(frame, progress.summary)
+            progress.check()
             return progress.offsets
+        progress.check()  # the offsets are committed with the records
         left: list[Offsets] = []
         try:
             self._writer.write(frame, progress.summary, lambda rows, to: left.append(exactly.write(rows, to, progress)))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from headrace.connectors.base import Props
 from headrace.converters.base import Converter, HeaderConverter, load, load_header
 from headrace.errors import ConfigError
+from headrace.runtime.losses import LossTopic, loss_topic
 from headrace.runtime.tolerance import Tolerance, tolerance
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.topic_writer import PRODUCER
@@ -27,7 +28,7 @@ class TaskPlan:
     connector, task: who; props: the task configuration; producer, admin: Java client settings for the destination; creation: the
     rules for new topics, None when Connect creates none for this connector; key_converter, value_converter, header_converter: for
     what is written; source_key_converter, source_value_converter: for bytes that are read, None where they stay bytes; stages:
-    the chain; tolerance: of records that fail.
+    the chain; tolerance: of records that fail; losses: where it is written down what the source has lost.
     """
 
     connector: str
@@ -43,6 +44,7 @@ class TaskPlan:
     source_value_converter: Converter | None
     stages: tuple[Stage, ...]
     tolerance: Tolerance
+    losses: LossTopic
 
     @property
     def converters(self) -> Converters:
@@ -70,6 +72,7 @@ def plan_source_task(name: str, task: int, config: Props, props: Props, worker: 
         source_value_converter=_source_converter("source.value.converter", config),
         stages=tuple(stages(config)),
         tolerance=tolerance(config),
+        losses=loss_topic(name, config),
     )
 
 

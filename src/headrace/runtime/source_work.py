@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import structlog
+
 from headrace.connectors.base import PollingSourceTask, Props, SourcePartition, SourceTask, StoredOffsets, Stream
+from headrace.connectors.loss import DataLossError, Loss
+from headrace.errors import HeadraceError
 from headrace.runtime.chain import SourceChain
 from headrace.runtime.counting import Counts
 from headrace.runtime.delivery import Delivery, Ports
 from headrace.runtime.exactly_once import ExactlyOnce
 from headrace.runtime.metrics import TaskRecorder
+from headrace.runtime.metrics.events import Lost, Streams
+from headrace.runtime.mode import Facts, choose
 from headrace.runtime.plan import TaskPlan
+from headrace.runtime.real_time import RealTimeRun
 from headrace.runtime.routing import routing
 from headrace.runtime.stream import Begin, StreamRun
+from headrace.spark.real_time import SHORTEST_MS, SLOTS, most
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+log = structlog.get_logger(__name__)
 
 _NOTHING_TO_READ_S = 5.0
 
@@ -27,13 +37,15 @@ _NOTHING_TO_READ_S = 5.0
 @dataclass(frozen=True)
 class SourceDependencies:
     """What a source task gets from the worker: Spark (made at the first use), delivery's ports, the stored offsets, and whom to
-    tell what is measured; exactly: the task's transactions, if it delivers exactly once.
+    tell what is measured; record_losses: returns when it is written down what the source has lost; exactly: the task's
+    transactions, if it delivers exactly once.
     """
 
     spark: Callable[[], SparkSession]
     ports: Ports
     read_offsets: Callable[[list], StoredOffsets]
     recorder: TaskRecorder
+    record_losses: Callable[[Sequence[Loss]], None]
     exactly: ExactlyOnce | None = None
 
 
@@ -44,7 +56,7 @@ class SourceWork:
         self._plan, self._task, self._needs = plan, task, needs
         self._stopping = task.context.stopping
         self._delivery = Delivery(needs.ports, plan.producer, needs.recorder, plan.tolerance, needs.exactly)
-        self._run: StreamRun | None = None
+        self._run: StreamRun | RealTimeRun | None = None
         self._polling: SparkSession | None = None  # set once a polling task runs, its jobs in the job group `_jobs`
         # What a polling task has stored, by its partitions.
         self._kept: tuple[list[SourcePartition], StoredOffsets] | None = None
@@ -96,22 +108,87 @@ class SourceWork:
 
     def _stream(self, task: SourceTask) -> float:
         spark = self._needs.spark()
-        stream = task.open(spark, self._stored(spark))
+        stream = self._open(task, spark)
         if stream is None:
             return _NOTHING_TO_READ_S
         if stream.initial:
             self._needs.ports.store_offsets(stream.initial)
-        chain = SourceChain(self._plan, stream.record, Counts(spark))
+        continuous = task.real_time(spark) if task.stream_mode == "realtime" else None
+        with SLOTS.hold(continuous.partitions if continuous else 0, spark) as free:
+            chain = SourceChain(self._plan, (continuous or stream).record, Counts(spark))
+            if task.stream_mode is not None:
+                mode = choose(task.stream_mode, self._facts(chain, stream, continuous, (most(spark), free)))
+                log.info("task.stream-mode", mode=mode.name, reason=mode.reason)
+                self._needs.recorder.tell(Streams(mode.name, mode.reason))
+            if continuous is not None:
+                self._write_on(task, continuous, chain)
+            else:
+                self._write_batches(task, spark, stream, chain)
+        return 0.0
+
+    def _facts(self, chain: SourceChain, stream: Stream, continuous: Stream | None, room: tuple[int, bool]) -> Facts:
+        return Facts(
+            partitions=0 if continuous is None else continuous.partitions,
+            slots=room[0],
+            free=room[1],
+            supported=continuous is not None,
+            transactions=self._needs.exactly is not None,
+            schemas=chain.learns,
+            fallible=not chain.learns and chain.compiled().fails,
+            routed=routing(self._plan.stages, stream).destination is not None,
+            drops=any(stage.transformation.drops for stage in self._plan.stages),
+            interval=self._task.context.interval_ms is not None,
+        )
+
+    def _write_batches(self, task: SourceTask, spark: SparkSession, stream: Stream, chain: SourceChain) -> None:
         frame = chain.incoming(stream.frame)
         if not chain.learns:
             frame = chain.outgoing(frame)
         if self._needs.exactly is not None:
             self._needs.exactly.reads(stream)
         who = (self._plan.connector, self._plan.task)
-        self._run = StreamRun(spark, who, self._deliver(task, stream, chain), self._delivery.abandon, self._needs.recorder)
+        self._run = run = StreamRun(spark, who, self._deliver(task, stream, chain), self._delivery.abandon, self._needs.recorder)
         if not self._stopping.is_set():
-            self._run.run(frame, begin=Begin(stream.after, stream.interval_ms))
-        return 0.0
+            run.run(frame, begin=Begin(stream.after, stream.interval_ms))
+
+    def _write_on(self, task: SourceTask, stream: Stream, chain: SourceChain) -> None:
+        """In real-time mode: the topics first, then everything as it comes."""
+        way = routing(self._plan.stages, stream)
+
+        def copies(topics: Iterable[str]) -> set[str]:
+            return {name for topic in topics if way.destination and (name := way.destination(topic)) is not None}
+
+        def ended(start: str | None, end: str, records: bool) -> None:
+            progress = task.progress(start, end)
+            self._delivery.ended(progress, copies(progress.topics or ()) if records else ())
+            task.committed(progress)
+
+        self._delivery.prepare(copies(stream.topics))
+        frame = chain.outgoing(chain.incoming(stream.frame))
+        who, batch_ms = (self._plan.connector, self._plan.task), stream.interval_ms or SHORTEST_MS
+        self._run = run = RealTimeRun(who, batch_ms, ended, self._delivery.abandon, self._needs.recorder)
+        if not self._stopping.is_set():
+            run.run(frame, lambda frame, start: self._delivery.continuous(frame, way, start))
+
+    def _open(self, task: SourceTask, spark: SparkSession) -> Stream | None:
+        try:
+            stream = task.open(spark, self._stored(spark))
+        except DataLossError as error:
+            self._tell(error.losses)
+            try:
+                self._needs.record_losses(error.losses)
+            except HeadraceError as e:  # what has happened to the source is what the task fails with
+                log.warning("source.data.loss.not-recorded", cause=str(e))
+            raise
+        if stream is not None and stream.losses:
+            self._needs.record_losses(stream.losses)  # not passed over in silence, or not at all
+            self._tell(stream.losses)
+        return stream
+
+    def _tell(self, losses: Sequence[Loss]) -> None:
+        for loss in losses:
+            log.warning("source.data.loss", **loss.fields())
+            self._needs.recorder.tell(Lost(loss.records))
 
     def _deliver(self, task: SourceTask, stream: Stream, chain: SourceChain) -> Callable[[DataFrame, str | None, str], None]:
         way, looks = routing(self._plan.stages, stream), chain.learns

@@ -36,6 +36,7 @@ from headrace.kafka.member_writes import GroupOffsets, MemberWrites, Proof, Writ
 from headrace.plugins import Kind
 from headrace.runtime.delivery import Ports
 from headrace.runtime.exactly_once import ExactlyOnce, OffsetPorts, interval_ms
+from headrace.runtime.losses import LossLog
 from headrace.runtime.metrics import Metrics, TaskRecorder
 from headrace.runtime.plan import TaskPlan, client_settings, plan_source_task
 from headrace.runtime.sink.delivery import SinkPorts
@@ -191,6 +192,7 @@ class Worker:
             ports=self._ports(plan, context.stopping, lambda offsets: store.put(name, list(offsets), proof)),
             read_offsets=lambda partitions: StoredOffsets(store.get(name, partitions)),
             recorder=recorder,
+            record_losses=LossLog(plan.losses, plan.task, shared(plan.admin), plan.producer).write,
             exactly=self._exactly_once(plan, type(task), store, proof, recorder) if self.config.exactly_once_enabled else None,
         )
         return SourceWork(plan, task, needs)

@@ -95,14 +95,18 @@ def producer_columns(record: Record) -> list[Column]:
     return [column.alias(name) for name, column in columns.items()]
 
 
+def sink_options(producer: Mapping[str, str]) -> dict[str, str]:
+    """The options of Spark's Kafka sink for a producer with these Java settings, which sets timestamps (docs/decisions/0003)."""
+    options = {f"kafka.{key}": value for key, value in producer.items() if key not in _NOT_FOR_SINK}
+    return options | {"kafka.interceptor.classes": ",".join(filter(None, [INTERCEPTOR, producer.get("interceptor.classes")]))}
+
+
 def write(frame: DataFrame, producer: Mapping[str, str]) -> None:
     """Write a batch of `producer_columns` and wait until every record is acknowledged.
 
     producer: Java producer settings. Raises what Spark raises; `headrace.spark.failure` reads it.
     """
-    client_id = producer.get("client.id", "")
-    options = {f"kafka.{key}": value for key, value in producer.items() if key not in _NOT_FOR_SINK}
-    options["kafka.interceptor.classes"] = ",".join(filter(None, [INTERCEPTOR, producer.get("interceptor.classes")]))
+    client_id, options = producer.get("client.id", ""), sink_options(producer)
     if _failed[client_id]:
         # Spark keeps a producer for the next write with the same settings, also one that can write no more.
         options["kafka.headrace.failed.writes"] = str(_failed[client_id])
@@ -111,12 +115,12 @@ def write(frame: DataFrame, producer: Mapping[str, str]) -> None:
         writer.save()
     except BaseException:
         _failed[client_id] += 1
-        _abort(frame.sparkSession, options)
+        abort(frame.sparkSession, options)
         raise
 
 
-def _abort(spark: SparkSession, options: Mapping[str, str]) -> None:
-    """Close the producer of a write that failed or was cut off, with all that waits in it.
+def abort(spark: SparkSession, options: Mapping[str, str]) -> None:
+    """Close the producer (options: of the sink) of a write that failed or was cut off, with all that waits in it.
 
     Else its records would still arrive, beside those of the next try, as soon as the topic or the broker is back. Spark keeps its
     producers in the executors' processes; with a local master that is this JVM, and others cannot be reached.

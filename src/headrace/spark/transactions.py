@@ -37,7 +37,7 @@ class Covered:
 
     names: the parts of a record's origin that tell its source partition; empty: one offset stands for all records; offsets: the
     records of the offset topics that say that a source partition was read up to the end of the batch; ordinal: the part of the
-    origin that is a record's number in its source partition, and the field of that name all there is in an offset (None: an
+    origin that is a record's number in its source partition, and the field of that name all that changes in an offset (None: an
     offset is only known at the end of the batch).
     """
 

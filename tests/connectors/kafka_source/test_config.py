@@ -30,6 +30,11 @@ def test_the_options_have_the_defaults_of_the_proposal():
         "source.enable.auto.commit": True,
         "destination.partition": "auto",  # of headrace
         "batch.max.records": 500000,  # of headrace
+        "stream.mode": "auto",  # of headrace
+        "stream.realtime.batch.ms": 5000,  # of headrace
+        "source.data.loss": "fail",  # of headrace
+        "source.data.loss.topic": None,  # of headrace
+        "source.data.loss.topic.replication.factor": -1,  # of headrace
     }
     assert all(option.doc for option in options.values())
 

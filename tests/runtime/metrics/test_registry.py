@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from headrace.runtime.metrics import Metrics
-from headrace.runtime.metrics.events import Assigned, Batch, Committed, Retried
+from headrace.runtime.metrics.events import Assigned, Batch, Committed, Lost, Retried, Streams
+
+NO_LOSS = {"data-losses-total": 0, "data-loss-records-total": 0}
 
 
 class Clock:
@@ -43,7 +45,22 @@ def test_batches_of_a_source_add_up() -> None:
     assert (task["batch-size-max"], task["batch-size-avg"]) == (30, 20)
     assert (task["offset-commit-success-percentage"], task["offset-commit-failure-percentage"]) == (0.5, 0.5)
     assert (task["offset-commit-max-time-ms"], task["status"]) == (4, "running")
-    assert of(metrics, "headrace-task", connector="c", task="0") == {"batches-total": 3, "failures-total": 0}
+    assert of(metrics, "headrace-task", connector="c", task="0") == {"batches-total": 3, "failures-total": 0, **NO_LOSS}
+
+
+def test_what_the_source_has_lost_is_counted_as_far_as_it_is_known() -> None:
+    metrics = Metrics(now=Clock())
+    recorder = running(metrics)
+    recorder.tell(Lost(5))
+    recorder.tell(Lost(0))
+    found = of(metrics, "headrace-task", connector="c", task="0")
+    assert (found["data-losses-total"], found["data-loss-records-total"]) == (2, 5)
+
+
+def test_the_mode_of_a_stream_is_shown_with_its_reason() -> None:
+    metrics = Metrics(now=Clock())
+    running(metrics).tell(Streams("realtime", "stream.mode=realtime"))
+    assert of(metrics, "headrace-task", connector="c", task="0")["stream-mode"] == "realtime: stream.mode=realtime"
 
 
 def test_a_sink_has_its_own_names() -> None:
@@ -83,12 +100,13 @@ def test_a_failed_task_keeps_its_metrics_until_it_is_restarted() -> None:
     assert of(metrics, "source-task-metrics", **task)["source-record-write-total"] == 10
     assert of(metrics, "headrace-task", **task) == {
         "batches-total": 1, "failures-total": 1, "record-lag": 5, "record-lag-max": 5, "last-error": "ConnectException: no",
+        **NO_LOSS,
     }  # fmt: skip
     metrics.task_state("c", 0, "UNASSIGNED")
     assert not of(metrics, "source-task-metrics", **task)
     running(metrics)
     assert of(metrics, "source-task-metrics", **task)["source-record-write-total"] == 0
-    assert of(metrics, "headrace-task", **task) == {"batches-total": 0, "failures-total": 1}
+    assert of(metrics, "headrace-task", **task) == {"batches-total": 0, "failures-total": 1, **NO_LOSS}
     metrics.no_task("c", 0)
     assert not of(metrics, "headrace-task", **task)
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import structlog
 
 from headrace.config import ConfigDef
-from headrace.connectors.base import ConnectorContext, Props, SourceConnector
-from headrace.connectors.kafka_source.assignment import TASK_PARTITIONS, encode, group
+from headrace.connectors.base import ConnectorContext, Offsets, Props, SourceConnector
+from headrace.connectors.kafka_source.assignment import TASK_PARTITIONS, decode, encode, group
+from headrace.connectors.kafka_source.behind import behind
 from headrace.connectors.kafka_source.config import KafkaSourceConfig
 from headrace.connectors.kafka_source.monitor import PartitionMonitor, Watch
-from headrace.connectors.kafka_source.overrides import admin_settings
-from headrace.connectors.kafka_source.task import KafkaSourceTask
+from headrace.connectors.kafka_source.overrides import admin_settings, consumer_settings
+from headrace.connectors.kafka_source.task import KafkaSourceTask, copied_of
+from headrace.connectors.lag import PartitionLag
 from headrace.kafka.admin import shared
 from headrace.plugins import Kind, plugin
 
@@ -44,6 +48,13 @@ class KafkaSourceConnector(SourceConnector):
     def exactly_once_support(cls, props: Props) -> bool:
         """Yes: each partition has its offset, and the records after it are always the same."""
         return True
+
+    @classmethod
+    def lag(cls, config: Props, tasks: Sequence[Props], offsets: Offsets, *, ages: bool) -> list[PartitionLag]:
+        """Of the partitions that the tasks have, or, if there are none, of those that have offsets. Raises KafkaFailure."""
+        assigned = {(p.topic, p.partition): n for n, task in enumerate(tasks) for p in decode(task[TASK_PARTITIONS])}
+        copied = copied_of(assigned, offsets, KafkaSourceConfig(config).auto_offset_reset == "earliest")
+        return behind(consumer_settings(config), admin_settings(config), copied, ages)
 
     def start(self, props: Props) -> None:
         """Look up the partitions, and watch them from here on. Raises ConfigError, ConnectError."""

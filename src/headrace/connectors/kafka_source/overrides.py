@@ -11,7 +11,7 @@ from collections.abc import Mapping
 SOURCE = "source."
 CONSUMER = "connector.consumer."
 ADMIN = "connector.admin."
-CONNECTOR_ONLY = re.compile(r"topic\.whitelist|(key|value)\.converter(\..*)?")
+CONNECTOR_ONLY = re.compile(r"topic\.whitelist|data\.loss(\..*)?|(key|value)\.converter(\..*)?")
 """What begins with `source.` and still is no setting of a client."""
 
 CONSUMER_DEFAULTS: Mapping[str, str] = {

@@ -1,21 +1,27 @@
 """The task of the Kafka source connector (KIP-310): its partitions as one Spark stream from the stored offsets.
 
 Partitions are assigned, never subscribed; Connect's stored offsets alone say where to begin. The consumer group on the source
-cluster is written to for lag monitors and never read.
+cluster is written to for lag monitors and never read. With an offset goes the id of its topic: one that was deleted and made anew
+is recognized by it (`source.data.loss`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from headrace.connectors.base import Progress, Props, SourceOffset, SourcePartition, SourceTask, StoredOffsets, Stream
+import structlog
+
+from headrace.connectors.base import Offsets, Progress, Props, SourceOffset, SourcePartition, SourceTask, StoredOffsets, Stream
 from headrace.connectors.kafka_source.assignment import TASK_PARTITIONS, decode
+from headrace.connectors.kafka_source.behind import Copied
 from headrace.connectors.kafka_source.config import KafkaSourceConfig
 from headrace.connectors.kafka_source.lag import LagCommitter
 from headrace.connectors.kafka_source.overrides import admin_settings, consumer_settings
-from headrace.errors import RetriableError
+from headrace.connectors.loss import DataLossError, Log, Loss, Policy, Position, find
+from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka.admin import shared
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import Start, advanced, decide, summary, tell
@@ -25,23 +31,31 @@ from headrace.spark.kafka import parse_offsets, patient, read_stream
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_TIMEOUT_S = 30.0
+log = structlog.get_logger(__name__)
+
+_TIMEOUT_S, _CHECK_S = 30.0, 5.0
+TOPIC_ID = "topicId"
+"""The field of a source offset that has the id of its topic; MirrorMaker reads `offset` alone."""
 
 
 class KafkaSourceTask(SourceTask):
     """Reads the partitions of `task.leader.topic.partitions`.
 
-    Source partition: `{"topic:partition": "<topic>:<n>"}`; source offset: `{"offset": <offset of the last record copied>}`.
+    Source partition: `{"topic:partition": "<topic>:<n>"}`; source offset: `{"topicId": <id of the topic>, "offset": <of the last
+    record copied>}`.
     """
 
     def start(self, props: Props) -> None:
         """Take the configuration and connect to the source cluster. Raises ConfigError."""
         self._config = KafkaSourceConfig(props)
+        self.stream_mode = self._config.stream_mode
         self._consumer = consumer_settings(props)
         self._admin = shared(admin_settings(props))
         self._assigned: list[Partition] = [(p.topic, p.partition) for p in decode(props[TASK_PARTITIONS])]
         self._positions: dict[str, dict[int, int]] = {}
         self._counts: dict[str, int] = {}
+        self._ids: dict[str, str] = {}
+        self._begun: dict[Partition, Position] = {}  # where this task has begun to read what had no stored offset
         self._lag = LagCommitter.of(self._config, self._admin)
         self.shutdown_wait_s = self._config.max_shutdown_wait_ms / 1000
 
@@ -50,53 +64,73 @@ class KafkaSourceTask(SourceTask):
         return [source_partition(p) for p in self._assigned]
 
     def open(self, spark: SparkSession, stored: StoredOffsets) -> Stream | None:
-        """The stream of all partitions that exist now; None if none does. Raises RetriableError if the source is out of reach."""
-        start = self._decide(stored)
+        """The stream of all partitions that exist now; None if none does.
+
+        Raises RetriableError if the source is out of reach, DataLossError if it has lost records and `source.data.loss=fail`.
+        """
+        start, losses = self._decide(stored)
         if not start.positions:
             return None
         self._positions = {}
         for (topic, partition), offset in start.positions.items():
             self._positions.setdefault(topic, {})[partition] = offset
-        consumer = patient(self._consumer)
-        options = {
-            "failOnDataLoss": "true",
-            "maxOffsetsPerTrigger": str(self._config.batch_max_records),
-            "kafkaConsumer.pollTimeoutMs": consumer["default.api.timeout.ms"],
-        }
+        limit = str(self._config.batch_max_records)
+        options = {"maxOffsetsPerTrigger": limit}
         if self.context.interval_ms:
-            options |= {
-                "minOffsetsPerTrigger": options["maxOffsetsPerTrigger"],
-                "maxTriggerDelay": f"{self.context.interval_ms}ms",
-            }
-        frame = read_stream(spark, consumer, self._positions, options)
+            options |= {"minOffsetsPerTrigger": limit, "maxTriggerDelay": f"{self.context.interval_ms}ms"}
+        initial = self._offsets({p: start.positions[p] for p in (*start.looked_up, *(loss.partition for loss in losses))})
+        return replace(self._stream(spark, options), initial=initial, losses=losses)
+
+    def real_time(self, spark: SparkSession) -> Stream | None:
+        """The stream that was opened last, without limits of its batches."""
+        return replace(self._stream(spark, {}), interval_ms=self._config.stream_realtime_batch_ms)
+
+    def _stream(self, spark: SparkSession, options: Mapping[str, str]) -> Stream:
+        consumer = patient(self._consumer)
+        always = {"failOnDataLoss": "true", "kafkaConsumer.pollTimeoutMs": consumer["default.api.timeout.ms"]}
+        frame = read_stream(spark, consumer, self._positions, always | dict(options))
         prefix = self._config.destination_topics_prefix
         mode = self._config.destination_partition
         return Stream(
             frame=frame,
             record=self._record(frame),
             destination=lambda topic: prefix + topic,
-            initial=[(source_partition(p), {"offset": start.positions[p] - 1}) for p in start.looked_up],
             partition_counts={prefix + t: n for t, n in self._counts.items()} if mode == "auto" else None,
             origin=origin,
             ordinal="offset",
+            partitions=sum(map(len, self._positions.values())),
+            topics=frozenset(self._positions),
         )
 
-    def _decide(self, stored: StoredOffsets) -> Start:
+    def _decide(self, stored: StoredOffsets) -> tuple[Start, list[Loss]]:
         topics = self._admin.topics(_TIMEOUT_S)
         self._counts = {topic: len(info.partitions) for topic, info in topics.items()}
+        self._ids = {topic: topics[topic].topic_id for topic, _ in self._assigned if topic in topics and topics[topic].topic_id}
         present = [(t, p) for t, p in self._assigned if p < self._counts.get(t, 0)]
         earliest = self._admin.partition_offsets(present, "earliest", _TIMEOUT_S)
-        committed_only = self._consumer.get("isolation.level") == "read_committed"
-        latest = self._admin.partition_offsets(present, "latest", _TIMEOUT_S, read_committed=committed_only)
-        known = {p: stored.get(source_partition(p)) for p in self._assigned}
-        start = decide(
-            self._assigned,
-            {p: int(o["offset"]) + 1 for p, o in known.items() if o is not None},
-            {p: (earliest[p], latest[p]) for p in present},
-            self._config.auto_offset_reset,
-        )
+        latest = readable = self._admin.partition_offsets(present, "latest", _TIMEOUT_S)
+        if self._consumer.get("isolation.level") == "read_committed":
+            readable = self._admin.partition_offsets(present, "latest", _TIMEOUT_S, read_committed=True)
+        known = self._known(stored)
+        logs = {p: Log(earliest[p], latest[p], self._ids.get(p[0])) for p in present}
+        losses = find(known, logs, cast("Policy", self._config.source_data_loss))
+        resumed = {loss.partition: loss.resumed for loss in losses if loss.resumed is not None}
+        if len(resumed) < len(losses):
+            raise DataLossError(losses)
+        wanted = {p: position.next for p, position in known.items()} | resumed
+        # A position after the last stable offset: records of a transaction that is still open were copied before.
+        wanted = {p: min(offset, readable.get(p, offset)) for p, offset in wanted.items()}
+        start = decide(self._assigned, wanted, {p: (earliest[p], readable[p]) for p in present}, self._config.auto_offset_reset)
         tell(start, "source")
-        return start
+        for p, offset in start.positions.items():
+            if p not in known or p in resumed:
+                self._begun[p] = Position(offset, self._ids.get(p[0]))
+        return start, losses
+
+    def _known(self, stored: StoredOffsets) -> dict[Partition, Position]:
+        """Where each partition is to go on: by its stored offset, or else by where this task has begun before."""
+        found = {p: _position(stored.get(source_partition(p))) for p in self._assigned}
+        return self._begun | {p: position for p, position in found.items() if position is not None}
 
     def _record(self, frame: DataFrame) -> Record:
         from pyspark.sql import functions as F
@@ -120,11 +154,33 @@ class KafkaSourceTask(SourceTask):
         before = parse_offsets(start) if start else self._positions
         moved = advanced(before, parse_offsets(end))
         return Progress(
-            offsets=[(source_partition(p), {"offset": last - 1}) for p, (_, last) in moved.items()],
+            offsets=self._offsets({p: end for p, (_, end) in moved.items()}),
             topics=frozenset(topic for topic, _ in moved),
             summary=summary(moved),
-            before=partial(preceding, moved),
+            before=lambda failed: self._offsets(preceding(moved, failed)),
+            check=partial(self._check, {topic for topic, _ in moved}),
         )
+
+    def _offsets(self, ends: Mapping[Partition, int]) -> list[tuple[SourcePartition, SourceOffset]]:
+        """The Connect offsets that say that everything before these offsets is copied."""
+        ids = self._ids
+        return [
+            (source_partition(p), ({TOPIC_ID: ids[p[0]]} if p[0] in ids else {}) | {"offset": end - 1}) for p, end in ends.items()
+        ]
+
+    def _check(self, topics: Collection[str]) -> None:
+        """Raise RetriableError if one of these is another topic than the one that was opened: nothing may be committed then.
+
+        If that cannot be found out the batch counts: the ids that are stored with it are those of the topics that were opened.
+        """
+        try:
+            found = self._admin.topic_ids(topics, _CHECK_S)
+        except HeadraceError as error:
+            log.warning("source.check.failed", cause=str(error))
+            return
+        for topic, topic_id in found.items():
+            if self._ids.get(topic, topic_id) != topic_id:
+                raise RetriableError(f"Topic {topic} of the source cluster was deleted and made anew while it was read.")
 
     def committed(self, progress: Progress) -> None:
         """Commit the positions to the group on the source cluster, if asked for."""
@@ -152,6 +208,18 @@ def parse_partition(partition: SourcePartition) -> Partition:
     return topic, int(number)
 
 
+def copied_of(assigned: Mapping[Partition, int], offsets: Offsets, earliest: bool) -> Copied:
+    """What is copied by tasks with these partitions (partition → number of the task), or by none, and how far."""
+    stored: dict[Partition, Position] = {}
+    for partition, offset in offsets:
+        try:
+            if position := _position(offset):
+                stored[parse_partition(partition)] = position
+        except (HeadraceError, KeyError, ValueError, TypeError):  # whatever somebody has set by hand
+            continue
+    return Copied(assigned or dict.fromkeys(stored), stored, earliest)
+
+
 def origin(partition: SourcePartition) -> dict[str, str]:
     """What the origin of a source partition's records says of it."""
     topic, number = parse_partition(partition)
@@ -163,12 +231,18 @@ def kind(deserializer: str) -> str:
     return "string" if deserializer.rpartition(".")[2] == "StringDeserializer" else "bytes"
 
 
-def preceding(
-    moved: Mapping[Partition, tuple[int, int]], failed: Sequence[Mapping[str, str | None]]
-) -> list[tuple[SourcePartition, SourceOffset]]:
-    """The offsets of the last records before those that failed; of the whole range of a partition where none did."""
+def preceding(moved: Mapping[Partition, tuple[int, int]], failed: Sequence[Mapping[str, str | None]]) -> dict[Partition, int]:
+    """The ends of what precedes the records that failed; of the whole range of a partition where none did."""
     ends = {partition: last for partition, (_, last) in moved.items()}
     for origin in failed:
         partition, offset = (str(origin["topic"]), int(origin["partition"] or 0)), int(origin["offset"] or 0)
         ends[partition] = min(offset, ends.get(partition, offset))
-    return [(source_partition(p), {"offset": end - 1}) for p, end in ends.items() if end > moved[p][0]]
+    return {p: end for p, end in ends.items() if end > moved[p][0]}
+
+
+def _position(offset: SourceOffset | None) -> Position | None:
+    """What a stored offset says; one that an administrator has set need not say of which topic it is."""
+    if offset is None:
+        return None
+    topic_id = offset.get(TOPIC_ID)
+    return Position(int(offset["offset"]) + 1, topic_id if isinstance(topic_id, str) and topic_id else None)

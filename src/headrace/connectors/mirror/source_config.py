@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from headrace.config import Importance, Type, option
 from headrace.config.validators import Lambda, Range, ValidString
+from headrace.connectors.loss_config import DataLossConfig
 from headrace.connectors.mirror.config import MirrorConfig, Only
 from headrace.connectors.mirror.filters import Filter, Selection, check_patterns
 
 _PATTERNS = Lambda(check_patterns, "list of regular expressions")
 
 
-class MirrorSourceConfig(MirrorConfig):
+class MirrorSourceConfig(DataLossConfig, MirrorConfig):
     """Configuration of a MirrorSourceConnector."""
 
     topics: list[str] = option(

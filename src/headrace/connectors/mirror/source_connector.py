@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 import structlog
 
 from headrace.config import ConfigDef
-from headrace.connectors.base import ConnectorContext, Props, SourceConnector, SourceOffset, SourcePartition
+from headrace.connectors.base import ConnectorContext, Offsets, Props, SourceConnector, SourceOffset, SourcePartition
+from headrace.connectors.kafka_source.behind import behind
+from headrace.connectors.kafka_source.task import copied_of
+from headrace.connectors.lag import PartitionLag
 from headrace.connectors.mirror import acls
 from headrace.connectors.mirror.admin import MirrorAdmin
 from headrace.connectors.mirror.clients import client
 from headrace.connectors.mirror.offsets import check_offsets
-from headrace.connectors.mirror.plan import Missing, Topics, deal, encode, missing, select
+from headrace.connectors.mirror.plan import Missing, Topics, deal, decode, encode, missing, select
 from headrace.connectors.mirror.schedule import NEVER_S, Job, Schedule
 from headrace.connectors.mirror.settings import SettingFilter, needed
 from headrace.connectors.mirror.source_config import MirrorSourceConfig
@@ -64,6 +67,14 @@ class MirrorSourceConnector(SourceConnector):
     def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
         """Agree to offsets in MirrorMaker's form. Raises ConnectError in Kafka's words."""
         return check_offsets(changes, ["cluster", "topic"], partition=True)
+
+    @classmethod
+    def lag(cls, config: Props, tasks: Sequence[Props], offsets: Offsets, *, ages: bool) -> list[PartitionLag]:
+        """Of the partitions that the tasks have, or, if there are none, of those that have offsets. Raises KafkaFailure."""
+        mine = MirrorSourceConfig(config).source_cluster_alias
+        assigned = {partition: n for n, task in enumerate(tasks) for partition in decode(task[ASSIGNED])}
+        copied = copied_of(assigned, [(p, o) for p, o in offsets if p.get("cluster") == mine], earliest=True)
+        return behind(client(config, "source", "consumer"), client(config, "source", "admin"), copied, ages)
 
     @classmethod
     def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:

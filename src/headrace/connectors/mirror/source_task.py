@@ -50,6 +50,8 @@ def kafka_source_props(config: MirrorSourceConfig, props: Props) -> dict[str, st
         "source.topic.whitelist": ".*",
         "destination.partition": "source",
         "batch.max.records": str(config.batch_max_records),
+        "source.data.loss": config.source_data_loss,
+        "stream.mode": props.get("stream.mode") or "auto",
         TASK_PARTITIONS: encode(assigned),
     }
 
@@ -104,6 +106,10 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
             initial=self._all_named(stream.initial),
             partition_counts=None,
         )
+
+    def real_time(self, spark: SparkSession) -> Stream | None:
+        """None: offset syncs are exact because nothing is written between two batches (docs/decisions/0011)."""
+        return None
 
     def progress(self, start: str | None, end: str) -> Progress:
         """Offsets of the last records of a batch, from Spark's offset JSON."""

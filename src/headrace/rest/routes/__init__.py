@@ -5,6 +5,7 @@ from headrace.rest.routes import (
     connectors,
     health,
     internal,
+    lag,
     loggers,
     metrics,
     offsets,
@@ -28,6 +29,7 @@ MAIN = [
     state.resource,
     topics.resource,
     offsets.resource,
+    lag.resource,
     plugins.resource,
     internal.resource,
 ]

@@ -58,4 +58,19 @@ class Assigned:
     partitions: int
 
 
-Event = Moved | Batch | Committed | Transactional | Retried | Assigned
+@dataclass(frozen=True)
+class Lost:
+    """The source has lost a range of so many records of a partition, 0 if nobody knows how many."""
+
+    records: int
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The task's stream runs in this mode, `microbatch` or `realtime`, for this reason."""
+
+    mode: str
+    reason: str
+
+
+Event = Moved | Batch | Committed | Transactional | Retried | Assigned | Lost | Streams

@@ -122,6 +122,10 @@ def _errors(state: TaskState) -> dict[str, float | str]:
 
 def _own(state: TaskState, lag: Mapping[str, int] | None) -> dict[str, float | str]:
     values: dict[str, float | str] = {"batches-total": state.batches, "failures-total": state.failures}
+    if state.kind == "source":
+        values |= {"data-losses-total": state.losses, "data-loss-records-total": state.lost_records}
+    if state.mode is not None:
+        values["stream-mode"] = state.mode
     if lag is not None:
         values |= {"record-lag": sum(lag.values()), "record-lag-max": max(lag.values(), default=0)}
     return values | ({"last-error": state.error} if state.error else {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from headrace.runtime.metrics.events import Assigned, Batch, Committed, Event, Moved, Retried, Transactional
+from headrace.runtime.metrics.events import Assigned, Batch, Committed, Event, Lost, Moved, Retried, Streams, Transactional
 from headrace.runtime.metrics.window import Meter, Span, Window
 
 _LONGEST_ERROR = 300
@@ -41,6 +41,9 @@ class TaskState:
     letters: int = 0
     retries: int = 0
     partitions: int = 0
+    losses: int = 0
+    lost_records: int = 0
+    mode: str | None = None
 
     @classmethod
     def new(cls, kind: str, span: Span, now_ms: int, failures: int = 0) -> TaskState:
@@ -76,6 +79,10 @@ def fold(state: TaskState, event: Event, now_ms: int) -> TaskState:
             return replace(state, retries=state.retries + 1, error_ms=now_ms)
         case Assigned():
             return replace(state, partitions=event.partitions)
+        case Streams():
+            return replace(state, mode=f"{event.mode}: {event.reason}")
+        case Lost():
+            return replace(state, losses=state.losses + 1, lost_records=state.lost_records + event.records)
 
 
 def _transactional(state: TaskState, event: Transactional, now_ms: int) -> TaskState:

@@ -3,6 +3,7 @@ package io.headrace;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -189,7 +190,7 @@ public final class TransactionalWrite implements FlatMapFunction {
                 JsonNode one = at(records, i);
                 String value = at(one, 2).isNull() ? null : at(one, 2).asText();
                 if (value != null && at != null) {
-                    value = MAPPER.createObjectNode().put(number, at).toString();
+                    value = ((ObjectNode) MAPPER.readTree(value)).put(number, at).toString();
                 }
                 producer.send(new ProducerRecord(at(one, 0).asText(), bytes(at(one, 1).asText()), bytes(value)), this);
             }

@@ -1,0 +1,25 @@
+"""How far a connector is behind its source, by partition, as its class can tell on any worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PartitionLag:
+    """Of one partition of the source; None is for what is not known.
+
+    topic, partition, task: which, and the number of the task that copies it (None: none does now); offset: of the last record
+    that is delivered and stored as such; end_offset: the one after the last record that can be read; lag: records in between;
+    timestamp: of the record at `offset`, in epoch ms; freshness_ms: the age of the oldest record that is not delivered yet, 0 if
+    all are.
+    """
+
+    topic: str
+    partition: int
+    task: int | None
+    offset: int | None
+    end_offset: int | None
+    lag: int | None
+    timestamp: int | None = None
+    freshness_ms: int | None = None

@@ -1,0 +1,24 @@
+"""`/headrace/connectors/{connector}/lag`: how far a source connector is behind, by partition (of headrace)."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from headrace.rest import answers
+from headrace.rest.herder import Herder
+from headrace.rest.resource import Resource
+
+resource = Resource("lag")
+
+
+@resource.get("/headrace/connectors/{connector}/lag", gives={200: "ConnectorLag"}, errors=[400, 404])
+def lag(herder: Herder, connector: str, freshness: str = "") -> Response:
+    """Records and time that the delivered and stored offset of each source partition is behind; any worker knows.
+
+    `freshness=false`: without times, for which records of the source are read.
+    """
+    partitions = herder.lag(connector, ages=freshness.lower() != "false")
+    lags = [one["lag"] for one in partitions if one["lag"] is not None]
+    ages = [one["freshness_ms"] for one in partitions if one["freshness_ms"] is not None]
+    body = {"connector": connector, "lag": sum(lags), "freshness_ms": max(ages, default=None), "partitions": partitions}
+    return answers.ok(body)
