@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from pyspark.sql import functions as F
 
@@ -13,6 +15,7 @@ from headrace.streams import (
     Materialized,
     Serdes,
     SessionWindows,
+    SlidingWindows,
     StreamsBuilder,
     Suppressed,
     TimeWindows,
@@ -143,6 +146,57 @@ def test_sessions_merge_and_take_late_records_as_kafka_does(drive, seed):
                 state[r.key["key"], r.key["start"], r.key["end"]] = r.value
             assert {k: n for k, n in state.items() if n is not None} == expected.all()
         assert dict(driver.store("s").all()) == expected.all()
+
+
+def test_the_reference_of_sliding_windows_keeps_to_their_definition():
+    """KIP-450: [t - d, t] and (t, t + d] of every record, each with what is in it; nothing begins before 0."""
+    size, made = 10, random.Random(1)
+    for _ in range(100):
+        times = [made.randrange(60) for _ in range(30)]
+        found = reference.Sliding(size, 1000, lambda n, _: (n or 0) + 1)
+        found.take([("a", "x", t) for t in times])
+        starts = {max(t - size, 0) for t in times} | {t + 1 for t in times}
+        counts = {("a", start): sum(start <= t <= start + size for t in times) for start in starts}
+        assert found.all() == {window: n for window, n in counts.items() if n}
+
+
+@pytest.mark.parametrize(("seed", "grace"), [(3, 100), (4, 8), (5, 0)])
+def test_windows_slide_over_the_records_as_kafka_slides_them(drive, seed, grace):
+    builder = StreamsBuilder()
+    windows = _grouped(builder).windowed_by(SlidingWindows.of_time_difference_and_grace(10, grace))
+    windows.reduce(lambda one, other: F.concat(one, other), Materialized.as_("store")).to_stream().to("out")
+    expected = reference.Sliding(10, grace, lambda before, r: (before or "") + r[1])
+    serde = WindowedSerde("time_windowed", None, Serdes.string(), 10)
+    with drive(builder) as driver:
+        for batch in batches(seed, (9, 1, 12)):
+            feed(driver, "in", batch)
+            assert {(r.key["key"], r.key["start"]): r.value for r in _out(driver, serde)} == expected.take(batch)
+        assert {(k[0], k[1]): v for k, v in driver.store("store").all()} == expected.all()
+
+
+def test_a_sliding_window_is_passed_on_once_when_it_closes(drive):
+    builder = StreamsBuilder()
+    windows = _grouped(builder).windowed_by(SlidingWindows.of_time_difference_and_grace(10, 5))
+    windows.emit_strategy(EmitStrategy.on_window_close()).count().to_stream().to("out")
+    serde = WindowedSerde("time_windowed", None, Serdes.string(), 10)
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 20), ("a", "x", 22), ("b", "x", 25)])
+        assert _out(driver, serde, Serdes.long()) == []
+        feed(driver, "in", [("b", "x", 26)])  # at 25, [10, 20] would still take a record
+        assert [(r.key["key"], r.key["start"], r.value) for r in _out(driver, serde, Serdes.long())] == [("a", 10, 1)]
+
+
+def test_streams_are_cogrouped_in_sliding_windows(drive):
+    builder = StreamsBuilder()
+    one, other = builder.stream("in", STRINGS).group_by_key(), builder.stream("in2", STRINGS).group_by_key()
+    cogrouped = one.cogroup(lambda k, v, total: F.concat(total, F.lower(v))).cogroup(
+        other, lambda k, v, total: F.concat(total, F.upper(v))
+    )
+    cogrouped.windowed_by(SlidingWindows.of_time_difference_and_grace(10, 50)).aggregate(lambda: "", Materialized.as_("store"))
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 20)])
+        feed(driver, "in2", [("a", "y", 25)])
+        assert {k[1]: v for k, v in driver.store("store").all()} == {10: "x", 15: "xY", 21: "Y"}
 
 
 def test_streams_are_cogrouped_into_one_aggregate(drive):

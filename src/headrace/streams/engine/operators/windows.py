@@ -25,13 +25,12 @@ def timed(context: Context, node: str, frame: DataFrame, order: list[Column]) ->
     return frame.withColumn("st", F.greatest("st", "ct")).drop("ct")
 
 
-def in_windows(frame: DataFrame, windows: TimeWindows | UnlimitedWindows | SlidingWindows) -> DataFrame:
+def in_windows(frame: DataFrame, windows: TimeWindows | UnlimitedWindows) -> DataFrame:
     """One row for each window `w` (its start, ms) that a record belongs to and that is not over; frame: with t and st."""
     from pyspark.sql import functions as F
 
     if isinstance(windows, UnlimitedWindows):
         return frame.where(F.col("t") >= windows.start_ms).withColumn("w", F.lit(windows.start_ms).cast("bigint"))
-    assert isinstance(windows, TimeWindows)
     size, advance = windows.size_ms, windows.advance_ms
     last = F.col("t") - F.pmod("t", F.lit(advance))
     if size == advance:
@@ -57,7 +56,8 @@ def closed_windows(
     names = table.layout.names
     untouched = table.rows().join(frame.select(*names), names, "left_anti").withColumn("mo", F.array().cast("array<bigint>"))
     rows = untouched.select(*names, "v", "t", "mo").unionByName(frame.select(*names, "v", "t", "mo")).where("v is not null")
-    over = F.col("w") + F.lit(windows.size_ms + windows.grace_ms)
+    length = windows.size_ms + isinstance(windows, SlidingWindows)  # whose end belongs to them
+    over = F.col("w") + F.lit(length + windows.grace_ms)
     before = context.clock(node).withColumnRenamed("ct", "bt")
     rows = rows.join(F.broadcast(times), "p").join(F.broadcast(before), "p", "left")
     rows = rows.where((over <= F.col("ct")) & (over > F.coalesce("bt", F.lit(-1))))
