@@ -12,7 +12,7 @@ from headrace.errors import HeadraceError, RetriableError, StreamsError, Streams
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.instances import Instances
-from headrace.streams.config import AT_LEAST_ONCE, StreamsConfig
+from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.engine import Engine, OnCluster
 from headrace.streams.engine.session import session
 from headrace.streams.initialization import FATAL
@@ -77,11 +77,6 @@ class Client:
 
     def start(self) -> None:
         """Verify the topics, compile the topology, join the group."""
-        if self._config.processing_guarantee != AT_LEAST_ONCE:
-            raise StreamsError(
-                f"processing.guarantee={self._config.processing_guarantee} is not there yet: with at_least_once state counts "
-                "every record once, and results may be written again after a crash."
-            )
         if self.states.state is not State.CREATED or not self.states.go(State.REBALANCING):
             raise StreamsError("The client is either already started or already stopped, cannot re-start")
         try:

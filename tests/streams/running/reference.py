@@ -61,7 +61,7 @@ class Sessions:
             known = self.sessions.setdefault(key, {})
             near = {s: n for s, n in known.items() if s[1] >= t - self.gap and s[0] <= t + self.gap}
             start, end = min([t, *(s[0] for s in near)]), max([t, *(s[1] for s in near)])
-            if end < self.time - self.grace:
+            if end < self.time - self.grace - self.gap:
                 continue
             for session in near:
                 del known[session]

@@ -133,8 +133,8 @@ def test_suppress_holds_changes_back_until_the_window_closes(drive):
 
 @pytest.mark.parametrize("seed", [3, 4])
 def test_sessions_merge_and_take_late_records_as_kafka_does(drive, seed):
-    builder, expected = StreamsBuilder(), reference.Sessions(8, 25)
-    _grouped(builder).windowed_by(SessionWindows.of_inactivity_gap_and_grace(8, 25)).count(Materialized.as_("s")).to_stream().to(
+    builder, expected = StreamsBuilder(), reference.Sessions(8, 17)
+    _grouped(builder).windowed_by(SessionWindows.of_inactivity_gap_and_grace(8, 17)).count(Materialized.as_("s")).to_stream().to(
         "out"
     )
     serde, state = WindowedSerde("session_windowed", None, Serdes.string()), {}
@@ -146,6 +146,20 @@ def test_sessions_merge_and_take_late_records_as_kafka_does(drive, seed):
                 state[r.key["key"], r.key["start"], r.key["end"]] = r.value
             assert {k: n for k, n in state.items() if n is not None} == expected.all()
         assert dict(driver.store("s").all()) == expected.all()
+
+
+def test_a_session_is_passed_on_once_when_no_record_can_reach_it(drive):
+    builder = StreamsBuilder()
+    windows = _grouped(builder).windowed_by(SessionWindows.of_inactivity_gap_and_grace(8, 5))
+    windows.emit_strategy(EmitStrategy.on_window_close()).count().to_stream().to("out")
+    serde = WindowedSerde("session_windowed", None, Serdes.string())
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 20), ("a", "x", 25)])
+        feed(driver, "in", [("b", "x", 38), ("a", "x", 15)])
+        assert _out(driver, serde, Serdes.long()) == []
+        feed(driver, "in", [("b", "x", 39)])
+        found = [(r.key["key"], r.key["start"], r.key["end"], r.value) for r in _out(driver, serde, Serdes.long())]
+        assert found == [("a", 15, 25, 3)]
 
 
 def test_the_reference_of_sliding_windows_keeps_to_their_definition():

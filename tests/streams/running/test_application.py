@@ -99,7 +99,8 @@ def process(directory: Path, app: str, config: dict[str, str]) -> Iterator[subpr
         running.wait()
 
 
-def test_word_count_killed_in_the_middle_counts_every_word_once(destination, topic_name, tmp_path):
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+def test_word_count_killed_in_the_middle_counts_every_word_once(destination, topic_name, tmp_path, guarantee):
     """The example itself, its topics renamed; killed once it has written something, and started again."""
     lines, counts, name = topic_name("lines"), topic_name("word-counts"), topic_name("word-count")
     text = (EXAMPLES / "word_count.py").read_text().replace('"lines"', f'"{lines}"').replace('"word-counts"', f'"{counts}"')
@@ -109,7 +110,7 @@ def test_word_count_killed_in_the_middle_counts_every_word_once(destination, top
     words = [f"word{i % 700} other{i % 13}" for i in range(40_000)]
     destination.produce(lines, [record(None, line.encode(), partition=i % 2) for i, line in enumerate(words)])
     config = {"application.id": name, "bootstrap.servers": destination.bootstrap, "session.timeout.ms": "6000",
-              "headrace.max.batch.records": "4000"}  # fmt: skip
+              "headrace.max.batch.records": "4000", "processing.guarantee": guarantee}  # fmt: skip
     with process(tmp_path, f"{tmp_path}/app.py", config) as first:
         wait_until(lambda: destination.size(counts) > 1500, WAIT_S, f"some counts; {(tmp_path / 'err').read_text()}")
         first.kill()
@@ -125,6 +126,12 @@ def test_word_count_killed_in_the_middle_counts_every_word_once(destination, top
         second.send_signal(signal.SIGTERM)
         assert second.wait(WAIT_S) == 0, (tmp_path / "err").read_text()
     assert found() == expected
+    if guarantee == "exactly_once_v2":  # no result is there twice: each is greater than the one before
+        seen: dict[bytes | None, int] = {}
+        for result in destination.read(counts):
+            count = int.from_bytes(result.value or b"", "big")
+            assert count > seen.get(result.key, 0), result
+            seen[result.key] = count
 
 
 def test_an_uncaught_error_reaches_the_handler_and_ends_the_client(make):

@@ -36,6 +36,28 @@ class Killing(TopicsInMemory):
             raise Killed
 
 
+class InOneGo:
+    """Transactions of topics in memory: all rows and offsets, or none; then the process may be gone."""
+
+    def __init__(self, topics: Killing) -> None:
+        self.topics = topics
+
+    def begin(self) -> None:
+        pass
+
+    def end(self) -> None:
+        pass
+
+    def write(self, rows, number, offsets) -> bool:
+        self.topics._die(True)
+        steps, self.topics.steps = self.topics.steps, None
+        self.topics.write(rows, number)
+        self.topics.commit(offsets)
+        self.topics.steps = steps
+        self.topics._die(True)
+        return True
+
+
 def _application() -> StreamsBuilder:
     builder = StreamsBuilder()
     counts = builder.stream("in", STRINGS).group_by(lambda k, v: v).count(Materialized.as_("counts"))
@@ -80,6 +102,41 @@ def test_a_kill_at_any_moment_counts_nothing_twice(drive, spark, seed):
     with drive(builder, topics=topics) as last:
         last.pipe("in", [])
         assert {name: list(last.store(name).all()) for name in expected} == expected
+
+
+def test_exactly_once_a_kill_at_any_moment_leaves_no_result_twice(drive, spark):
+    topics, chance, expected = Killing(spark), random.Random(5), {}
+
+    def start():
+        builder = StreamsBuilder()
+        builder.stream("in", STRINGS).group_by_key().count(Materialized.as_("counts")).to_stream().to("out")
+        made = drive(builder, topics=topics)
+        for task in made._tasks:
+            task.transactions = InOneGo(topics)
+        return made
+
+    driver, kills = start(), 0
+    for batch in batches(6, (4, 5, 6, 7)):
+        topics.steps = None
+        for row in driver.create_input_topic("in", Serdes.string(), Serdes.string())._rows(batch):
+            topics.append("in", *row[:3])
+        topics.steps, done = chance, False
+        while not done:
+            try:
+                driver = driver or start()
+                driver.pipe("in", [])
+                done = True
+            except Killed:
+                driver, kills = None, kills + 1
+        for key, value, _ in batch:
+            if key is not None and value is not None:
+                expected[key] = expected.get(key, 0) + 1
+    topics.steps = None
+    assert kills > 0
+    out = [(row[4], int.from_bytes(row[5], "big")) for row in topics.rows["out"]]
+    assert len(out) == len(set(out)) and {key.decode(): n for key, n in out} == expected
+    with start() as last:
+        assert dict(last.store("counts").all()) == expected
 
 
 def test_a_table_and_what_is_computed_from_it_come_back(drive, spark):

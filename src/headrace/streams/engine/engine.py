@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 import structlog
@@ -16,13 +16,14 @@ from headrace.errors import HeadraceError, RetriableError, StreamsError
 from headrace.kafka.admin import Admin
 from headrace.kafka.instances import Instances
 from headrace.spark import failure
-from headrace.streams.config import StreamsConfig
+from headrace.streams.config import AT_LEAST_ONCE, StreamsConfig
 from headrace.streams.engine.build import build
 from headrace.streams.engine.delivery import Kafka
 from headrace.streams.engine.purge import Purge
 from headrace.streams.engine.source import KafkaTopics, Partition, Ranges
 from headrace.streams.engine.state import Table
 from headrace.streams.engine.task import Task
+from headrace.streams.engine.transactions import OneTransaction
 from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.stores import StateStore, StoreKind
 from headrace.streams.topology import Topology
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
+Value = TypeVar("Value")
 _LOOK_S, _STANDSTILL_S = 0.5, 150.0
 
 
@@ -40,6 +42,7 @@ class OnCluster:
 
     def __init__(self, spark: SparkSession, config: StreamsConfig, admin: Admin, instances: Instances) -> None:
         """Takes over the present generation: what is committed after another instance became active is refused."""
+        self._spark, self._config = spark, config
         self._topics = KafkaTopics(spark, config.consumer_settings)
         self._sink = Kafka(config.producer_settings)
         self._admin, self._instances = admin, instances
@@ -67,6 +70,15 @@ class OnCluster:
         """Commit offsets with notes, as the active instance."""
         self._instances.commit(offsets, self._generation)
 
+    def transactions(self, subtopology: int) -> OneTransaction | None:
+        """What writes the batches of a sub-topology exactly once; None if they are written at least once."""
+        if self._config.processing_guarantee == AT_LEAST_ONCE:
+            return None
+        return OneTransaction(self._spark, self._config, subtopology, self._is_active)
+
+    def _is_active(self) -> bool:
+        return self._generation is not None and self._generation == self._instances.generation
+
     def let_go(self) -> None:
         """Refuse all commits from now on."""
         self._generation = None
@@ -81,6 +93,8 @@ class Engine:
     def __init__(self, topology: Topology, config: StreamsConfig, cluster: OnCluster, admin: Admin, spark: SparkSession) -> None:
         """Compile the topology. Raises StreamsError, TopologyError, ConfigError."""
         self.tasks, self.globals = build(topology, config, cluster, admin, spark)
+        for task in self.tasks:
+            task.transactions = cluster.transactions(task.program.number)
         self._cluster, self._jobs = cluster, spark.sparkContext
         self._tag = f"{config.application_id}-{uuid4().hex}"  # of the jobs of this engine
         self._poll_s, self._timeout_s = config.poll_ms / 1000, config.task_timeout_ms / 1000
@@ -179,8 +193,7 @@ class Engine:
         self._jobs.addJobTag(self._tag)
         self._jobs.setInterruptOnCancel(True)
         try:
-            with self._locks[number]:
-                task.recover()
+            self._patiently(task, task.recover)
             if waiting is not None:
                 waiting.wait()
             while not self._stopping.is_set():
@@ -198,20 +211,29 @@ class Engine:
                 if not self._stopping.is_set():
                     self._stopping.set()
                     failed(_as_streams_error(error, number))
+        finally:
+            task.close()
 
     def _step(self, task: Task) -> bool:
-        """One batch, tried again for `task.timeout.ms` where that may help; whether there was one."""
+        """One batch; whether there was one."""
         if self._paused.is_set():
             return False
+        busy = self._patiently(task, lambda: self._batch(task))
+        self._purge.of(task)
+        return busy
+
+    def _batch(self, task: Task) -> bool:
+        for table in self.globals:
+            table.update()
+        return task.step()
+
+    def _patiently(self, task: Task, action: Callable[[], Value]) -> Value:
+        """The action, alone with the task, tried again for `task.timeout.ms` where that may help."""
         deadline, pause_s = time.monotonic() + self._timeout_s, 0.1
         while True:
             try:
                 with self._locks[task.program.number]:
-                    for table in self.globals:
-                        table.update()
-                    busy = task.step()
-                self._purge.of(task)
-                return busy
+                    return action()
             except Exception as error:
                 found = failure.as_error(error, f"Sub-topology {task.program.number}")
                 if not isinstance(found, RetriableError) or time.monotonic() > deadline or self._stopping.is_set():

@@ -1,9 +1,9 @@
 """One sub-topology at work: where it is in its topics, one batch after the other, and the way back after a crash.
 
-What a batch is going to do stands in the group's committed offsets before it begins (`to`, the offsets after it, and its
-number `n`), and that it is done after its last record has been acknowledged. So a batch that was cut off is known, and is done
-again over the same offsets and from the same state: what it had written already is written once more, to the same rows, and
-counts once.
+At least once: what a batch is going to do stands in the group's committed offsets before it begins (`to`, the offsets after it,
+and its number `n`), and that it is done after its last record has been acknowledged. So a batch that was cut off is known, and
+is done again over the same offsets and from the same state: what it had written already is written once more, to the same rows,
+and counts once. Exactly once: a batch is one transaction with the offsets after it, so that there is none to be done again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headrace.errors import RetriableError, StreamsError
 from headrace.spark import failure
 from headrace.streams.engine.changelog import REMEDY
 from headrace.streams.engine.columns import null
-from headrace.streams.engine.context import Context, Memory
+from headrace.streams.engine.context import Clocks, Context, Memory
 from headrace.streams.engine.flows import Flow, Records
 from headrace.streams.engine.operators.tables import latest
 from headrace.streams.engine.program import Program
@@ -58,6 +58,22 @@ class Cluster(Protocol):
         ...
 
 
+class Transactions(Protocol):
+    """What writes batches exactly once."""
+
+    def begin(self) -> None:
+        """Become the only one who writes for the sub-topology: committed offsets are to be read after it."""
+        ...
+
+    def write(self, rows: Iterable[DataFrame], number: int, offsets: Mapping[Partition, tuple[int, str]]) -> bool:
+        """Write what a batch made and commit the offsets with it; whether there was anything to write, else nothing is done."""
+        ...
+
+    def end(self) -> None:
+        """The work is over."""
+        ...
+
+
 @dataclass
 class Task:
     """A sub-topology with the topics of its sources. topics: by source, names on the cluster; limit: records of a partition that
@@ -73,6 +89,7 @@ class Task:
     reset: Mapping[str, str] = field(default_factory=dict)
     source_changelogs: Mapping[str, str] = field(default_factory=dict)
     internal: frozenset[str] = frozenset()
+    transactions: Transactions | None = None
     positions: dict[Partition, int] = field(default_factory=dict)
     number: int = 0
     dirty: bool = False
@@ -80,6 +97,7 @@ class Task:
     done: dict[Partition, int] = field(default_factory=dict)
     _unfinished: Ranges = field(default_factory=dict)
     _pending: dict[Partition, tuple[int, int]] = field(default_factory=dict)
+    _lost: bool = False  # whether nobody here knows if the last batch is committed
     _caught_up: float = -1.0  # when there was nothing left to read the last time, by the monotonic clock
     _written: float = 0.0  # when the last batch had written everything
 
@@ -97,6 +115,9 @@ class Task:
 
     def recover(self) -> None:
         """Read the committed offsets, restore the stores, and do a batch that was cut off again. Raises StreamsError."""
+        if self.transactions is not None:
+            self.transactions.begin()
+        self._lost, self._unfinished = False, {}
         found = self.cluster.committed(self.partitions)
         first = self._begin(found)
         notes = {partition: json.loads(note) for partition, (_, note) in found.items() if note}
@@ -105,9 +126,7 @@ class Task:
         self._pending = {p: (self.positions[p], int(note["to"])) for p, note in notes.items() if "to" in note}
         self.memory.clocks = _clocks(notes)
         self._compare(notes)
-        if renewed := not found and self._is_renewed():
-            self.number = int(time.time() * 1000)  # no number of before comes again: batches take longer than that
-        self._restore({p for _, p in self._pending}, bool(found) or renewed)
+        self._restore({p for _, p in self._pending}, bool(found))
         self._go_back(restoring=True)
         self._restore_from_sources()
         if self._pending:
@@ -121,6 +140,8 @@ class Task:
         Raises RetriableError for what may pass: the next call does the same batch again. After any other error the stores may
         have taken in half of a batch: who goes on has to begin with `recover`.
         """
+        if self._lost:
+            self.recover()
         asked = time.monotonic()
         ends = self._go_back()
         ranges = self._unfinished or {
@@ -133,8 +154,8 @@ class Task:
             return False
         self.number += not self._unfinished
         self._unfinished, begin = ranges, time.monotonic()
-        # Says as well that the batch before is done.
-        self._commit({p: end for p, (_, end) in ranges.items()})
+        if self.transactions is None:  # says as well that the batch before is done
+            self._commit({p: end for p, (_, end) in ranges.items()})
         self._batch(ranges)
         self._unfinished, self._written = {}, time.monotonic()
         self.metrics["batches"] += 1
@@ -142,6 +163,11 @@ class Task:
         self.metrics["batch-ms"] = (time.monotonic() - begin) * 1000
         self.metrics["lag"] = sum(ends[p] - offset for p, offset in self.positions.items() if p in ends)
         return True
+
+    def close(self) -> None:
+        """The work is over."""
+        if self.transactions is not None:
+            self.transactions.end()
 
     def rest(self) -> None:
         """Commit that the last batch is done."""
@@ -168,11 +194,6 @@ class Task:
                 self.cluster.write([changelog.records(rows)], 0)  # no batch has this number
                 log.warning(f"The changelog {changelog.topic} has been filled again from its store.")
 
-    def _is_renewed(self) -> bool:
-        """Whether it reads nothing but empty repartition topics: they were deleted, and what was committed with them."""
-        internal = all(topic in self.internal for topic, _ in self.partitions)
-        return internal and not any(self.cluster.offsets(self.partitions, "latest").values())
-
     def _go_back(self, *, restoring: bool = False) -> dict[Partition, int]:
         """The ends of what there is to read. A topic that ends before what has been read of it is another one, or was cut: go on
         as its reset policy says. Of a repartition topic only a restore can do that; else who made it again has to call `renew`.
@@ -198,10 +219,11 @@ class Task:
         self.cluster.commit({p: (offset, self._note(p, to.get(p))) for p, offset in self.positions.items()})
         self.done = dict(self.positions)
 
-    def _note(self, partition: Partition, to: int | None = None) -> str:
-        clocks = {node: times[partition[1]] for node, times in self.memory.clocks.items() if partition[1] in times}
+    def _note(self, partition: Partition, to: int | None = None, clocks: Clocks | None = None) -> str:
+        found = self.memory.clocks if clocks is None else clocks
+        clock = {node: times[partition[1]] for node, times in found.items() if partition[1] in times}
         stores = self._signatures() if partition == self.partitions[0] else {}
-        parts = {"to": to, "c": clocks or None, "s": stores or None}
+        parts = {"to": to, "c": clock or None, "s": stores or None}
         return json.dumps({"n": self.number, **{key: part for key, part in parts.items() if part is not None}})
 
     def _signatures(self) -> dict[str, str]:
@@ -244,13 +266,25 @@ class Task:
             ranges = {p: (first[p], last[p]) for p in first if last.get(p, 0) > first[p]}
             if not ranges:
                 continue
-            if not has_run:
-                raise StreamsError(
-                    f"The changelog {topic} holds state, but the group of the application has no committed offsets: it would be "
-                    "counted twice. Reset the application (kafka-streams-application-reset.sh), or delete its changelogs."
-                )
+            rows = self.cluster.read(ranges)
+            if not has_run and not self._is_true(topic, rows):
+                continue
             pending = dict.fromkeys(cut_off, self.number)
-            self.memory.tables[store].replace(changelog.restored(self.cluster.read(ranges), pending))
+            self.memory.tables[store].replace(changelog.restored(rows, pending))
+
+    def _is_true(self, changelog: str, rows: DataFrame) -> bool:
+        """Whether a changelog holds state although nothing is committed. Raises StreamsError if that would be counted twice."""
+        if self.transactions is not None and rows.isEmpty():
+            return False  # only the first transaction ever was begun, and aborted
+        internal = all(topic in self.internal for topic, _ in self.partitions)
+        if not internal or any(self.cluster.offsets(self.partitions, "latest").values()):
+            raise StreamsError(
+                f"The changelog {changelog} holds state, but the group of the application has no committed offsets: it would be "
+                "counted twice. Reset the application (kafka-streams-application-reset.sh), or delete its changelogs."
+            )
+        # Its repartition topics were deleted, and what was committed with them. No number of before may come again.
+        self.number = max(self.number, int(time.time() * 1000))
+        return True
 
     def _restore_from_sources(self) -> None:
         """Stores whose changelog is a topic that is read anyway hold what was read of it."""
@@ -270,17 +304,36 @@ class Task:
         context = Context(self.memory, quiet)
         try:
             self._run(context, self.memory.spark.createDataFrame([], RAW), ranges)
-            self.cluster.write(context.rows, self.number)
-            self._take_in(context)
+            clocks = None
+            if self.transactions is None:
+                self.cluster.write(context.rows, self.number)
+            else:
+                clocks = self._write_once(self.transactions, context, ranges)
+            self._take_in(context, clocks)
         finally:
             for frame in context.cut_off:
                 release(frame)
         self.positions.update({p: end for p, (_, end) in ranges.items()})
-        self.dirty = True
+        self.dirty = self.transactions is None
+        if not self.dirty:
+            self.done = dict(self.positions)
 
-    def _take_in(self, context: Context) -> None:
+    def _write_once(self, transactions: Transactions, context: Context, ranges: Ranges) -> Clocks:
+        """Everything that a batch made, and that it is done, in one transaction; returns the stream times after it."""
+        clocks = self._clocks_after(context)
+        after = self.positions | {p: end for p, (_, end) in ranges.items()}
+        offsets = {p: (offset, self._note(p, clocks=clocks)) for p, offset in after.items()}
         try:
-            self._finish(context)
+            if not transactions.write(context.rows, self.number, offsets):
+                self.cluster.commit(offsets)
+        except BaseException:
+            self._lost = True
+            raise
+        return clocks
+
+    def _take_in(self, context: Context, clocks: Clocks | None) -> None:
+        try:
+            self._finish(context, clocks)
         except Exception as error:  # what is written is written: only a restore tells what the stores hold
             found = failure.as_error(error, "The results of a batch could not be taken into the stores")
             raise StreamsError(str(found)) from error
@@ -295,20 +348,25 @@ class Task:
         self.program.run(context, inputs, self.reading.topics)
         return context
 
-    def _finish(self, context: Context) -> None:
+    def _clocks_after(self, context: Context) -> Clocks:
+        clocks = {node: dict(times) for node, times in self.memory.clocks.items()}
+        for node, ticked in context.ticks:
+            known = clocks.setdefault(node, {})
+            known |= {p: max(at, known.get(p, -1)) for p, at in ticked.collect()}
+        return clocks
+
+    def _finish(self, context: Context, clocks: Clocks | None) -> None:
         for shown in context.shown:
             for row in shown.frame.toLocalIterator():
                 shown.show(row)
-        for node, times in context.ticks:
-            known = self.memory.clocks.setdefault(node, {})
-            known |= {p: max(at, known.get(p, -1)) for p, at in times.collect()}
+        self.memory.clocks = self._clocks_after(context) if clocks is None else clocks
         self.memory.expire()
         for store, updates in context.updates:
             self.memory.tables[store].apply(updates)
 
 
-def _clocks(notes: Mapping[Partition, Mapping[str, object]]) -> dict[str, dict[int, int]]:
-    clocks: dict[str, dict[int, int]] = {}
+def _clocks(notes: Mapping[Partition, Mapping[str, object]]) -> Clocks:
+    clocks: Clocks = {}
     for (_, partition), note in notes.items():
         times = note.get("c")
         for node, at in (times if isinstance(times, dict) else {}).items():

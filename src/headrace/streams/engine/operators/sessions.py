@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.errors import StreamsError
 from headrace.streams.engine import fold
 from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Pending, Records
-from headrace.streams.engine.operators.windows import timed
+from headrace.streams.engine.operators.windows import closed_windows, timed
 from headrace.streams.engine.state import Layout
 from headrace.streams.operations import Aggregation, EmitStrategy, StreamAggregate
 from headrace.streams.windows import SessionWindows
@@ -29,10 +28,6 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, given: Pe
 
     windows = operation.windows
     assert isinstance(windows, SessionWindows)
-    if operation.emit is EmitStrategy.ON_WINDOW_CLOSE:
-        raise StreamsError(
-            f"{node}: sessions are passed on at every change here; use suppress(Suppressed.until_window_closes) behind."
-        )
     row = kind_of(given.records.frame, "k"), kind_of(given.records.frame, "v")
     serde = context.memory.stores[operation.store].value_serde
     kind = fold.result_type(context.spark, operation.aggregation, node, row, serde)
@@ -50,7 +45,10 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, given: Pe
     sessions = joined.withColumn("after", _merged(operation.aggregation, node, windows, kind))
     cut = context.cut(_changed(sessions, kind))
     context.put(operation.store, cut)
-    context.tick(node, context.cut(cut.groupBy("p").agg(F.max("mst").alias("ct"))), operation.store)
+    times = context.cut(cut.groupBy("p").agg(F.max("mst").alias("ct")))
+    context.tick(node, times, operation.store)
+    if operation.emit is EmitStrategy.ON_WINDOW_CLOSE:
+        cut = closed_windows(context, node, windows, table, cut, times)
     key = F.struct(F.col("k").alias("key"), F.col("w").alias("start"), F.col("e").alias("end"))
     values = F.col("ov").alias("old"), F.col("v").alias("new")
     return Changes(cut.select("p", key.alias("k"), *values, "t", F.col("mo").alias("o")))
@@ -94,7 +92,7 @@ def _merged(operation: Aggregation, node: str, windows: SessionWindows, kind: Da
         )
         value = fold.added(operation, node, F.col("k"), record["v"], before, kind)
         new = F.struct(start.alias("w"), end.alias("e"), value.alias("v"), time.alias("t"))
-        late = end < record["st"] - F.lit(windows.grace_ms)
+        late = end < record["st"] - F.lit(windows.gap_ms + windows.grace_ms)
         return F.when(late, sessions).otherwise(F.concat(F.filter(sessions, lambda s: ~near(s)), F.array(new)))
 
     return F.aggregate("x", F.col("before"), step)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.state import Table
-from headrace.streams.windows import SlidingWindows, TimeWindows, UnlimitedWindows
+from headrace.streams.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -45,7 +45,7 @@ def in_windows(frame: DataFrame, windows: TimeWindows | UnlimitedWindows) -> Dat
 def closed_windows(
     context: Context,
     node: str,
-    windows: TimeWindows | UnlimitedWindows | SlidingWindows,
+    windows: TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows,
     table: Table,
     frame: DataFrame,
     times: DataFrame,
@@ -56,9 +56,17 @@ def closed_windows(
     names = table.layout.names
     untouched = table.rows().join(frame.select(*names), names, "left_anti").withColumn("mo", F.array().cast("array<bigint>"))
     rows = untouched.select(*names, "v", "t", "mo").unionByName(frame.select(*names, "v", "t", "mo")).where("v is not null")
-    length = windows.size_ms + isinstance(windows, SlidingWindows)  # whose end belongs to them
-    over = F.col("w") + F.lit(length + windows.grace_ms)
+    over = _last(windows) + F.lit(windows.grace_ms)
     before = context.clock(node).withColumnRenamed("ct", "bt")
     rows = rows.join(F.broadcast(times), "p").join(F.broadcast(before), "p", "left")
     rows = rows.where((over <= F.col("ct")) & (over > F.coalesce("bt", F.lit(-1))))
     return rows.withColumn("ov", F.lit(None).cast(table.layout.value))
+
+
+def _last(windows: TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows) -> Column:
+    """The first time that does not belong to a window any more, grace left aside."""
+    from pyspark.sql import functions as F
+
+    if isinstance(windows, SessionWindows):
+        return F.col("e") + F.lit(windows.gap_ms + 1)
+    return F.col("w") + F.lit(windows.size_ms + isinstance(windows, SlidingWindows))  # whose end belongs to them
