@@ -204,10 +204,23 @@ def test_in_automatic_mode_a_start_creates_what_is_missing(app: Application):
     assert app.present() == app.names
 
 
+def test_in_automatic_mode_a_start_sets_what_is_set_wrongly(app: Application):
+    streams = app.streams()
+    streams.init()
+    app.alter(app.names[2], "retention.ms", "1000")
+    app.alter(app.names[1], "cleanup.policy", "compact")
+    make_ready(streams.look(), streams.config, app.admin)
+    wait_until(lambda: not streams.look().verification.misconfigured, 30, "all is as it has to be")
+    found = app.admin.topic_configs(app.names[1])
+    assert (found["cleanup.policy"], found["retention.ms"]) == ("delete", "-1")
+
+
 def test_in_automatic_mode_a_wrong_number_of_partitions_stops_the_start(app: Application):
     app.admin.create(app.names[0], 1, 1)
     streams = app.streams()
-    with pytest.raises(StreamsError, match="requires 3 partitions, but the existing topic on the broker has 1 partitions"):
+    with pytest.raises(
+        MisconfiguredInternalTopicError, match="requires 3 partitions, but the existing topic on the broker has 1"
+    ):
         make_ready(streams.look(), streams.config, app.admin)
 
 

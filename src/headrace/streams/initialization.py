@@ -151,7 +151,7 @@ def make_ready(findings: Findings, config: StreamsConfig, admin: Admin) -> None:
     """What a start does about internal topics: in manual mode `check`; in automatic mode create what is missing, and set what is
     set wrongly, with a warning in the log.
 
-    Raises, in automatic mode, StreamsError for what cannot be put right: a wrong number of partitions.
+    Raises, in automatic mode, MisconfiguredInternalTopicError for what cannot be put right: a wrong number of partitions.
     """
     if config.internal_topics_setup == MANUAL_SETUP:
         check(findings)
@@ -172,11 +172,11 @@ def create_missing(findings: Findings, config: StreamsConfig, admin: Admin) -> N
 def rectify(findings: Findings, admin: Admin) -> None:
     """Set what is set wrongly of internal topics; what this principal may not set is logged.
 
-    Raises StreamsError for a wrong number of partitions, before anything has been set.
+    Raises MisconfiguredInternalTopicError for a wrong number of partitions, before anything has been set.
     """
-    for problem in findings.verification.misconfigured:
-        if not problem.settings:
-            raise StreamsError(f"{problem.sentence} {problem.remedy}")
+    if wrong := [problem for problem in findings.verification.misconfigured if not problem.settings]:
+        names = list(dict.fromkeys(problem.topic for problem in wrong))
+        raise MisconfiguredInternalTopicError(names, "\n".join(f"{one.sentence} {one.remedy}" for one in wrong))
     for problem in findings.verification.misconfigured:
         given = ", ".join(f"{key}={value or 'unset'}" for key, value in problem.settings.items())
         try:

@@ -131,6 +131,32 @@ def test_suppress_holds_changes_back_until_the_window_closes(drive):
         assert [(r.key["key"], r.key["start"], r.value) for r in _out(driver, serde, Serdes.long())] == [("a", 0, 3)]
 
 
+def _held(builder, buffer):
+    counts = _grouped(builder).count()
+    counts.suppress(Suppressed.until_time_limit(1000, buffer)).to_stream().to("out")
+
+
+def test_a_buffer_that_is_full_passes_the_oldest_on(drive):
+    builder = StreamsBuilder()
+    _held(builder, BufferConfig.max_records(2))
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("b", "x", 2), ("a", "x", 3)])
+        assert _out(driver, value=Serdes.long()) == []
+        feed(driver, "in", [("c", "x", 4)])
+        assert [(r.key, r.value) for r in _out(driver, value=Serdes.long())] == [("b", 1)]
+        feed(driver, "in", [("a", "x", 5), ("d", "x", 6)])
+        assert [(r.key, r.value) for r in _out(driver, value=Serdes.long())] == [("a", 3)]
+
+
+def test_a_buffer_that_is_full_ends_the_application_if_it_has_to(drive):
+    builder = StreamsBuilder()
+    _held(builder, BufferConfig.max_records(2).shut_down_when_full())
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("b", "x", 2)])
+        with pytest.raises(Exception, match="buffer exceeded its max capacity of 2 records"):
+            feed(driver, "in", [("c", "x", 3)])
+
+
 @pytest.mark.parametrize("seed", [3, 4])
 def test_sessions_merge_and_take_late_records_as_kafka_does(drive, seed):
     builder, expected = StreamsBuilder(), reference.Sessions(8, 17)

@@ -14,7 +14,7 @@ from headrace.errors import (
     MissingSourceTopicError,
     StreamsError,
 )
-from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder
+from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder, StreamThreadExceptionResponse
 from headrace.streams.states import State
 from tests.streams.running.application import WAIT_S, Application
 from tests.support import wait_until
@@ -23,6 +23,7 @@ from tests.support import wait_until
 @contextmanager
 def two_instances(app: Application) -> Iterator[tuple[KafkaStreams, KafkaStreams]]:
     with app.running() as active, app.streams() as standby:
+        standby.set_uncaught_exception_handler(lambda error: StreamThreadExceptionResponse.REPLACE_THREAD)
         standby.start()
         yield active, standby
 
