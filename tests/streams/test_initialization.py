@@ -27,6 +27,7 @@ from headrace.streams import InitParameters, KafkaStreams, Materialized, Streams
 from headrace.streams.initialization import make_ready
 from headrace.streams.internal_topics import InternalTopic, TopicKind
 from headrace.streams.setup import set_up
+from headrace.streams.upkeep import Upkeep
 from tests.support import wait_until
 
 ENABLED = InitParameters.init_parameters().enable_setup_internal_topics_if_incomplete()
@@ -193,6 +194,20 @@ def test_in_manual_mode_a_start_with_a_misconfigured_topic_is_refused(app: Appli
     app.alter(app.names[2], "retention.ms", "1000")
     with pytest.raises(MisconfiguredInternalTopicError, match="is 1000 but should be 86460000 or larger"):
         make_ready(streams.look(), streams.config, app.admin)
+
+
+def test_in_manual_mode_a_topic_that_another_one_has_replaced_is_missing(app: Application):
+    streams = app.streams(internal_topics_setup="manual")
+    streams.init()
+    upkeep = Upkeep(streams.topology, streams.config, lambda: app.admin)
+    upkeep.prepare()
+    assert not upkeep.verify(None)
+    app.admin.delete([app.names[0]])
+    app.admin.create(app.names[0], 3, 1, {"cleanup.policy": "compact"})
+    streams.verify()  # by its name all is well
+    with pytest.raises(MissingInternalTopicsError, match="were deleted, and created again by somebody else") as refused:
+        upkeep.verify(None)
+    assert refused.value.topics == [app.names[0]]
 
 
 def test_in_automatic_mode_a_start_creates_what_is_missing(app: Application):
