@@ -226,26 +226,37 @@ def test_a_sliding_window_is_passed_on_once_when_it_closes(drive):
         assert [(r.key["key"], r.key["start"], r.value) for r in _out(driver, serde, Serdes.long())] == [("a", 10, 1)]
 
 
-def test_streams_are_cogrouped_in_sliding_windows(drive):
-    builder = StreamsBuilder()
+def _cogrouped(builder):
     one, other = builder.stream("in", STRINGS).group_by_key(), builder.stream("in2", STRINGS).group_by_key()
-    cogrouped = one.cogroup(lambda k, v, total: F.concat(total, F.lower(v))).cogroup(
+    return one.cogroup(lambda k, v, total: F.concat(total, F.lower(v))).cogroup(
         other, lambda k, v, total: F.concat(total, F.upper(v))
     )
-    cogrouped.windowed_by(SlidingWindows.of_time_difference_and_grace(10, 50)).aggregate(lambda: "", Materialized.as_("store"))
+
+
+def test_streams_are_cogrouped_in_sliding_windows(drive):
+    builder = StreamsBuilder()
+    windows = SlidingWindows.of_time_difference_and_grace(10, 50)
+    _cogrouped(builder).windowed_by(windows).aggregate(lambda: "", Materialized.as_("store"))
     with drive(builder) as driver:
         feed(driver, "in", [("a", "x", 20)])
         feed(driver, "in2", [("a", "y", 25)])
         assert {k[1]: v for k, v in driver.store("store").all()} == {10: "x", 15: "xY", 21: "Y"}
 
 
+def test_streams_are_cogrouped_in_sessions(drive):
+    builder = StreamsBuilder()
+    windows = SessionWindows.of_inactivity_gap_and_grace(10, 50)
+    merge = lambda key, one, other: F.concat(one, other)  # noqa: E731
+    _cogrouped(builder).windowed_by(windows).aggregate(lambda: "", merge, Materialized.as_("store"))
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 20), ("a", "z", 40)])
+        feed(driver, "in2", [("a", "y", 25), ("a", "w", 32)])
+        assert list(driver.store("store").all()) == [(("a", 20, 40), "xYzW")]
+
+
 def test_streams_are_cogrouped_into_one_aggregate(drive):
     builder = StreamsBuilder()
-    one, other = builder.stream("in", STRINGS).group_by_key(), builder.stream("in2", STRINGS).group_by_key()
-    cogrouped = one.cogroup(lambda k, v, total: F.concat(total, F.lower(v))).cogroup(
-        other, lambda k, v, total: F.concat(total, F.upper(v))
-    )
-    cogrouped.aggregate(lambda: "").to_stream().to("out")
+    _cogrouped(builder).aggregate(lambda: "").to_stream().to("out")
     with drive(builder) as driver:
         feed(driver, "in", [("a", "x", 1), ("b", "y", 2)])
         assert sorted((r.key, r.value) for r in _out(driver)) == [("a", "x"), ("b", "y")]

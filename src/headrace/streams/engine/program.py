@@ -136,19 +136,17 @@ def _aggregate(
     given = Pending(_records(node, flows), operation, node.name)
     if any(isinstance(one, ProcessorNode) and isinstance(one.operation, ops.CogroupMerge) for one in program.children[node.name]):
         return given
-    if isinstance(operation.windows, SessionWindows):
-        return sessions.aggregate(context, node.name, operation, given)
     return _windowed(operation)(context, node.name, operation, [given])
 
 
 def _cogroup(_program: Program, context: Context, node: ProcessorNode, _operation: Any, flows: list[Flow]) -> Flow:
     inputs = cast("list[Pending]", flows)
-    if isinstance(inputs[0].operation.windows, SessionWindows) and len(inputs) == 1:
-        return sessions.aggregate(context, node.name, inputs[0].operation, inputs[0])
     return _windowed(inputs[0].operation)(context, node.name, inputs[0].operation, inputs)
 
 
 def _windowed(operation: ops.StreamAggregate) -> Callable[[Context, str, ops.StreamAggregate, list[Pending]], Changes]:
+    if isinstance(operation.windows, SessionWindows):
+        return sessions.aggregate
     return sliding.aggregate if isinstance(operation.windows, SlidingWindows) else aggregates.aggregate
 
 

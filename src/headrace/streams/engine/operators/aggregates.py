@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.errors import TopologyError
 from headrace.streams.engine import fold
 from headrace.streams.engine.columns import kind_of, null
 from headrace.streams.engine.context import Context
@@ -28,9 +27,6 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     """
     from pyspark.sql import functions as F
 
-    windows = operation.windows
-    if isinstance(windows, SessionWindows):
-        raise TopologyError(f"{node}: several streams in sessions are described and planned, but not run here (docs/streams.md).")
     table, kind = stored(context, node, operation, inputs)
     names = table.layout.names
     rows, last = _rows(context, node, operation, inputs)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.streams.engine import fold
-from headrace.streams.engine.columns import kind_of, null, union
+from headrace.streams.engine.columns import null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Pending
 from headrace.streams.engine.operators import aggregates
-from headrace.streams.engine.operators.windows import timed
+from headrace.streams.engine.operators.inputs import added, listed
 from headrace.streams.operations import StreamAggregate
 from headrace.streams.windows import SlidingWindows
 
@@ -30,38 +29,17 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     windows = operation.windows
     assert isinstance(windows, SlidingWindows)
     table, kind = aggregates.stored(context, node, operation, inputs)
-    listed = _listed(context, node, inputs)
+    records = listed(context, node, inputs)
     near = (F.col("w") >= F.col("low") - F.lit(2 * windows.difference_ms)) & (F.col("w") <= F.col("high") + F.lit(1))
     window = F.struct("w", F.col("v"), "t", F.lit(False).alias("c"))
-    known = table.rows().join(listed.select("p", "k", "low", "high"), ["p", "k"]).where(near)
+    known = table.rows().join(records.select("p", "k", "low", "high"), ["p", "k"]).where(near)
     known = known.groupBy("p", "k").agg(F.collect_list(window).alias("before"))
     none = F.expr(f"cast(array() as array<{_window(kind)}>)")
-    joined = listed.hint("shuffle_hash").join(known, ["p", "k"], "left").withColumn("before", F.coalesce("before", none))
+    joined = records.hint("shuffle_hash").join(known, ["p", "k"], "left").withColumn("before", F.coalesce("before", none))
     slid = joined.withColumn("after", F.aggregate("x", F.col("before"), _Step(inputs, windows, kind).take))
     frame = context.cut(_changed(slid, kind))
     context.put(operation.store, frame)
     return aggregates.changes(context, node, operation, table, frame)
-
-
-def _listed(context: Context, node: str, inputs: list[Pending]) -> DataFrame:
-    """The records of each key in their order: p, k, x; low and high, their times; mo and mst, the last place and stream time."""
-    from pyspark.sql import functions as F
-
-    kinds = [kind_of(one.records.frame, "v") for one in inputs]
-    parts = []
-    for number, given in enumerate(inputs):
-        values = [(F.col("v") if i == number else null(kind)).alias(f"v{i}") for i, kind in enumerate(kinds)]
-        parts.append(given.records.frame.where("k is not null and v is not null").select(
-            "p", "k", "t", "o", F.lit(number).alias("i"), *values))  # fmt: skip
-    frame = timed(context, node, union(parts), [F.col("o")])
-    values = [F.col(name) for name in ("t", "st", "i", *(f"v{i}" for i in range(len(inputs))))]
-    return frame.groupBy("p", "k").agg(
-        fold.ordered([F.col("o")], values, kinds).alias("x"),
-        F.min("t").alias("low"),
-        F.max("t").alias("high"),
-        F.max("o").alias("mo"),
-        F.max("st").alias("mst"),
-    )
 
 
 def _window(kind: DataType) -> str:
@@ -153,12 +131,7 @@ class _Step:
     def _added(self, window: Column, record: Column) -> Column:
         from pyspark.sql import functions as F
 
-        value: Column | None = None
-        for number, given in reversed(list(enumerate(self._inputs))):
-            aggregation = given.operation.aggregation
-            new = fold.added(aggregation, given.node, F.col("k"), record[f"v{number}"], window["v"], self._kind)
-            value = new if value is None else F.when(record["i"] == number, new).otherwise(value)
-        assert value is not None
+        value = added(self._inputs, record, window["v"], self._kind)
         time = F.when(window["v"].isNull(), record["t"]).otherwise(F.greatest(window["t"], record["t"]))
         return F.struct(window["w"].alias("w"), value.alias("v"), time.alias("t"), F.lit(True).alias("c"))
 
