@@ -118,7 +118,7 @@ def test_exactly_once_a_kill_at_any_moment_leaves_no_result_twice(drive, spark):
     driver, kills = start(), 0
     for batch in batches(6, (4, 5, 6, 7)):
         topics.steps = None
-        for row in driver.create_input_topic("in", Serdes.string(), Serdes.string())._rows(batch):
+        for row in (driver or start()).create_input_topic("in", Serdes.string(), Serdes.string())._rows(batch):
             topics.append("in", *row[:3])
         topics.steps, done = chance, False
         while not done:
