@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, NewPartitions
 
 from headrace.errors import RetriableError
 from headrace.kafka.admin import Admin
@@ -43,6 +43,16 @@ class Cluster:
 
     def create(self, topic: str, partitions: int = 1, configs: dict[str, str] | None = None) -> None:
         self.admin.create(topic, partitions, 1, {"retention.ms": "-1", **(configs or {})})
+
+    def grow(self, topic: str, partitions: int) -> None:
+        """Give a topic more partitions, and wait until they have leaders."""
+        for future in self.client.create_partitions([NewPartitions(topic, partitions)]).values():
+            future.result(30)
+        wait_until(lambda: self._has_leaders(topic, partitions), 30, f"{partitions} partitions of {topic}")
+
+    def _has_leaders(self, topic: str, partitions: int) -> bool:
+        info = self.admin.describe(topic)
+        return info is not None and len(info.partitions) == partitions and None not in info.partitions.values()
 
     def produce(self, topic: str, records: Iterable[Sent], settings: dict[str, object] | None = None) -> None:
         """Write, and return when everything is acknowledged; order is kept."""

@@ -9,7 +9,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from headrace.connectors.mirror.admin import MirrorAdmin
 from headrace.connectors.mirror.formats import OffsetSync
-from headrace.connectors.mirror.settings import Change
 from tests.clusters import record
 from tests.mm2.flow import FLOW_S, Flow
 from tests.support import wait_until
@@ -102,13 +101,13 @@ def test_new_topics_partitions_and_settings_follow(flow: Flow) -> None:
     wait_until(lambda: flow.destination.admin.describe(flow.copy(topic)), FLOW_S, "the copy of a new topic")
     admin = MirrorAdmin({"bootstrap.servers": flow.source.bootstrap})
     admin.add_partitions(topic, 2)
-    admin.change(topic, [Change("retention.ms", "123456789"), Change("max.message.bytes", "1500000")])
+    admin.alter(topic, {"retention.ms": "12345678900000", "max.message.bytes": "1500000"})
     flow.source.produce(topic, [record(partition=1)])
     assert flow.await_copied(topic, 1)[0].partition == 1
 
     def settings() -> dict[str, str | None]:
         return flow.destination.admin.topic_configs(flow.copy(topic), own_only=True)
 
-    wait_until(lambda: settings() == {"retention.ms": "123456789", "max.message.bytes": "1500000"}, FLOW_S, "its settings")
-    admin.change(topic, [Change("max.message.bytes", None)])
-    wait_until(lambda: settings() == {"retention.ms": "123456789"}, FLOW_S, "a setting is gone")
+    wait_until(lambda: settings() == {"retention.ms": "12345678900000", "max.message.bytes": "1500000"}, FLOW_S, "its settings")
+    admin.alter(topic, {"max.message.bytes": None})
+    wait_until(lambda: settings() == {"retention.ms": "12345678900000"}, FLOW_S, "a setting is gone")

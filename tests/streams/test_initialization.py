@@ -27,6 +27,7 @@ from headrace.streams import InitParameters, KafkaStreams, Materialized, Streams
 from headrace.streams.initialization import make_ready
 from headrace.streams.internal_topics import InternalTopic, TopicKind
 from headrace.streams.setup import set_up
+from headrace.streams.upkeep import Upkeep
 from tests.support import wait_until
 
 ENABLED = InitParameters.init_parameters().enable_setup_internal_topics_if_incomplete()
@@ -195,6 +196,20 @@ def test_in_manual_mode_a_start_with_a_misconfigured_topic_is_refused(app: Appli
         make_ready(streams.look(), streams.config, app.admin)
 
 
+def test_in_manual_mode_a_topic_that_another_one_has_replaced_is_missing(app: Application):
+    streams = app.streams(internal_topics_setup="manual")
+    streams.init()
+    upkeep = Upkeep(streams.topology, streams.config, lambda: app.admin)
+    upkeep.prepare()
+    assert not upkeep.verify(None)
+    app.admin.delete([app.names[0]])
+    app.admin.create(app.names[0], 3, 1, {"cleanup.policy": "compact"})
+    streams.verify()  # by its name all is well
+    with pytest.raises(MissingInternalTopicsError, match="were deleted, and created again by somebody else") as refused:
+        upkeep.verify(None)
+    assert refused.value.topics == [app.names[0]]
+
+
 def test_in_automatic_mode_a_start_creates_what_is_missing(app: Application):
     streams = app.streams()
     make_ready(streams.look(), streams.config, app.admin)
@@ -204,10 +219,23 @@ def test_in_automatic_mode_a_start_creates_what_is_missing(app: Application):
     assert app.present() == app.names
 
 
+def test_in_automatic_mode_a_start_sets_what_is_set_wrongly(app: Application):
+    streams = app.streams()
+    streams.init()
+    app.alter(app.names[2], "retention.ms", "1000")
+    app.alter(app.names[1], "cleanup.policy", "compact")
+    make_ready(streams.look(), streams.config, app.admin)
+    wait_until(lambda: not streams.look().verification.misconfigured, 30, "all is as it has to be")
+    found = app.admin.topic_configs(app.names[1])
+    assert (found["cleanup.policy"], found["retention.ms"]) == ("delete", "-1")
+
+
 def test_in_automatic_mode_a_wrong_number_of_partitions_stops_the_start(app: Application):
     app.admin.create(app.names[0], 1, 1)
     streams = app.streams()
-    with pytest.raises(StreamsError, match="requires 3 partitions, but the existing topic on the broker has 1 partitions"):
+    with pytest.raises(
+        MisconfiguredInternalTopicError, match="requires 3 partitions, but the existing topic on the broker has 1"
+    ):
         make_ready(streams.look(), streams.config, app.admin)
 
 

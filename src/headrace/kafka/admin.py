@@ -13,7 +13,15 @@ from typing import Any, Literal, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from confluent_kafka import OFFSET_INVALID, IsolationLevel, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, NewTopic, OffsetSpec
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    NewTopic,
+    OffsetSpec,
+)
 
 from headrace.kafka import clients
 from headrace.kafka.failures import REQUEST_TIMED_OUT, KafkaFailure, RetriableKafkaFailure
@@ -113,6 +121,13 @@ class Admin:
         entries = self._wait_all(lambda: self._client.describe_configs([resource], request_timeout=timeout_s), timeout_s)
         own = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
         return {key: entry.value for key, entry in entries[resource].items() if not own_only or entry.source == own}
+
+    def alter(self, topic: str, settings: Mapping[str, str | None], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Set settings of a topic, and unset those that are None; the others stay (KIP-339)."""
+        operations = {True: AlterConfigOpType.SET, False: AlterConfigOpType.DELETE}
+        entries = [ConfigEntry(k, v, incremental_operation=operations[v is not None]) for k, v in settings.items()]
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
+        self._wait_all(lambda: self._client.incremental_alter_configs([resource], request_timeout=timeout_s), timeout_s)
 
     def partition_offsets(
         self,

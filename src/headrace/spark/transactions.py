@@ -32,18 +32,29 @@ _TIMEOUT = "transaction.timeout.ms"
 
 
 @dataclass(frozen=True)
+class GroupOffsets:
+    """Committed offsets of a consumer group, by topic and partition, each with its text; only for batches that are one
+    transaction.
+    """
+
+    group: str
+    offsets: Mapping[tuple[str, int], tuple[int, str]]
+
+
+@dataclass(frozen=True)
 class Covered:
     """What a batch covers.
 
     names: the parts of a record's origin that tell its source partition; empty: one offset stands for all records; offsets: the
     records of the offset topics that say that a source partition was read up to the end of the batch; ordinal: the part of the
     origin that is a record's number in its source partition, and the field of that name all that changes in an offset (None: an
-    offset is only known at the end of the batch).
+    offset is only known at the end of the batch); group: what is committed of a consumer group.
     """
 
     names: Sequence[str]
     offsets: Mapping[Part, Sequence[Entry]]
     ordinal: str | None = None
+    group: GroupOffsets | None = None
 
 
 @dataclass(frozen=True)
@@ -125,6 +136,7 @@ class Transactions:
             "offsets": {_key(part): [_text(entry) for entry in entries] for part, entries in covered.offsets.items()},
             "roll_ms": self.timeout_ms // 3 if self._roll_ms is None else self._roll_ms,
             "number": covered.ordinal,
+            "group": None if covered.group is None else _group(covered.group),
         }
 
     def _written(self, results: Iterable[str]) -> Written:
@@ -143,6 +155,10 @@ def _columns(covered: Covered) -> list[str]:
     columns += [f"cast(`{ORIGIN}{name}` AS string)" for name in covered.names]
     ordinal = "NULL" if covered.ordinal is None else f"`{ORIGIN}{covered.ordinal}`"
     return [f"{sql} AS c{n}" for n, sql in enumerate([*columns, f"cast({ordinal} AS bigint)"])]
+
+
+def _group(given: GroupOffsets) -> dict[str, Any]:
+    return {"id": given.group, "offsets": [[t, p, offset, text] for (t, p), (offset, text) in given.offsets.items()]}
 
 
 def _key(part: Part) -> str:

@@ -8,21 +8,22 @@ from enum import StrEnum
 
 import structlog
 
-from headrace.errors import HeadraceError, MissingSourceTopicError, StreamsError
+from headrace.errors import HeadraceError, RetriableError, StreamsError, StreamsTimeoutError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.instances import Instances
-from headrace.streams import initialization
-from headrace.streams.config import AT_LEAST_ONCE, MANUAL_SETUP, StreamsConfig
+from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.engine import Engine, OnCluster
 from headrace.streams.engine.session import session
+from headrace.streams.initialization import FATAL
 from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.states import State, StateMachine
 from headrace.streams.topology import Topology
+from headrace.streams.upkeep import Upkeep
 
 log = structlog.get_logger(__name__)
 
-_CLOSE_S = 60.0
+_CLOSE_S, _AGAIN_S = 60.0, 15.0
 # What a coordinator answers to a member that it knows no more: Kafka Streams' TaskMigratedException.
 _MIGRATED = ("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID")
 
@@ -46,11 +47,13 @@ class Client:
         self.paused = False
         self.error: BaseException | None = None
         self._topology, self._config, self._admin = topology, config, admin
+        self._upkeep = Upkeep(topology, config, admin)
         self._handler: Handler = lambda _error: StreamThreadExceptionResponse.SHUTDOWN_CLIENT
         self._instances: Instances | None = None
         self._engine: Engine | None = None
         self._lock = threading.RLock()
         self._stopping = threading.Event()
+        self._troubled = threading.Event()  # something does not work, and the topics may be why
         self._monitor: threading.Thread | None = None
 
     @property
@@ -74,15 +77,10 @@ class Client:
 
     def start(self) -> None:
         """Verify the topics, compile the topology, join the group."""
-        if self._config.processing_guarantee != AT_LEAST_ONCE:
-            raise StreamsError(
-                f"processing.guarantee={self._config.processing_guarantee} is not there yet: with at_least_once state counts "
-                "every record once, and results may be written again after a crash."
-            )
         if self.states.state is not State.CREATED or not self.states.go(State.REBALANCING):
             raise StreamsError("The client is either already started or already stopped, cannot re-start")
         try:
-            self._make_ready()
+            self._upkeep.prepare()
             self._join()
         except BaseException:
             self._end_in_error()
@@ -135,25 +133,24 @@ class Client:
         return self._engine.metrics() if self._engine else {}
 
     # ------------------------------------------------------------------------------------------------ topics
-    def _make_ready(self) -> None:
-        timeout_s = self._config.max_poll_interval_ms / 2000
-        findings = initialization.look(self._topology, self._config, self._admin(), timeout_s)
-        initialization.make_ready(findings, self._config, self._admin())
-
     def _watch(self) -> None:
-        """Verify the internal topics again and again (KIP-698): in manual mode what is wrong with them ends every instance."""
-        while not self._stopping.wait(self._config.metadata_max_age_ms / 1000):
+        """Verify the topics again and again (KIP-698): what is wrong with them and stays so ends every instance."""
+        while not self._stopping.is_set():
+            self._troubled.wait(self._config.metadata_max_age_ms / 1000)
+            self._troubled.clear()
+            if self._stopping.is_set():
+                return
             try:
-                self._make_ready()
-            except KafkaFailure as failure:
-                log.warning(f"The internal topics could not be verified: {failure.reason}")
-            except MissingSourceTopicError as error:
-                self._failed(error)
+                if self._upkeep.verify(self._engine):
+                    log.info("What there is to read has changed: the work begins anew", application=self._config.application_id)
+                    self._begin_again()
+            except (KafkaFailure, StreamsTimeoutError, RetriableError) as failure:
+                log.warning(f"The topics could not be verified: {failure}")
             except HeadraceError as error:
-                if self._config.internal_topics_setup == MANUAL_SETUP:
-                    self._failed(error)
+                if isinstance(error.__cause__, KafkaFailure):  # it says nothing about the topics
+                    log.warning(str(error))
                 else:
-                    log.error(str(error))
+                    self._failed(error)
 
     # ------------------------------------------------------------------------------------------------ group
     def _join(self) -> None:
@@ -189,6 +186,7 @@ class Client:
                 return
             self.states.go(State.REBALANCING)
             try:
+                self._upkeep.prepare()
                 spark = session(self._config.spark_settings)
                 cluster = OnCluster(spark, self._config, self._admin(), self._instances)
                 engine = Engine(self._topology, self._config, cluster, self._admin(), spark)
@@ -198,7 +196,7 @@ class Client:
             self._engine = engine
             if self.paused:
                 engine.pause()
-        engine.start(self._is_ready, self._failed)
+        engine.start(self._is_ready, self._failed, self._troubled.set)
 
     def _is_ready(self) -> None:
         self.states.go(State.RUNNING)
@@ -212,10 +210,12 @@ class Client:
             log.warning(f"The group has gone on without this instance: {error}", application=self._config.application_id)
             self._begin_again()
             return
+        if not isinstance(error, FATAL):
+            error = self._upkeep.explain(error)
         log.error(f"The application {self._config.application_id} cannot go on: {error}")
         self.error = error
-        answer = self._handler(error)
-        if answer is StreamThreadExceptionResponse.REPLACE_THREAD and not self._stopping.is_set():
+        again = self._handler(error) is StreamThreadExceptionResponse.REPLACE_THREAD and not isinstance(error, FATAL)
+        if again and not self._stopping.is_set():
             self._begin_again()
             return
         self._end_in_error()
@@ -225,6 +225,7 @@ class Client:
         with self._lock:
             engine, self._engine = self._engine, None
         if engine is not None:
+            engine.stop(_AGAIN_S)
             engine.abandon()
         self.states.go(State.REBALANCING)
         if self._instances is not None and self._instances.generation is not None:
@@ -232,14 +233,15 @@ class Client:
 
     def _end_in_error(self) -> None:
         if self.states.go(State.PENDING_ERROR):
-            self._end(_CLOSE_S)
+            self._end(_CLOSE_S, at_once=True)
             self.states.go(State.ERROR)
 
-    def _end(self, timeout_s: float | None) -> bool:
+    def _end(self, timeout_s: float | None, *, at_once: bool = False) -> bool:
         self._stopping.set()
+        self._troubled.set()
         with self._lock:
             engine, self._engine = self._engine, None
-        ended = engine.stop(_CLOSE_S if timeout_s is None else timeout_s) if engine is not None else True
+        ended = engine.stop(_CLOSE_S if timeout_s is None else timeout_s, at_once=at_once) if engine is not None else True
         if self._instances is not None:
             self._instances.leave()
         return ended

@@ -172,8 +172,8 @@ class StreamsConfig(TopologyConfig):
     )  # fmt: skip
     processing_guarantee: str = option(
         "processing.guarantee", Type.STRING, AT_LEAST_ONCE, validator=validators.ValidString(AT_LEAST_ONCE, EXACTLY_ONCE),
-        doc="`at_least_once`: state counts every record once, results may be written again after a crash. `exactly_once_v2` is "
-        "refused as yet.",
+        doc="`at_least_once`: state counts every record once, results may be written again after a crash. `exactly_once_v2`: "
+        "results, too, are there once for consumers that read committed records only.",
     )  # fmt: skip
 
     def check(self) -> None:
@@ -197,8 +197,9 @@ class StreamsConfig(TopologyConfig):
 
     @property
     def consumer_settings(self) -> dict[str, str]:
-        """Settings of the consumers."""
-        return self._client("consumer.", "main.consumer.")
+        """Settings of the consumers; exactly once needs committed records."""
+        committed = {"isolation.level": "read_committed"} if self.processing_guarantee == EXACTLY_ONCE else {}
+        return {**self._client("consumer.", "main.consumer."), **committed}
 
     @property
     def spark_settings(self) -> dict[str, str]:

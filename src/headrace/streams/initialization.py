@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import structlog
 
@@ -14,18 +15,22 @@ from headrace.errors import (
     InternalTopicsAlreadySetupError,
     MisconfiguredInternalTopicError,
     MissingInternalTopicsError,
+    MissingSourceTopicError,
     StreamsError,
     StreamsTimeoutError,
 )
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure, RetriableKafkaFailure
 from headrace.streams.config import MANUAL_SETUP, StreamsConfig
-from headrace.streams.internal_topics import InternalTopic, check_copartitioned, derive
+from headrace.streams.internal_topics import InternalTopic, check_copartitioned, derive, external_topics
 from headrace.streams.setup import set_up
 from headrace.streams.topology import Topology
 from headrace.streams.verification import ExistingTopic, Verification, verify
 
 log = structlog.get_logger(__name__)
+
+FATAL = (MissingSourceTopicError, MissingInternalTopicsError, MisconfiguredInternalTopicError)
+"""What no other try helps against: somebody has to see to the topics."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +55,14 @@ class InitParameters:
 
 @dataclass(frozen=True)
 class Findings:
-    """The internal topics that an application has, and how those on the cluster are."""
+    """The internal topics that an application has, and how those on the cluster are. ids: of those that exist; sources: the
+    topics that it reads from outside, with their numbers of partitions.
+    """
 
     topics: tuple[InternalTopic, ...]
     verification: Verification
+    ids: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, int] = field(default_factory=dict)
 
 
 def look(topology: Topology, config: StreamsConfig, admin: Admin, timeout_s: float) -> Findings:
@@ -63,11 +72,12 @@ def look(topology: Topology, config: StreamsConfig, admin: Admin, timeout_s: flo
     """
     deadline = time.monotonic() + timeout_s
     try:
-        known = {name: len(topic.partitions) for name, topic in admin.topics(timeout_s).items()}
+        there = admin.topics(timeout_s)
+        known = {name: len(topic.partitions) for name, topic in there.items()}
         expected = derive(topology, config, known.get, known)
         check_copartitioned(topology, known.get, known)
-        existing = {topic.name: known[topic.name] for topic in expected if topic.name in known}
-        found = {name: ExistingTopic(count, _configs(admin, name, deadline)) for name, count in existing.items()}
+        ids = {topic.name: there[topic.name].topic_id for topic in expected if topic.name in known}
+        found = {name: ExistingTopic(known[name], _configs(admin, name, deadline)) for name in ids}
     except RetriableKafkaFailure as failure:
         raise StreamsTimeoutError(
             f"Could not validate internal topics within {round(timeout_s * 1000)} milliseconds. This can happen if the Kafka "
@@ -75,7 +85,8 @@ def look(topology: Topology, config: StreamsConfig, admin: Admin, timeout_s: flo
         ) from failure
     except KafkaFailure as failure:
         raise StreamsError(f"Could not validate internal topics for the following reason: {failure.reason}") from failure
-    return Findings(tuple(expected), verify(expected, found))
+    sources = {name: known[name] for name in external_topics(topology, known)}
+    return Findings(tuple(expected), verify(expected, found), ids, sources)
 
 
 def _configs(admin: Admin, name: str, deadline: float) -> dict[str, str | None]:
@@ -137,18 +148,43 @@ def check(findings: Findings) -> None:
 
 
 def make_ready(findings: Findings, config: StreamsConfig, admin: Admin) -> None:
-    """What a start does about internal topics: in manual mode `check`, in automatic mode create what is missing.
+    """What a start does about internal topics: in manual mode `check`; in automatic mode create what is missing, and set what is
+    set wrongly, with a warning in the log.
 
-    In automatic mode a wrong number of partitions is a StreamsError, everything else that is wrong a warning in the log.
+    Raises, in automatic mode, MisconfiguredInternalTopicError for what cannot be put right: a wrong number of partitions.
     """
     if config.internal_topics_setup == MANUAL_SETUP:
         check(findings)
         return
+    rectify(findings, admin)
+    create_missing(findings, config, admin)
+
+
+def create_missing(findings: Findings, config: StreamsConfig, admin: Admin) -> None:
+    """Create the internal topics that are not there; another instance may do the same at the same time. Raises as `set_up`."""
+    missing = findings.verification.missing
+    if 0 < len(missing) < len(findings.topics):
+        log.warning(f"Internal topics are missing and are created again, empty: {_names(missing)}.")
+    timeout_s = config.max_poll_interval_ms / 2000
+    set_up(admin, missing, timeout_s, config.retry_backoff_ms / 1000, alone=False)
+
+
+def rectify(findings: Findings, admin: Admin) -> None:
+    """Set what is set wrongly of internal topics; what this principal may not set is logged.
+
+    Raises MisconfiguredInternalTopicError for a wrong number of partitions, before anything has been set.
+    """
+    if wrong := [problem for problem in findings.verification.misconfigured if not problem.settings]:
+        names = list(dict.fromkeys(problem.topic for problem in wrong))
+        raise MisconfiguredInternalTopicError(names, "\n".join(f"{one.sentence} {one.remedy}" for one in wrong))
     for problem in findings.verification.misconfigured:
-        if problem.stops:
-            raise StreamsError(f"{problem.sentence} {problem.remedy}")
-        log.warning(f"{problem.sentence} {problem.remedy}")
-    set_up(admin, findings.verification.missing, config.max_poll_interval_ms / 2000, config.retry_backoff_ms / 1000)
+        given = ", ".join(f"{key}={value or 'unset'}" for key, value in problem.settings.items())
+        try:
+            admin.alter(problem.topic, problem.settings)
+        except KafkaFailure as failure:
+            log.warning(f"{problem.sentence} It could not be set: {failure.reason} {problem.remedy}")
+        else:
+            log.warning(f"{problem.sentence} It has been set to {given}; records that are gone by now stay lost.")
 
 
 def _refuse_misconfigured(findings: Findings) -> None:

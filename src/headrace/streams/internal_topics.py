@@ -106,6 +106,18 @@ def subtopologies(topology: Topology, prefix: str, known: Iterable[str] = ()) ->
     return [group for group in found if group.sources]
 
 
+def external_topics(topology: Topology, known: Iterable[str]) -> list[str]:
+    """The topics that are read and not written by the application itself, those of global tables too.
+
+    known: the topics of the cluster. Raises MissingSourceTopicError for those that are not among them.
+    """
+    topics = list(known)
+    read = {topic for source in topology.sources() for topic in _read(source, topics)} - set(topology.repartition_topics)
+    if missing := sorted(read - set(topics)):
+        raise MissingSourceTopicError(missing)
+    return sorted(read)
+
+
 def copartition_groups(topology: Topology, prefix: str, known: Iterable[str] = ()) -> list[frozenset[str]]:
     """The topics that need the same number of partitions, in groups: those of one join, and what shares a topic with them."""
     topics = list(known)

@@ -15,13 +15,17 @@ from headrace.streams.internal_topics import InternalTopic
 log = structlog.get_logger(__name__)
 
 _CLEAN_UP_S = 30.0
+_EXISTS = "TOPIC_ALREADY_EXISTS"
 
 
-def set_up(admin: Admin, topics: Iterable[InternalTopic], timeout_s: float, backoff_s: float = 0.1) -> None:
+def set_up(
+    admin: Admin, topics: Iterable[InternalTopic], timeout_s: float, backoff_s: float = 0.1, *, alone: bool = True
+) -> None:
     """Create exactly these topics.
 
-    One that exists is taken for one that is being deleted, and tried again, as is one that timed out; timeout_s: for all of them
-    together. Raises StreamsTimeoutError, StreamsError with Kafka's reason; then no topic of this call is left.
+    One that exists is taken for one that is being deleted, and tried again, as is one that timed out; not alone: it is right if
+    another instance has created it. timeout_s: for all of them together. Raises StreamsTimeoutError, StreamsError with Kafka's
+    reason; then no topic of this call is left.
     """
     waiting = {topic.name: topic for topic in topics}
     created: list[str] = []
@@ -33,6 +37,8 @@ def set_up(admin: Admin, topics: Iterable[InternalTopic], timeout_s: float, back
                 if _create(admin, topic, deadline - time.monotonic(), last):
                     created.append(topic.name)
                     del waiting[topic.name]
+                elif not alone and topic.name in last and _is_there(admin, last[topic.name], topic.name):
+                    del waiting[topic.name]
             if waiting and time.monotonic() + backoff_s > deadline:
                 raise StreamsTimeoutError(_too_long(timeout_s, {name: last[name] for name in waiting if name in last}))
             if waiting:
@@ -42,6 +48,10 @@ def set_up(admin: Admin, topics: Iterable[InternalTopic], timeout_s: float, back
         raise
 
 
+def _is_there(admin: Admin, refused: KafkaFailure, name: str) -> bool:
+    return refused.code == _EXISTS and admin.describe(name) is not None
+
+
 def _create(admin: Admin, topic: InternalTopic, left_s: float, last: dict[str, KafkaFailure]) -> bool:
     """Whether the topic has been created now."""
     if left_s <= 0:
@@ -49,7 +59,7 @@ def _create(admin: Admin, topic: InternalTopic, left_s: float, last: dict[str, K
     try:
         admin.create(topic.name, topic.partitions, topic.replication_factor, topic.configs, timeout_s=left_s)
     except KafkaFailure as failure:
-        if failure.code != "TOPIC_ALREADY_EXISTS" and not isinstance(failure, RetriableKafkaFailure):
+        if failure.code != _EXISTS and not isinstance(failure, RetriableKafkaFailure):
             raise StreamsError(
                 f"Could not create internal topic {topic.name} for the following reason: {failure.reason}"
             ) from failure

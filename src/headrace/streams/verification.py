@@ -7,27 +7,30 @@ What loses data is verified: partitions, and what deletes or compacts records. R
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headrace.streams.internal_topics import InternalTopic, TopicKind
 
 
 @dataclass(frozen=True)
 class ExistingTopic:
-    """A topic on the cluster: its partitions and settings."""
+    """A topic on the cluster: its partitions, its settings, and the id that it has from its creation to its deletion."""
 
     partitions: int
     configs: Mapping[str, str | None]
+    id: str = ""
 
 
 @dataclass(frozen=True)
 class Misconfiguration:
-    """What is wrong with a topic, and what to do about it. `stops`: the application cannot run with it, whatever the mode."""
+    """What is wrong with a topic, and what to do about it. settings: those that put it right, None for one to be unset; without
+    any the application cannot run with it, whatever the mode.
+    """
 
     topic: str
     sentence: str
     remedy: str
-    stops: bool = False
+    settings: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,9 @@ def _problems(topic: InternalTopic, found: ExistingTopic) -> Iterator[Misconfigu
             topic.name,
             f"Internal topic {topic.name} requires {topic.partitions} partitions, but the existing topic on the broker has "
             f"{found.partitions} partitions.",
-            "The number cannot be repaired in place: stop the application, and reset it with kafka-streams-application-reset.sh, "
-            "which deletes the topic; then initialize it again.",
-            stops=True,
+            "Either this topic was altered, or a source topic has more partitions than when it was made. The number cannot be "
+            "repaired in place: stop the application, and reset it with kafka-streams-application-reset.sh, which deletes the "
+            "topic; then initialize it again.",
         )
     policy = found.configs.get("cleanup.policy") or ""
     if topic.kind is TopicKind.REPARTITION:
@@ -72,19 +75,19 @@ def _problems(topic: InternalTopic, found: ExistingTopic) -> Iterator[Misconfigu
         if "delete" in policy:
             yield from _retention(topic, found)
     elif "delete" in policy:
-        yield _policy(topic.name, "delete", "compact")
+        yield _policy(topic.name, "delete", {"cleanup.policy": "compact"})
     if topic.kind is TopicKind.VERSIONED_CHANGELOG:
         yield from _at_least(topic, found, "min.compaction.lag.ms", "Min compaction lag")
 
 
 def _repartition(topic: InternalTopic, found: ExistingTopic, policy: str) -> Iterator[Misconfiguration]:
     if "compact" in policy:
-        yield _policy(topic.name, "compact", "delete")
+        yield _policy(topic.name, "compact", {"cleanup.policy": "delete", "retention.ms": "-1"})
     elif "delete" in policy:
         retention = found.configs.get("retention.ms")
         if retention != "-1":
             sentence = f"Retention time (retention.ms) of existing internal topic {topic.name} is {retention} but should be -1."
-            yield Misconfiguration(topic.name, sentence, _alter(topic.name, "retention.ms=-1"))
+            yield _settable(topic.name, sentence, {"retention.ms": "-1"})
         yield from _no_retention_bytes(topic.name, found)
 
 
@@ -99,23 +102,25 @@ def _at_least(topic: InternalTopic, found: ExistingTopic, key: str, what: str) -
     endless = key == "retention.ms" and actual == -1
     if not endless and actual < wanted:
         sentence = f"{what} ({key}) of existing internal topic {topic.name} is {actual} but should be {wanted} or larger."
-        yield Misconfiguration(topic.name, sentence, _alter(topic.name, f"{key}={wanted}"))
+        yield _settable(topic.name, sentence, {key: str(wanted)})
 
 
 def _no_retention_bytes(name: str, found: ExistingTopic) -> Iterator[Misconfiguration]:
     if found.configs.get("retention.bytes") not in (None, "-1"):  # brokers report -1 for what is not set
         sentence = f"Retention byte (retention.bytes) of existing internal topic {name} is set but it should be unset."
         command = f"kafka-configs.sh --alter --entity-type topics --entity-name {name} --delete-config retention.bytes"
-        yield Misconfiguration(name, sentence, f"Unset it with: {command}")
+        yield Misconfiguration(name, sentence, f"Unset it with: {command}", {"retention.bytes": None})
 
 
-def _policy(name: str, wrong: str, right: str) -> Misconfiguration:
+def _policy(name: str, wrong: str, settings: Mapping[str, str]) -> Misconfiguration:
     sentence = f'Cleanup policy (cleanup.policy) of existing internal topic {name} should not contain "{wrong}".'
-    return Misconfiguration(name, sentence, _alter(name, f"cleanup.policy={right}"))
+    return _settable(name, sentence, settings)
 
 
-def _alter(name: str, setting: str) -> str:
-    return (
-        f"Set it with: kafka-configs.sh --alter --entity-type topics --entity-name {name} --add-config {setting}; "
+def _settable(name: str, sentence: str, settings: Mapping[str, str]) -> Misconfiguration:
+    given = ",".join(f"{key}={value}" for key, value in settings.items())
+    remedy = (
+        f"Set it with: kafka-configs.sh --alter --entity-type topics --entity-name {name} --add-config {given}; "
         "records that are gone by now stay lost."
     )
+    return Misconfiguration(name, sentence, remedy, dict(settings))

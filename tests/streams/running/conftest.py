@@ -10,6 +10,8 @@ import pytest
 
 from headrace.streams import Consumed, Serdes, StreamsBuilder
 from headrace.testing.topology_test_driver import TopologyTestDriver
+from tests.clusters import Cluster
+from tests.streams.running.application import Application
 
 STRINGS = Consumed.with_(Serdes.string(), Serdes.string())
 
@@ -45,3 +47,9 @@ def batches(seed: int, sizes: tuple[int, ...] = (7, 1, 9), **more: Any) -> list[
         rows = randomly(seed * 100 + number, size, **more)
         found.append([(k, v, t + 40 * number) for k, v, t in rows])
     return found
+
+
+@pytest.fixture
+def make(destination: Cluster, topic_name: Callable[[str], str]) -> Callable[..., Application]:
+    """Makes an application; settings as keywords, `_` for `.`."""
+    return lambda **config: Application(destination, topic_name, **{k.replace("_", "."): v for k, v in config.items()})

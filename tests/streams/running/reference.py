@@ -61,7 +61,7 @@ class Sessions:
             known = self.sessions.setdefault(key, {})
             near = {s: n for s, n in known.items() if s[1] >= t - self.gap and s[0] <= t + self.gap}
             start, end = min([t, *(s[0] for s in near)]), max([t, *(s[1] for s in near)])
-            if end < self.time - self.grace:
+            if end < self.time - self.grace - self.gap:
                 continue
             for session in near:
                 del known[session]
@@ -69,6 +69,60 @@ class Sessions:
 
     def all(self) -> dict:
         return {(key, *session): n for key, found in self.sessions.items() for session, n in found.items()}
+
+
+class Sliding:
+    """Aggregates per sliding window of one task (KStreamSlidingWindowAggregate). step: of the value before, None at first."""
+
+    def __init__(self, difference: int, grace: int, step: Callable[[Any, Record], Any]) -> None:
+        self.difference, self.grace, self.step, self.time = difference, grace, step, -1
+        self.windows: dict[Any, dict[int, tuple[Any, int]]] = {}
+
+    def take(self, batch: list[Record]) -> dict:
+        changed = {}
+        for record in batch:
+            if record[0] is not None and record[1] is not None:
+                self.time = max(self.time, record[2])
+                changed |= {(record[0], start): value for start, value in self._process(record).items()}
+        return changed
+
+    def _process(self, record: Record) -> dict[int, Any]:
+        known, t, size = self.windows.setdefault(record[0], {}), record[2], self.difference
+        close, changed = self.time - self.grace, {}
+        if t + 1 + size <= close:
+            return {}
+        seen = {start: known[start] for start in sorted(known) if t - 2 * size <= start <= t + 1}
+
+        def update(start: int, value: Any, time: int) -> None:
+            if start + size >= close:
+                new = self.step(value, record)
+                known[start] = new, t if value is None else max(t, time)
+                changed[start] = new
+
+        previous = ended = opened = None
+        for start, (value, time) in seen.items():
+            if start + size < t:
+                previous, ended = time, value
+            elif start <= t:
+                if start == max(t - size, 0):
+                    previous = time if time < t else None
+                if start + size > t:
+                    opened = value, time
+                update(start, value, time)
+        left = max(t - size, 0)
+        if left in seen and seen[left][1] >= t >= size:
+            return changed
+        if previous is not None and previous + 1 not in seen and previous + 1 + size >= t:
+            update(previous + 1, None, t)
+        if left not in seen:
+            update(left, ended if previous is not None and t - size <= previous else None, t)
+        if t + 1 not in seen and opened is not None and opened[1] > t:
+            known[t + 1] = opened
+            changed[t + 1] = opened[0]
+        return changed
+
+    def all(self) -> dict:
+        return {(key, start): value for key, found in self.windows.items() for start, (value, _) in found.items()}
 
 
 def merged(*topics: list[Record]) -> list[tuple[int, Record]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from pyspark.sql import functions as F
 
@@ -13,6 +15,7 @@ from headrace.streams import (
     Materialized,
     Serdes,
     SessionWindows,
+    SlidingWindows,
     StreamsBuilder,
     Suppressed,
     TimeWindows,
@@ -128,10 +131,36 @@ def test_suppress_holds_changes_back_until_the_window_closes(drive):
         assert [(r.key["key"], r.key["start"], r.value) for r in _out(driver, serde, Serdes.long())] == [("a", 0, 3)]
 
 
+def _held(builder, buffer):
+    counts = _grouped(builder).count()
+    counts.suppress(Suppressed.until_time_limit(1000, buffer)).to_stream().to("out")
+
+
+def test_a_buffer_that_is_full_passes_the_oldest_on(drive):
+    builder = StreamsBuilder()
+    _held(builder, BufferConfig.max_records(2))
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("b", "x", 2), ("a", "x", 3)])
+        assert _out(driver, value=Serdes.long()) == []
+        feed(driver, "in", [("c", "x", 4)])
+        assert [(r.key, r.value) for r in _out(driver, value=Serdes.long())] == [("b", 1)]
+        feed(driver, "in", [("a", "x", 5), ("d", "x", 6)])
+        assert [(r.key, r.value) for r in _out(driver, value=Serdes.long())] == [("a", 3)]
+
+
+def test_a_buffer_that_is_full_ends_the_application_if_it_has_to(drive):
+    builder = StreamsBuilder()
+    _held(builder, BufferConfig.max_records(2).shut_down_when_full())
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("b", "x", 2)])
+        with pytest.raises(Exception, match="buffer exceeded its max capacity of 2 records"):
+            feed(driver, "in", [("c", "x", 3)])
+
+
 @pytest.mark.parametrize("seed", [3, 4])
 def test_sessions_merge_and_take_late_records_as_kafka_does(drive, seed):
-    builder, expected = StreamsBuilder(), reference.Sessions(8, 25)
-    _grouped(builder).windowed_by(SessionWindows.of_inactivity_gap_and_grace(8, 25)).count(Materialized.as_("s")).to_stream().to(
+    builder, expected = StreamsBuilder(), reference.Sessions(8, 17)
+    _grouped(builder).windowed_by(SessionWindows.of_inactivity_gap_and_grace(8, 17)).count(Materialized.as_("s")).to_stream().to(
         "out"
     )
     serde, state = WindowedSerde("session_windowed", None, Serdes.string()), {}
@@ -145,13 +174,89 @@ def test_sessions_merge_and_take_late_records_as_kafka_does(drive, seed):
         assert dict(driver.store("s").all()) == expected.all()
 
 
-def test_streams_are_cogrouped_into_one_aggregate(drive):
+def test_a_session_is_passed_on_once_when_no_record_can_reach_it(drive):
     builder = StreamsBuilder()
+    windows = _grouped(builder).windowed_by(SessionWindows.of_inactivity_gap_and_grace(8, 5))
+    windows.emit_strategy(EmitStrategy.on_window_close()).count().to_stream().to("out")
+    serde = WindowedSerde("session_windowed", None, Serdes.string())
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 20), ("a", "x", 25)])
+        feed(driver, "in", [("b", "x", 38), ("a", "x", 15)])
+        assert _out(driver, serde, Serdes.long()) == []
+        feed(driver, "in", [("b", "x", 39)])
+        found = [(r.key["key"], r.key["start"], r.key["end"], r.value) for r in _out(driver, serde, Serdes.long())]
+        assert found == [("a", 15, 25, 3)]
+
+
+def test_the_reference_of_sliding_windows_keeps_to_their_definition():
+    """KIP-450: [t - d, t] and (t, t + d] of every record, each with what is in it; nothing begins before 0."""
+    size, made = 10, random.Random(1)
+    for _ in range(100):
+        times = [made.randrange(60) for _ in range(30)]
+        found = reference.Sliding(size, 1000, lambda n, _: (n or 0) + 1)
+        found.take([("a", "x", t) for t in times])
+        starts = {max(t - size, 0) for t in times} | {t + 1 for t in times}
+        counts = {("a", start): sum(start <= t <= start + size for t in times) for start in starts}
+        assert found.all() == {window: n for window, n in counts.items() if n}
+
+
+@pytest.mark.parametrize(("seed", "grace"), [(3, 100), (4, 8), (5, 0)])
+def test_windows_slide_over_the_records_as_kafka_slides_them(drive, seed, grace):
+    builder = StreamsBuilder()
+    windows = _grouped(builder).windowed_by(SlidingWindows.of_time_difference_and_grace(10, grace))
+    windows.reduce(lambda one, other: F.concat(one, other), Materialized.as_("store")).to_stream().to("out")
+    expected = reference.Sliding(10, grace, lambda before, r: (before or "") + r[1])
+    serde = WindowedSerde("time_windowed", None, Serdes.string(), 10)
+    with drive(builder) as driver:
+        for batch in batches(seed, (9, 1, 12)):
+            feed(driver, "in", batch)
+            assert {(r.key["key"], r.key["start"]): r.value for r in _out(driver, serde)} == expected.take(batch)
+        assert {(k[0], k[1]): v for k, v in driver.store("store").all()} == expected.all()
+
+
+def test_a_sliding_window_is_passed_on_once_when_it_closes(drive):
+    builder = StreamsBuilder()
+    windows = _grouped(builder).windowed_by(SlidingWindows.of_time_difference_and_grace(10, 5))
+    windows.emit_strategy(EmitStrategy.on_window_close()).count().to_stream().to("out")
+    serde = WindowedSerde("time_windowed", None, Serdes.string(), 10)
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 20), ("a", "x", 22), ("b", "x", 25)])
+        assert _out(driver, serde, Serdes.long()) == []
+        feed(driver, "in", [("b", "x", 26)])  # at 25, [10, 20] would still take a record
+        assert [(r.key["key"], r.key["start"], r.value) for r in _out(driver, serde, Serdes.long())] == [("a", 10, 1)]
+
+
+def _cogrouped(builder):
     one, other = builder.stream("in", STRINGS).group_by_key(), builder.stream("in2", STRINGS).group_by_key()
-    cogrouped = one.cogroup(lambda k, v, total: F.concat(total, F.lower(v))).cogroup(
+    return one.cogroup(lambda k, v, total: F.concat(total, F.lower(v))).cogroup(
         other, lambda k, v, total: F.concat(total, F.upper(v))
     )
-    cogrouped.aggregate(lambda: "").to_stream().to("out")
+
+
+def test_streams_are_cogrouped_in_sliding_windows(drive):
+    builder = StreamsBuilder()
+    windows = SlidingWindows.of_time_difference_and_grace(10, 50)
+    _cogrouped(builder).windowed_by(windows).aggregate(lambda: "", Materialized.as_("store"))
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 20)])
+        feed(driver, "in2", [("a", "y", 25)])
+        assert {k[1]: v for k, v in driver.store("store").all()} == {10: "x", 15: "xY", 21: "Y"}
+
+
+def test_streams_are_cogrouped_in_sessions(drive):
+    builder = StreamsBuilder()
+    windows = SessionWindows.of_inactivity_gap_and_grace(10, 50)
+    merge = lambda key, one, other: F.concat(one, other)  # noqa: E731
+    _cogrouped(builder).windowed_by(windows).aggregate(lambda: "", merge, Materialized.as_("store"))
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 20), ("a", "z", 40)])
+        feed(driver, "in2", [("a", "y", 25), ("a", "w", 32)])
+        assert list(driver.store("store").all()) == [(("a", 20, 40), "xYzW")]
+
+
+def test_streams_are_cogrouped_into_one_aggregate(drive):
+    builder = StreamsBuilder()
+    _cogrouped(builder).aggregate(lambda: "").to_stream().to("out")
     with drive(builder) as driver:
         feed(driver, "in", [("a", "x", 1), ("b", "y", 2)])
         assert sorted((r.key, r.value) for r in _out(driver)) == [("a", "x"), ("b", "y")]

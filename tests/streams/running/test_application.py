@@ -8,65 +8,21 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from headrace.errors import MissingInternalTopicsError, MissingSourceTopicError, StreamsError
-from headrace.streams import Consumed, KafkaStreams, Materialized, Produced, Serdes, StreamsBuilder
+from headrace.errors import MissingInternalTopicsError, StreamsError
+from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder
 from headrace.streams.states import State
-from tests.clusters import Cluster, record
+from tests.clusters import record
+from tests.streams.running.application import WAIT_S
 from tests.support import wait_until
 
-WAIT_S = 90
 EXAMPLES = Path(__file__).parents[3] / "examples" / "streams"
-
-
-class Application:
-    """Counts of values, from and to topics of its own."""
-
-    def __init__(self, cluster: Cluster, topic_name: Callable[[str], str], **config: str) -> None:
-        self.cluster, self.id = cluster, topic_name("app")
-        self.source, self.sink = topic_name("in"), topic_name("out")
-        cluster.create(self.source, 2)
-        cluster.create(self.sink, 1)
-        self.config = {
-            "application.id": self.id, "bootstrap.servers": cluster.bootstrap, "session.timeout.ms": "6000",
-            "heartbeat.interval.ms": "500", "metadata.max.age.ms": "500", **config,
-        }  # fmt: skip
-
-    def streams(self) -> KafkaStreams:
-        builder = StreamsBuilder()
-        stream = builder.stream(self.source, Consumed.with_(Serdes.string(), Serdes.string()))
-        counts = stream.group_by(lambda key, value: value).count(Materialized.as_("counts"))
-        counts.to_stream().to(self.sink, Produced.with_(Serdes.string(), Serdes.long()))
-        return KafkaStreams(builder.build(self.config), self.config)
-
-    @contextmanager
-    def running(self) -> Iterator[KafkaStreams]:
-        with self.streams() as streams:
-            streams.start()
-            assert streams.wait_for(State.RUNNING, State.ERROR, timeout=WAIT_S * 1000), streams.state()
-            assert streams.state() is State.RUNNING, streams.error
-            yield streams
-
-    def send(self, *values: str) -> None:
-        self.cluster.produce(self.source, [record(None, v.encode(), partition=i % 2) for i, v in enumerate(values)])
-
-    def results(self) -> dict[str, int]:
-        found = self.cluster.read(self.sink)
-        return {r.key.decode(): int.from_bytes(r.value, "big") for r in found if r.key and r.value}
-
-    def await_results(self, expected: dict[str, int]) -> None:
-        wait_until(lambda: self.results() == expected, WAIT_S, f"{expected}")
-
-
-@pytest.fixture
-def make(destination: Cluster, topic_name: Callable[[str], str]) -> Callable[..., Application]:
-    return lambda **config: Application(destination, topic_name, **{k.replace("_", "."): v for k, v in config.items()})
 
 
 def test_an_application_lives_counts_and_goes_on_where_it_ended(make):
@@ -115,34 +71,6 @@ def test_in_manual_mode_topics_have_to_be_initialized_before_the_start(make):
         app.await_results({"a": 1})
 
 
-def test_in_manual_mode_a_topic_that_goes_away_ends_every_instance(make):
-    app = make(internal_topics_setup="manual")
-    app.streams().init()
-    with app.running() as one, app.streams() as other:
-        other.start()
-        errors: list[BaseException] = []
-        app.cluster.admin.delete([f"{app.id}-counts-changelog"])
-        for streams in (one, other):
-            assert streams.wait_for(State.ERROR, timeout=WAIT_S * 1000), streams.state()
-            errors.append(streams.error)  # type: ignore[arg-type]
-        assert app.cluster.admin.describe(f"{app.id}-counts-changelog") is None
-    assert any(isinstance(error, MissingInternalTopicsError) for error in errors)
-
-
-def test_in_automatic_mode_it_is_made_again(make):
-    app = make()
-    with app.running():
-        app.cluster.admin.delete([f"{app.id}-counts-changelog"])
-        wait_until(lambda: app.cluster.admin.describe(f"{app.id}-counts-changelog"), WAIT_S, "the changelog is back")
-
-
-def test_a_source_topic_has_to_be_there(make):
-    app = make()
-    app.cluster.admin.delete([app.source])
-    with pytest.raises(MissingSourceTopicError):
-        app.streams().start()
-
-
 def test_another_instance_stands_by_and_takes_over(make):
     app = make()
     with app.running() as first, app.streams() as second:
@@ -171,17 +99,18 @@ def process(directory: Path, app: str, config: dict[str, str]) -> Iterator[subpr
         running.wait()
 
 
-def test_word_count_killed_in_the_middle_counts_every_word_once(destination, topic_name, tmp_path):
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+def test_word_count_killed_in_the_middle_counts_every_word_once(destination, topic_name, tmp_path, guarantee):
     """The example itself, its topics renamed; killed once it has written something, and started again."""
     lines, counts, name = topic_name("lines"), topic_name("word-counts"), topic_name("word-count")
     text = (EXAMPLES / "word_count.py").read_text().replace('"lines"', f'"{lines}"').replace('"word-counts"', f'"{counts}"')
     (tmp_path / "app.py").write_text(text)
     destination.create(lines, 2)
     destination.create(counts, 1)
-    words = [f"word{i % 700} other{i % 13}" for i in range(40_000)]
+    words = [f"word{i % 700} other{i % 13}" for i in range(16_000)]
     destination.produce(lines, [record(None, line.encode(), partition=i % 2) for i, line in enumerate(words)])
     config = {"application.id": name, "bootstrap.servers": destination.bootstrap, "session.timeout.ms": "6000",
-              "headrace.max.batch.records": "4000"}  # fmt: skip
+              "headrace.max.batch.records": "2000", "processing.guarantee": guarantee}  # fmt: skip
     with process(tmp_path, f"{tmp_path}/app.py", config) as first:
         wait_until(lambda: destination.size(counts) > 1500, WAIT_S, f"some counts; {(tmp_path / 'err').read_text()}")
         first.kill()
@@ -197,6 +126,12 @@ def test_word_count_killed_in_the_middle_counts_every_word_once(destination, top
         second.send_signal(signal.SIGTERM)
         assert second.wait(WAIT_S) == 0, (tmp_path / "err").read_text()
     assert found() == expected
+    if guarantee == "exactly_once_v2":  # no result is there twice: each is greater than the one before
+        seen: dict[bytes | None, int] = {}
+        for result in destination.read(counts):
+            count = int.from_bytes(result.value or b"", "big")
+            assert count > seen.get(result.key, 0), result
+            seen[result.key] = count
 
 
 def test_an_uncaught_error_reaches_the_handler_and_ends_the_client(make):

@@ -36,6 +36,28 @@ class Killing(TopicsInMemory):
             raise Killed
 
 
+class InOneGo:
+    """Transactions of topics in memory: all rows and offsets, or none; then the process may be gone."""
+
+    def __init__(self, topics: Killing) -> None:
+        self.topics = topics
+
+    def begin(self) -> None:
+        pass
+
+    def end(self) -> None:
+        pass
+
+    def write(self, rows, number, offsets) -> bool:
+        self.topics._die(True)
+        steps, self.topics.steps = self.topics.steps, None
+        self.topics.write(rows, number)
+        self.topics.commit(offsets)
+        self.topics.steps = steps
+        self.topics._die(True)
+        return True
+
+
 def _application() -> StreamsBuilder:
     builder = StreamsBuilder()
     counts = builder.stream("in", STRINGS).group_by(lambda k, v: v).count(Materialized.as_("counts"))
@@ -82,6 +104,41 @@ def test_a_kill_at_any_moment_counts_nothing_twice(drive, spark, seed):
         assert {name: list(last.store(name).all()) for name in expected} == expected
 
 
+def test_exactly_once_a_kill_at_any_moment_leaves_no_result_twice(drive, spark):
+    topics, chance, expected = Killing(spark), random.Random(5), {}
+
+    def start():
+        builder = StreamsBuilder()
+        builder.stream("in", STRINGS).group_by_key().count(Materialized.as_("counts")).to_stream().to("out")
+        made = drive(builder, topics=topics)
+        for task in made._tasks:
+            task.transactions = InOneGo(topics)
+        return made
+
+    driver, kills = start(), 0
+    for batch in batches(6, (4, 5, 6, 7)):
+        topics.steps = None
+        for row in (driver or start()).create_input_topic("in", Serdes.string(), Serdes.string())._rows(batch):
+            topics.append("in", *row[:3])
+        topics.steps, done = chance, False
+        while not done:
+            try:
+                driver = driver or start()
+                driver.pipe("in", [])
+                done = True
+            except Killed:
+                driver, kills = None, kills + 1
+        for key, value, _ in batch:
+            if key is not None and value is not None:
+                expected[key] = expected.get(key, 0) + 1
+    topics.steps = None
+    assert kills > 0
+    out = [((row[4] or b"").decode(), int.from_bytes(row[5] or b"", "big")) for row in topics.rows["out"]]
+    assert len(out) == len(set(out)) and dict(out) == expected
+    with start() as last:
+        assert dict(last.store("counts").all()) == expected
+
+
 def test_a_table_and_what_is_computed_from_it_come_back(drive, spark):
     topics = TopicsInMemory(spark)
     with drive(_application(), topics=topics) as driver:
@@ -112,11 +169,41 @@ def test_state_without_committed_offsets_is_refused(drive, spark):
         drive(_application(), topics=topics)
 
 
-def test_a_changelog_of_another_topology_is_refused(drive, spark):
+CHANGES = {
+    "values": lambda stream: stream.aggregate(lambda: "", lambda k, v, n: v, Materialized.as_("counts")),
+    "windows": lambda stream: stream.windowed_by(TimeWindows.of_size_with_no_grace(10)).count(Materialized.as_("counts")),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_store_that_held_something_else_before_is_refused(drive, spark, change):
     topics, builder = TopicsInMemory(spark), StreamsBuilder()
     with drive(_application(), topics=topics) as driver:
         feed(driver, "in", [("1", "x", 1)])
-    stored = Materialized.as_("counts").with_value_serde(Serdes.integer())
-    builder.stream("in", STRINGS).group_by(lambda k, v: v).aggregate(lambda: 0, lambda k, v, n: n + 1, stored)
-    with pytest.raises(Exception, match="was it written by another topology"):
+    CHANGES[change](builder.stream("in", STRINGS).group_by(lambda k, v: v))
+    with pytest.raises(StreamsError, match="The topology has changed: counts held other keys, values or windows when"):
+        drive(builder, topics=topics)
+
+
+def test_stores_that_come_and_go_with_a_new_topology_are_named(drive, spark, events):
+    topics, builder = TopicsInMemory(spark), StreamsBuilder()
+    with drive(_application(), topics=topics) as driver:
+        feed(driver, "in2", [("1", "x", 1)])
+    builder.stream("in2", STRINGS).group_by_key().count(Materialized.as_("other"))
+    with drive(builder, topics=topics):
+        said = [entry["event"] for entry in events if entry["log_level"] == "warning"]
+    assert "The topology has changed: the store other is new, and knows nothing of records that were read before." in said
+    assert "The topology has changed: the store windows is not used any more; its changelog stays as it is." in said
+
+
+@pytest.mark.parametrize(("key", "value", "what"), [(b"xyz", b"12345678", "key"), (b"12345678", b"xyz", "value")])
+def test_a_changelog_that_a_serde_cannot_read_is_refused(drive, spark, key, value, what):
+    topics, builder = TopicsInMemory(spark), StreamsBuilder()
+    builder.stream("in", STRINGS).group_by(lambda k, v: F.length(v).cast("bigint")).count(Materialized.as_("counts"))
+    with drive(builder, topics=topics) as driver:
+        feed(driver, "in", [("1", "x", 1)])
+    topics.append("app-counts-changelog", key, value, 1)
+    with pytest.raises(
+        Exception, match=f"The changelog app-counts-changelog holds a {what} that the long serde cannot read: was"
+    ):
         drive(builder, topics=topics)

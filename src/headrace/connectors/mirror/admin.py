@@ -12,8 +12,6 @@ from confluent_kafka.admin import (
     AclBindingFilter,
     AclOperation,
     AclPermissionType,
-    AlterConfigOpType,
-    ConfigEntry,
     ConfigResource,
     ConfigSource,
     NewPartitions,
@@ -22,7 +20,7 @@ from confluent_kafka.admin import (
 )
 
 from headrace.connectors.mirror.acls import Acl
-from headrace.connectors.mirror.settings import Change, Setting
+from headrace.connectors.mirror.settings import Setting
 from headrace.kafka.admin import DEFAULT_TIMEOUT_S, Admin
 from headrace.kafka.groups import GroupOffsets, Partition
 
@@ -43,13 +41,6 @@ class MirrorAdmin(Admin):
             entries = self._wait_all(lambda r=resource: self._client.describe_configs([r], request_timeout=timeout_s), timeout_s)
             found[resource.name] = [_setting(entry) for entry in entries[resource].values()]
         return found
-
-    def change(self, topic: str, changes: Sequence[Change], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
-        """Set and unset settings of a topic; the others stay (KIP-339)."""
-        operations = {True: AlterConfigOpType.SET, False: AlterConfigOpType.DELETE}
-        entries = [ConfigEntry(c.name, c.value, incremental_operation=operations[c.value is not None]) for c in changes]
-        resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
-        self._wait_all(lambda: self._client.incremental_alter_configs([resource], request_timeout=timeout_s), timeout_s)
 
     def topic_acls(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> list[Acl]:
         """The ACLs of topics, of any pattern; none where the cluster has no authorizer."""

@@ -177,7 +177,8 @@ class MirrorSourceConnector(SourceConnector):
         wanted, found = self._source.settings(there, timeout), self._target.settings(there.values(), timeout)
         for topic, copy in there.items():
             if changes := needed(filter_.changes(wanted[topic]), found[copy]):
-                self._change(copy, lambda: self._target.change(copy, changes, timeout))  # noqa: B023
+                settings = {change.name: change.value for change in changes}
+                self._change(copy, lambda: self._target.alter(copy, settings, timeout))  # noqa: B023
 
     def _change(self, copy: str, action: Callable[[], None]) -> None:
         try:

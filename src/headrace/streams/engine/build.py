@@ -82,10 +82,13 @@ def _task(
     reset = {
         name: source.consumed.reset_policy or config.offset_reset for source in program.sources for name in read[source.name]
     }
+    internal = frozenset(topics.full(name) for name in topics.repartition)
     task = Task(
         program, Reading(topics, config.skips_bad_records, merged), memory, cluster, read,
-        [(name, p) for name in names for p in range(counts[name])], config.max_batch_records, reset,
+        [(name, p) for name in names for p in range(counts[name])], config.max_batch_records,
+        reset | dict.fromkeys(internal, "earliest"),
         source_changelogs={s: full for s, t in topology.source_changelogs.items() if (full := topics.full(t)) in names},
+        internal=internal,
     )  # fmt: skip
     task.prepare()
     return task

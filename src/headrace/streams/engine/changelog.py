@@ -8,6 +8,7 @@ compacted meanwhile (docs/decisions/0012).
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,8 +21,10 @@ from headrace.streams.stores import StateStore, StoreKind
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
 
 BATCH, OLD = "b", "o"
+REMEDY = "Reset the application (kafka-streams-application-reset.sh), or give the store another name."
 _TAILS = {StoreKind.WINDOW: (("w", 8), ("n", 4)), StoreKind.SESSION: (("e", 8), ("w", 8))}
 
 
@@ -41,6 +44,13 @@ class Changelog:
         own = store.kind is not StoreKind.BUFFER
         key, value = (store.key_serde, store.value_serde) if own else (None, None)
         return cls(topic, store, layout, key or formats.inferred(layout.keys[0][1]), value or formats.inferred(layout.value))
+
+    @property
+    def signature(self) -> str:
+        """What has to stay as it is for old rows to mean the same: 8 hexadecimal digits."""
+        kind, value = self.layout.keys[0][1].simpleString(), self.value_serde.name
+        text = f"{self.store.kind} {self.store.window_size_ms} {self.key_serde.name} {kind} {value}"
+        return f"{zlib.crc32(text.encode()):08x}"
 
     @property
     def what(self) -> str:
@@ -88,12 +98,7 @@ class Changelog:
             .alias("t"),
         )
         latest = log.groupBy("partition", "key").agg(F.max_by(state, "offset").alias("s")).where("s.value is not null")
-        value, bad = formats.decoded(self.value_serde, F.col("s.value"), self.layout.value)
-        sentence = (
-            f"The changelog {self.topic} holds a value that the {self.value_serde.name} serde cannot read: was it written by "
-            "another topology? Reset the application (kafka-streams-application-reset.sh), or give the store another name."
-        )
-        value = F.when(~bad, value).otherwise(F.raise_error(F.lit(sentence)).cast(self.layout.value))
+        value = self._read(self.value_serde, F.col("s.value"), self.layout.value, "value")
         return latest.select(F.col("partition").alias("p"), *self._keys(), value.alias("v"), F.col("s.t").alias("t"))
 
     def _key(self) -> Column:
@@ -112,7 +117,7 @@ class Changelog:
         tail = self._tail()
         length = F.length("key") - sum(width for _, width in tail)
         name, kind = self.layout.keys[0]
-        key, _ = formats.decoded(self.key_serde, F.substr(F.col("key"), F.lit(1), length), kind)
+        key = self._read(self.key_serde, F.substr(F.col("key"), F.lit(1), length), kind, "key")
         found, position = [key.alias(name)], length + 1
         for column, width in tail:
             if column in self.layout.names:
@@ -121,6 +126,16 @@ class Changelog:
                 found.append(F.call_function("headrace_bytes_long", bytes_).cast(kind).alias(column))
             position = position + width
         return found
+
+    def _read(self, serde: Serde, source: Column, kind: DataType, what: str) -> Column:
+        from pyspark.sql import functions as F
+
+        value, bad = formats.decoded(serde, source, kind)
+        sentence = (
+            f"The changelog {self.topic} holds a {what} that the {serde.name} serde cannot read: was it written by another "
+            f"topology? {REMEDY}"
+        )
+        return F.when(~bad, value).otherwise(F.raise_error(F.lit(sentence)).cast(kind))
 
     def _tail(self) -> tuple[tuple[str, int], ...]:
         return _TAILS.get(self.store.kind, ())

@@ -32,12 +32,13 @@ class Kafka:
         if not frames:
             return
         try:
-            write(_stamped(union(frames), number), self._producer)
+            write(stamped(union(frames), number), self._producer)
         except Exception as error:
             raise failure.as_error(error, "The results of a batch could not be written") from error
 
 
-def _stamped(frame: DataFrame, number: int) -> DataFrame:
+def stamped(frame: DataFrame, number: int) -> DataFrame:
+    """The columns that a producer takes, from `COLUMNS`: with the time as last header, and the batch's number in changelogs."""
     from pyspark.sql import functions as F
 
     # As bytes, because a number would be part of the code that Spark compiles, anew for every batch.

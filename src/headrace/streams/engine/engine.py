@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+from uuid import uuid4
 
 import structlog
 
@@ -15,13 +16,14 @@ from headrace.errors import HeadraceError, RetriableError, StreamsError
 from headrace.kafka.admin import Admin
 from headrace.kafka.instances import Instances
 from headrace.spark import failure
-from headrace.streams.config import StreamsConfig
+from headrace.streams.config import AT_LEAST_ONCE, StreamsConfig
 from headrace.streams.engine.build import build
 from headrace.streams.engine.delivery import Kafka
 from headrace.streams.engine.purge import Purge
 from headrace.streams.engine.source import KafkaTopics, Partition, Ranges
 from headrace.streams.engine.state import Table
 from headrace.streams.engine.task import Task
+from headrace.streams.engine.transactions import OneTransaction
 from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.stores import StateStore, StoreKind
 from headrace.streams.topology import Topology
@@ -31,15 +33,20 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
+Value = TypeVar("Value")
+_LOOK_S, _STANDSTILL_S = 0.5, 150.0
+
 
 class OnCluster:
     """What sub-topologies ask of Kafka, for as long as this instance is the active one."""
 
     def __init__(self, spark: SparkSession, config: StreamsConfig, admin: Admin, instances: Instances) -> None:
         """Takes over the present generation: what is committed after another instance became active is refused."""
+        self._spark, self._config = spark, config
         self._topics = KafkaTopics(spark, config.consumer_settings)
         self._sink = Kafka(config.producer_settings)
-        self._admin, self._instances, self._generation = admin, instances, instances.generation
+        self._admin, self._instances = admin, instances
+        self._generation: int | None = instances.generation
         self._committed_only = config.consumer_settings.get("isolation.level") == "read_committed"
 
     def read(self, ranges: Ranges) -> DataFrame:
@@ -63,6 +70,19 @@ class OnCluster:
         """Commit offsets with notes, as the active instance."""
         self._instances.commit(offsets, self._generation)
 
+    def transactions(self, subtopology: int) -> OneTransaction | None:
+        """What writes the batches of a sub-topology exactly once; None if they are written at least once."""
+        if self._config.processing_guarantee == AT_LEAST_ONCE:
+            return None
+        return OneTransaction(self._spark, self._config, subtopology, self._is_active)
+
+    def _is_active(self) -> bool:
+        return self._generation is not None and self._generation == self._instances.generation
+
+    def let_go(self) -> None:
+        """Refuse all commits from now on."""
+        self._generation = None
+
 
 class Engine:
     """The tasks of the active instance, from `start` to `stop`.
@@ -73,15 +93,23 @@ class Engine:
     def __init__(self, topology: Topology, config: StreamsConfig, cluster: OnCluster, admin: Admin, spark: SparkSession) -> None:
         """Compile the topology. Raises StreamsError, TopologyError, ConfigError."""
         self.tasks, self.globals = build(topology, config, cluster, admin, spark)
+        for task in self.tasks:
+            task.transactions = cluster.transactions(task.program.number)
+        self._cluster, self._jobs = cluster, spark.sparkContext
+        self._tag = f"{config.application_id}-{uuid4().hex}"  # of the jobs of this engine
         self._poll_s, self._timeout_s = config.poll_ms / 1000, config.task_timeout_ms / 1000
         self._stopping, self._paused = threading.Event(), threading.Event()
         self._threads: list[threading.Thread] = []
+        self._troubled: Callable[[], None] = lambda: None
         self._locks = {task.program.number: threading.Lock() for task in self.tasks}
         self._failure = threading.Lock()
         self._purge = Purge(topology, config, admin)
 
-    def start(self, ready: Callable[[], None], failed: Callable[[BaseException], None]) -> None:
-        """Restore every task, then work. ready: called when all are restored."""
+    def start(
+        self, ready: Callable[[], None], failed: Callable[[BaseException], None], troubled: Callable[[], None] = lambda: None
+    ) -> None:
+        """Restore every task, then work. ready: called when all are restored; troubled: when a batch has to be tried again."""
+        self._troubled = troubled
         waiting = threading.Barrier(len(self.tasks), action=ready) if self.tasks else None
         for task in self.tasks:
             args = (task, waiting, failed)
@@ -91,17 +119,39 @@ class Engine:
         if waiting is None:
             ready()
 
-    def stop(self, timeout_s: float) -> bool:
-        """End after the batches that run now; whether all ended in time."""
+    def stop(self, timeout_s: float, *, at_once: bool = False) -> bool:
+        """End after the batches that run now, or `at_once` in the middle of them; whether all ended in time."""
         self._stopping.set()
-        for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join(timeout_s)
-        return not any(thread.is_alive() and thread is not threading.current_thread() for thread in self._threads)
+        deadline = time.monotonic() + timeout_s
+        others = [thread for thread in self._threads if thread is not threading.current_thread()]
+        while (alive := [one for one in others if one.is_alive()]) and (left := deadline - time.monotonic()) > 0:
+            if at_once:
+                self._jobs.cancelJobsWithTag(self._tag)
+            alive[0].join(min(left, _LOOK_S))
+        return not alive
 
     def abandon(self) -> None:
         """End without waiting: what still runs can commit nothing any more."""
         self._stopping.set()
+        self._cluster.let_go()
+
+    def renew(self, topics: frozenset[str], create: Callable[[], None]) -> None:
+        """Go on with internal topics that went away, once `create` has made them again: changelogs are filled from the stores.
+
+        Nothing is read or written meanwhile. Raises StreamsError for repartition topics with records that nobody had read;
+        RetriableError while a batch does not come to its end.
+        """
+        with self._standstill():
+            unread = sorted({topic for task in self.tasks for topic in task.unread(topics, self.tasks)})
+            create()
+            for task in self.tasks:
+                task.renew(topics)
+        if unread:
+            raise StreamsError(
+                f"Repartition topics were deleted with records that had not been read: {', '.join(unread)}. They have been "
+                "created again, empty. Start the application again to go on without those records, or reset it with "
+                "kafka-streams-application-reset.sh to compute everything anew."
+            )
 
     def store(self, name: str) -> ReadOnlyStore:
         """A store, read between two batches. Raises StreamsError for one that no operator has laid out."""
@@ -127,11 +177,23 @@ class Engine:
         """Go on."""
         self._paused.clear()
 
+    @contextmanager
+    def _standstill(self) -> Iterator[None]:
+        """No task has a batch under way."""
+        deadline = time.monotonic() + _STANDSTILL_S
+        with ExitStack() as held:
+            for lock in self._locks.values():
+                if not lock.acquire(timeout=max(deadline - time.monotonic(), 0)):
+                    raise RetriableError(f"A batch has not come to its end in {_STANDSTILL_S:g} s.")
+                held.callback(lock.release)
+            yield
+
     def _main(self, task: Task, waiting: threading.Barrier | None, failed: Callable[[BaseException], None]) -> None:
         number = task.program.number
+        self._jobs.addJobTag(self._tag)
+        self._jobs.setInterruptOnCancel(True)
         try:
-            with self._locks[number]:
-                task.recover()
+            self._patiently(task, task.recover)
             if waiting is not None:
                 waiting.wait()
             while not self._stopping.is_set():
@@ -149,25 +211,35 @@ class Engine:
                 if not self._stopping.is_set():
                     self._stopping.set()
                     failed(_as_streams_error(error, number))
+        finally:
+            task.close()
 
     def _step(self, task: Task) -> bool:
-        """One batch, tried again for `task.timeout.ms` where that may help; whether there was one."""
+        """One batch; whether there was one."""
         if self._paused.is_set():
             return False
+        busy = self._patiently(task, lambda: self._batch(task))
+        self._purge.of(task)
+        return busy
+
+    def _batch(self, task: Task) -> bool:
+        for table in self.globals:
+            table.update()
+        return task.step()
+
+    def _patiently(self, task: Task, action: Callable[[], Value]) -> Value:
+        """The action, alone with the task, tried again for `task.timeout.ms` where that may help."""
         deadline, pause_s = time.monotonic() + self._timeout_s, 0.1
         while True:
             try:
                 with self._locks[task.program.number]:
-                    for table in self.globals:
-                        table.update()
-                    busy = task.step()
-                self._purge.of(task)
-                return busy
+                    return action()
             except Exception as error:
                 found = failure.as_error(error, f"Sub-topology {task.program.number}")
                 if not isinstance(found, RetriableError) or time.monotonic() > deadline or self._stopping.is_set():
                     raise
                 log.warning(f"A batch is tried again: {found}", subtopology=task.program.number)
+                self._troubled()
             self._stopping.wait(pause_s)
             pause_s = min(2 * pause_s, 10.0)
 

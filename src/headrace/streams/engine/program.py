@@ -15,10 +15,10 @@ from headrace.streams import operations as ops
 from headrace.streams.engine import sinks
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Flow, Pending, Records, Regrouped
-from headrace.streams.engine.operators import aggregates, joins, sessions, stateless, stream_joins, suppress, tables
+from headrace.streams.engine.operators import aggregates, joins, sessions, sliding, stateless, stream_joins, suppress, tables
 from headrace.streams.nodes import Node, ProcessorNode, SinkNode, SourceNode
 from headrace.streams.topology import Topology
-from headrace.streams.windows import SessionWindows
+from headrace.streams.windows import SessionWindows, SlidingWindows
 
 if TYPE_CHECKING:
     from headrace.streams.engine.sinks import Topics
@@ -136,16 +136,18 @@ def _aggregate(
     given = Pending(_records(node, flows), operation, node.name)
     if any(isinstance(one, ProcessorNode) and isinstance(one.operation, ops.CogroupMerge) for one in program.children[node.name]):
         return given
-    if isinstance(operation.windows, SessionWindows):
-        return sessions.aggregate(context, node.name, operation, given)
-    return aggregates.aggregate(context, node.name, operation, [given])
+    return _windowed(operation)(context, node.name, operation, [given])
 
 
 def _cogroup(_program: Program, context: Context, node: ProcessorNode, _operation: Any, flows: list[Flow]) -> Flow:
     inputs = cast("list[Pending]", flows)
-    if isinstance(inputs[0].operation.windows, SessionWindows) and len(inputs) == 1:
-        return sessions.aggregate(context, node.name, inputs[0].operation, inputs[0])
-    return aggregates.aggregate(context, node.name, inputs[0].operation, inputs)
+    return _windowed(inputs[0].operation)(context, node.name, inputs[0].operation, inputs)
+
+
+def _windowed(operation: ops.StreamAggregate) -> Callable[[Context, str, ops.StreamAggregate, list[Pending]], Changes]:
+    if isinstance(operation.windows, SessionWindows):
+        return sessions.aggregate
+    return sliding.aggregate if isinstance(operation.windows, SlidingWindows) else aggregates.aggregate
 
 
 def _table_source(

@@ -38,8 +38,10 @@ class KafkaTopics:
     def __init__(self, spark: SparkSession, consumer: Mapping[str, str]) -> None:
         """consumer: Java consumer settings."""
         self._spark = spark
-        # A consumer that closes waits for its last fetch, which by default waits half a second for news.
-        settings = {**READ_AT_ONCE, **consumer, "fetch.max.wait.ms": "10"}
+        # A consumer that closes waits for its last fetch, which by default waits half a second for news. And who
+        # reads a topic that is gone must not create it.
+        own = {"fetch.max.wait.ms": "10", "allow.auto.create.topics": "false"}
+        settings = {**READ_AT_ONCE, **consumer, **own}
         self._options = {f"kafka.{key}": value for key, value in settings.items()}
 
     def read(self, ranges: Ranges) -> DataFrame:

@@ -1,29 +1,32 @@
 """One sub-topology at work: where it is in its topics, one batch after the other, and the way back after a crash.
 
-What a batch is going to do stands in the group's committed offsets before it begins (`to`, the offsets after it, and its
-number `n`), and that it is done after its last record has been acknowledged. So a batch that was cut off is known, and is done
-again over the same offsets and from the same state: what it had written already is written once more, to the same rows, and
-counts once.
+At least once: what a batch is going to do stands in the group's committed offsets before it begins (`to`, the offsets after it,
+and its number `n`), and that it is done after its last record has been acknowledged. So a batch that was cut off is known, and
+is done again over the same offsets and from the same state: what it had written already is written once more, to the same rows,
+and counts once. Exactly once: a batch is one transaction with the offsets after it, so that there is none to be done again.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 
-from headrace.errors import StreamsError
+from headrace.errors import RetriableError, StreamsError
 from headrace.spark import failure
-from headrace.streams.engine.context import Context, Memory
+from headrace.streams.engine.changelog import REMEDY
+from headrace.streams.engine.columns import null
+from headrace.streams.engine.context import Clocks, Context, Memory
 from headrace.streams.engine.flows import Flow, Records
 from headrace.streams.engine.operators.tables import latest
 from headrace.streams.engine.program import Program
 from headrace.streams.engine.source import RAW, Partition, Ranges, Reading
 from headrace.streams.engine.state import release
+from headrace.streams.nodes import SinkNode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -55,12 +58,26 @@ class Cluster(Protocol):
         ...
 
 
+class Transactions(Protocol):
+    """What writes batches exactly once."""
+
+    def begin(self) -> None:
+        """Become the only one who writes for the sub-topology: committed offsets are to be read after it."""
+        ...
+
+    def write(self, rows: Iterable[DataFrame], number: int, offsets: Mapping[Partition, tuple[int, str]]) -> bool:
+        """Write what a batch made and commit the offsets with it; whether there was anything to write, else nothing is done."""
+        ...
+
+    def end(self) -> None:
+        """The work is over."""
+        ...
+
+
 @dataclass
 class Task:
     """A sub-topology with the topics of its sources. topics: by source, names on the cluster; limit: records of a partition that
-    one batch takes; reset: by topic, where to begin without a committed offset; source_changelogs: of stores
-    that a source topic restores.
-    """
+    XX"""
 
     program: Program
     reading: Reading
@@ -71,6 +88,8 @@ class Task:
     limit: int
     reset: Mapping[str, str] = field(default_factory=dict)
     source_changelogs: Mapping[str, str] = field(default_factory=dict)
+    internal: frozenset[str] = frozenset()
+    transactions: Transactions | None = None
     positions: dict[Partition, int] = field(default_factory=dict)
     number: int = 0
     dirty: bool = False
@@ -78,6 +97,15 @@ class Task:
     done: dict[Partition, int] = field(default_factory=dict)
     _unfinished: Ranges = field(default_factory=dict)
     _pending: dict[Partition, tuple[int, int]] = field(default_factory=dict)
+    _lost: bool = False  # whether nobody here knows if the last batch is committed
+    _caught_up: float = -1.0  # when there was nothing left to read the last time, by the monotonic clock
+    _written: float = 0.0  # when the last batch had written everything
+
+    @property
+    def sinks(self) -> set[str]:
+        """The topics with fixed names that it writes to, on the cluster."""
+        fixed = (node.topic for node in self.program.nodes if isinstance(node, SinkNode))
+        return {self.reading.topics.full(topic) for topic in fixed if isinstance(topic, str)}
 
     def prepare(self) -> None:
         """Go through the nodes without records: lays out the stores, and finds what Spark refuses. Raises StreamsError."""
@@ -87,6 +115,9 @@ class Task:
 
     def recover(self) -> None:
         """Read the committed offsets, restore the stores, and do a batch that was cut off again. Raises StreamsError."""
+        if self.transactions is not None:
+            self.transactions.begin()
+        self._lost, self._unfinished = False, {}
         found = self.cluster.committed(self.partitions)
         first = self._begin(found)
         notes = {partition: json.loads(note) for partition, (_, note) in found.items() if note}
@@ -94,7 +125,9 @@ class Task:
         self.number = max((int(note["n"]) for note in notes.values()), default=0)
         self._pending = {p: (self.positions[p], int(note["to"])) for p, note in notes.items() if "to" in note}
         self.memory.clocks = _clocks(notes)
+        self._compare(notes)
         self._restore({p for _, p in self._pending}, bool(found))
+        self._go_back(restoring=True)
         self._restore_from_sources()
         if self._pending:
             log.info("A batch that was cut off is done again", subtopology=self.program.number, batch=self.number)
@@ -107,38 +140,110 @@ class Task:
         Raises RetriableError for what may pass: the next call does the same batch again. After any other error the stores may
         have taken in half of a batch: who goes on has to begin with `recover`.
         """
-        ends = self.cluster.offsets(self.partitions, "latest")
+        if self._lost:
+            self.recover()
+        asked = time.monotonic()
+        ends = self._go_back()
         ranges = self._unfinished or {
             p: (start, min(ends[p], start + self.limit)) for p, start in self.positions.items() if ends.get(p, start) > start
         }
         if not ranges:
+            self._caught_up = asked
             if self.dirty:
                 self.rest()
             return False
         self.number += not self._unfinished
         self._unfinished, begin = ranges, time.monotonic()
-        # Says as well that the batch before is done.
-        self._commit({p: end for p, (_, end) in ranges.items()})
+        if self.transactions is None:  # says as well that the batch before is done
+            self._commit({p: end for p, (_, end) in ranges.items()})
         self._batch(ranges)
-        self._unfinished = {}
+        self._unfinished, self._written = {}, time.monotonic()
         self.metrics["batches"] += 1
         self.metrics["records"] += sum(end - start for start, end in ranges.values())
         self.metrics["batch-ms"] = (time.monotonic() - begin) * 1000
         self.metrics["lag"] = sum(ends[p] - offset for p, offset in self.positions.items() if p in ends)
         return True
 
+    def close(self) -> None:
+        """The work is over."""
+        if self.transactions is not None:
+            self.transactions.end()
+
     def rest(self) -> None:
         """Commit that the last batch is done."""
         self._commit({})
         self.dirty = False
 
+    def unread(self, topics: Collection[str], tasks: Iterable[Task]) -> set[str]:
+        """Those of some repartition topics, which are gone, that may have held records which this task has not read."""
+        mine = {topic for topic, _ in self.partitions if topic in topics}
+        unfinished = {topic for topic, _ in self._unfinished}
+        return {t for t in mine if t in unfinished or any(one._written > self._caught_up for one in tasks if t in one.sinks)}
+
+    def renew(self, topics: Collection[str]) -> None:
+        """Go on with internal topics that are new and empty: read from their beginning, write the stores to their changelogs."""
+        from pyspark.sql import functions as F
+
+        if mine := [p for p in self.partitions if p[0] in topics]:
+            self.positions |= self.cluster.offsets(mine, "earliest")  # what was committed went with the old topic
+            self._commit({p: end for p, (_, end) in self._unfinished.items() if p not in mine})
+        for store, changelog in self.memory.logs.items():
+            if self.memory.changelog(store) in topics:
+                rows = self.memory.tables[store].rows()
+                rows = rows.withColumns({"ov": null(changelog.layout.value), "ot": F.lit(None).cast("bigint")})
+                self.cluster.write([changelog.records(rows)], 0)  # no batch has this number
+                log.warning(f"The changelog {changelog.topic} has been filled again from its store.")
+
+    def _go_back(self, *, restoring: bool = False) -> dict[Partition, int]:
+        """The ends of what there is to read. A topic that ends before what has been read of it is another one, or was cut: go on
+        as its reset policy says. Of a repartition topic only a restore can do that; else who made it again has to call `renew`.
+        """
+        ends = self.cluster.offsets(self.partitions, "latest")
+        read = self.positions | {p: end for p, (_, end) in (self._pending | dict(self._unfinished)).items()}
+        for partition in [p for p, end in ends.items() if end < read[p]]:
+            topic, which = partition[0], self.reset.get(partition[0], "earliest")
+            sentence = (
+                f"{topic}-{partition[1]} ends at offset {ends[partition]}, but has been read up to {read[partition]}: it was "
+                "created again, or records were lost."
+            )
+            if topic in self.internal and not restoring:
+                raise RetriableError(sentence)
+            if which == "none" or partition in self._unfinished:
+                raise StreamsError(f"{sentence} auto.offset.reset is none." if which == "none" else sentence)
+            log.warning(f"{sentence} It is read on from its {which} record.")
+            self._pending.pop(partition, None)
+            self.positions |= self.cluster.offsets([partition], which)
+        return ends
+
     def _commit(self, to: Mapping[Partition, int]) -> None:
         self.cluster.commit({p: (offset, self._note(p, to.get(p))) for p, offset in self.positions.items()})
         self.done = dict(self.positions)
 
-    def _note(self, partition: Partition, to: int | None = None) -> str:
-        clocks = {node: times[partition[1]] for node, times in self.memory.clocks.items() if partition[1] in times}
-        return json.dumps({"n": self.number, **({"to": to} if to is not None else {}), **({"c": clocks} if clocks else {})})
+    def _note(self, partition: Partition, to: int | None = None, clocks: Clocks | None = None) -> str:
+        found = self.memory.clocks if clocks is None else clocks
+        clock = {node: times[partition[1]] for node, times in found.items() if partition[1] in times}
+        stores = self._signatures() if partition == self.partitions[0] else {}
+        parts = {"to": to, "c": clock or None, "s": stores or None}
+        return json.dumps({"n": self.number, **{key: part for key, part in parts.items() if part is not None}})
+
+    def _signatures(self) -> dict[str, str]:
+        return {name: log.signature for name, log in self.memory.logs.items() if self.memory.changelog(name) is not None}
+
+    def _compare(self, notes: Mapping[Partition, Mapping[str, Any]]) -> None:
+        """What the stores are now with what they were when offsets were committed the last time. Raises StreamsError."""
+        before: dict[str, str] = {}
+        for note in notes.values():
+            before |= note.get("s", {})
+        now = self._signatures()
+        if changed := sorted(name for name in now.keys() & before.keys() if now[name] != before[name]):
+            raise StreamsError(
+                f"The topology has changed: {', '.join(changed)} held other keys, values or windows when the application ran "
+                f"before. {REMEDY}"
+            )
+        for name in sorted(now.keys() - before.keys()) if before else ():
+            log.warning(f"The topology has changed: the store {name} is new, and knows nothing of records that were read before.")
+        for name in sorted(before.keys() - now.keys()):
+            log.warning(f"The topology has changed: the store {name} is not used any more; its changelog stays as it is.")
 
     def _begin(self, found: Mapping[Partition, object]) -> dict[Partition, int]:
         fresh = [partition for partition in self.partitions if partition not in found]
@@ -161,13 +266,25 @@ class Task:
             ranges = {p: (first[p], last[p]) for p in first if last.get(p, 0) > first[p]}
             if not ranges:
                 continue
-            if not has_run:
-                raise StreamsError(
-                    f"The changelog {topic} holds state, but the group of the application has no committed offsets: it would be "
-                    "counted twice. Reset the application (kafka-streams-application-reset.sh), or delete its changelogs."
-                )
+            rows = self.cluster.read(ranges)
+            if not has_run and not self._is_true(topic, rows):
+                continue
             pending = dict.fromkeys(cut_off, self.number)
-            self.memory.tables[store].replace(changelog.restored(self.cluster.read(ranges), pending))
+            self.memory.tables[store].replace(changelog.restored(rows, pending))
+
+    def _is_true(self, changelog: str, rows: DataFrame) -> bool:
+        """Whether a changelog holds state although nothing is committed. Raises StreamsError if that would be counted twice."""
+        if self.transactions is not None and rows.isEmpty():
+            return False  # only the first transaction ever was begun, and aborted
+        internal = all(topic in self.internal for topic, _ in self.partitions)
+        if not internal or any(self.cluster.offsets(self.partitions, "latest").values()):
+            raise StreamsError(
+                f"The changelog {changelog} holds state, but the group of the application has no committed offsets: it would be "
+                "counted twice. Reset the application (kafka-streams-application-reset.sh), or delete its changelogs."
+            )
+        # Its repartition topics were deleted, and what was committed with them. No number of before may come again.
+        self.number = max(self.number, int(time.time() * 1000))
+        return True
 
     def _restore_from_sources(self) -> None:
         """Stores whose changelog is a topic that is read anyway hold what was read of it."""
@@ -187,17 +304,36 @@ class Task:
         context = Context(self.memory, quiet)
         try:
             self._run(context, self.memory.spark.createDataFrame([], RAW), ranges)
-            self.cluster.write(context.rows, self.number)
-            self._take_in(context)
+            clocks = None
+            if self.transactions is None:
+                self.cluster.write(context.rows, self.number)
+            else:
+                clocks = self._write_once(self.transactions, context, ranges)
+            self._take_in(context, clocks)
         finally:
             for frame in context.cut_off:
                 release(frame)
         self.positions.update({p: end for p, (_, end) in ranges.items()})
-        self.dirty = True
+        self.dirty = self.transactions is None
+        if not self.dirty:
+            self.done = dict(self.positions)
 
-    def _take_in(self, context: Context) -> None:
+    def _write_once(self, transactions: Transactions, context: Context, ranges: Ranges) -> Clocks:
+        """Everything that a batch made, and that it is done, in one transaction; returns the stream times after it."""
+        clocks = self._clocks_after(context)
+        after = self.positions | {p: end for p, (_, end) in ranges.items()}
+        offsets = {p: (offset, self._note(p, clocks=clocks)) for p, offset in after.items()}
         try:
-            self._finish(context)
+            if not transactions.write(context.rows, self.number, offsets):
+                self.cluster.commit(offsets)
+        except BaseException:
+            self._lost = True
+            raise
+        return clocks
+
+    def _take_in(self, context: Context, clocks: Clocks | None) -> None:
+        try:
+            self._finish(context, clocks)
         except Exception as error:  # what is written is written: only a restore tells what the stores hold
             found = failure.as_error(error, "The results of a batch could not be taken into the stores")
             raise StreamsError(str(found)) from error
@@ -212,20 +348,25 @@ class Task:
         self.program.run(context, inputs, self.reading.topics)
         return context
 
-    def _finish(self, context: Context) -> None:
+    def _clocks_after(self, context: Context) -> Clocks:
+        clocks = {node: dict(times) for node, times in self.memory.clocks.items()}
+        for node, ticked in context.ticks:
+            known = clocks.setdefault(node, {})
+            known |= {p: max(at, known.get(p, -1)) for p, at in ticked.collect()}
+        return clocks
+
+    def _finish(self, context: Context, clocks: Clocks | None) -> None:
         for shown in context.shown:
             for row in shown.frame.toLocalIterator():
                 shown.show(row)
-        for node, times in context.ticks:
-            known = self.memory.clocks.setdefault(node, {})
-            known |= {p: max(at, known.get(p, -1)) for p, at in times.collect()}
+        self.memory.clocks = self._clocks_after(context) if clocks is None else clocks
         self.memory.expire()
         for store, updates in context.updates:
             self.memory.tables[store].apply(updates)
 
 
-def _clocks(notes: Mapping[Partition, Mapping[str, object]]) -> dict[str, dict[int, int]]:
-    clocks: dict[str, dict[int, int]] = {}
+def _clocks(notes: Mapping[Partition, Mapping[str, object]]) -> Clocks:
+    clocks: Clocks = {}
     for (_, partition), note in notes.items():
         times = note.get("c")
         for node, at in (times if isinstance(times, dict) else {}).items():

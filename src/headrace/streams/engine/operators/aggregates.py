@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.errors import TopologyError
 from headrace.streams.engine import fold
 from headrace.streams.engine.columns import kind_of, null
 from headrace.streams.engine.context import Context
@@ -12,7 +11,7 @@ from headrace.streams.engine.flows import Changes, Pending, Records
 from headrace.streams.engine.operators.windows import closed_windows, in_windows, timed
 from headrace.streams.engine.state import Layout, Table
 from headrace.streams.operations import Aggregation, Count, EmitStrategy, StreamAggregate
-from headrace.streams.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+from headrace.streams.windows import SessionWindows, TimeWindows, UnlimitedWindows
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -28,10 +27,7 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     """
     from pyspark.sql import functions as F
 
-    windows = operation.windows
-    if isinstance(windows, SlidingWindows | SessionWindows):
-        raise TopologyError(f"{node}: {type(windows).__name__} are described and planned, but not run here (docs/streams.md).")
-    table, kind = _table(context, node, operation, inputs)
+    table, kind = stored(context, node, operation, inputs)
     names = table.layout.names
     rows, last = _rows(context, node, operation, inputs)
     kinds = [kind_of(given.records.frame, "v") for given in inputs]
@@ -56,10 +52,11 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
         ).where("v is not null or ov is not null")
     )
     context.put(operation.store, frame)
-    return _changes(context, node, operation, table, frame)
+    return changes(context, node, operation, table, frame)
 
 
-def _table(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> tuple[Table, DataType]:
+def stored(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> tuple[Table, DataType]:
+    """The rows of the operation's store, and the type of the aggregate."""
     from pyspark.sql.types import LongType
 
     first = inputs[0].records.frame
@@ -121,7 +118,10 @@ def _folded(inputs: list[Pending], kind: DataType) -> Column:
     return F.aggregate(F.col("x"), F.col("sv").cast(kind), step)
 
 
-def _changes(context: Context, node: str, operation: StreamAggregate, table: Table, frame: DataFrame) -> Changes:
+def changes(context: Context, node: str, operation: StreamAggregate, table: Table, frame: DataFrame) -> Changes:
+    """What is passed on. frame: the rows that changed: names of the layout, v, t; ov and ot of the row before; mo and mst, the
+    last place and stream time of what changed it.
+    """
     from pyspark.sql import functions as F
 
     windows = operation.windows

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.errors import StreamsError
 from headrace.streams.engine import fold
 from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.context import Context
-from headrace.streams.engine.flows import Changes, Pending, Records
-from headrace.streams.engine.operators.windows import timed
+from headrace.streams.engine.flows import Changes, Pending
+from headrace.streams.engine.operators.inputs import added, listed
+from headrace.streams.engine.operators.windows import closed_windows
 from headrace.streams.engine.state import Layout
-from headrace.streams.operations import Aggregation, EmitStrategy, StreamAggregate
+from headrace.streams.operations import EmitStrategy, StreamAggregate
 from headrace.streams.windows import SessionWindows
 
 if TYPE_CHECKING:
@@ -19,38 +19,33 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 
-def aggregate(context: Context, node: str, operation: StreamAggregate, given: Pending) -> Changes:
+def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> Changes:
     """A table with one aggregate per session; a session that was merged into another is deleted under its old bounds.
 
-    Like Kafka's KStreamSessionWindowAggregate, record after record, inside one expression per key.
+    inputs: one stream, or several in a cogroup. Like Kafka's KStreamSessionWindowAggregate, record after record, inside one
+    expression per key.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.types import LongType
 
     windows = operation.windows
     assert isinstance(windows, SessionWindows)
-    if operation.emit is EmitStrategy.ON_WINDOW_CLOSE:
-        raise StreamsError(
-            f"{node}: sessions are passed on at every change here; use suppress(Suppressed.until_window_closes) behind."
-        )
-    row = kind_of(given.records.frame, "k"), kind_of(given.records.frame, "v")
+    first = inputs[0].records.frame
+    row = kind_of(first, "k"), kind_of(first, "v")
     serde = context.memory.stores[operation.store].value_serde
     kind = fold.result_type(context.spark, operation.aggregation, node, row, serde)
     table = context.memory.table(operation.store, Layout((("k", row[0]), ("e", LongType()), ("w", LongType())), kind))
-    frame = given.records.frame.where("k is not null and v is not null").select("p", "k", "v", "t", "o")
-    frame = timed(context, node, frame, Records(frame, given.records.depth).order())
-    records = frame.groupBy("p", "k").agg(
-        fold.ordered([F.col("o")], [F.col("t"), F.col("st"), F.col("v")], [row[1]]).alias("x"),
-        F.max("o").alias("mo"),
-        F.max("st").alias("mst"),
-    )
+    records = listed(context, node, inputs)
     known = table.rows().groupBy("p", "k").agg(F.collect_list(F.struct("w", "e", "v", "t")).alias("before"))
     none = F.expr(f"cast(array() as array<{_session(kind)}>)")
     joined = records.hint("shuffle_hash").join(known, ["p", "k"], "left").withColumn("before", F.coalesce("before", none))
-    sessions = joined.withColumn("after", _merged(operation.aggregation, node, windows, kind))
+    sessions = joined.withColumn("after", _merged(inputs, windows, kind))
     cut = context.cut(_changed(sessions, kind))
     context.put(operation.store, cut)
-    context.tick(node, context.cut(cut.groupBy("p").agg(F.max("mst").alias("ct"))), operation.store)
+    times = context.cut(cut.groupBy("p").agg(F.max("mst").alias("ct")))
+    context.tick(node, times, operation.store)
+    if operation.emit is EmitStrategy.ON_WINDOW_CLOSE:
+        cut = closed_windows(context, node, windows, table, cut, times)
     key = F.struct(F.col("k").alias("key"), F.col("w").alias("start"), F.col("e").alias("end"))
     values = F.col("ov").alias("old"), F.col("v").alias("new")
     return Changes(cut.select("p", key.alias("k"), *values, "t", F.col("mo").alias("o")))
@@ -75,11 +70,11 @@ def _session(kind: DataType) -> str:
     return f"struct<w:bigint,e:bigint,v:{kind.simpleString()},t:bigint>"
 
 
-def _merged(operation: Aggregation, node: str, windows: SessionWindows, kind: DataType) -> Column:
+def _merged(inputs: list[Pending], windows: SessionWindows, kind: DataType) -> Column:
     """The sessions of a key after its records `x`."""
     from pyspark.sql import functions as F
 
-    gap = F.lit(windows.gap_ms)
+    gap, operation, node = F.lit(windows.gap_ms), inputs[0].operation.aggregation, inputs[0].node
 
     def step(sessions: Column, record: Column) -> Column:
         def near(session: Column) -> Column:
@@ -92,9 +87,9 @@ def _merged(operation: Aggregation, node: str, windows: SessionWindows, kind: Da
         before = F.aggregate(
             close, F.lit(None).cast(kind), lambda one, s: fold.merged(operation, node, F.col("k"), one, s["v"], kind)
         )
-        value = fold.added(operation, node, F.col("k"), record["v"], before, kind)
+        value = added(inputs, record, before, kind)
         new = F.struct(start.alias("w"), end.alias("e"), value.alias("v"), time.alias("t"))
-        late = end < record["st"] - F.lit(windows.grace_ms)
+        late = end < record["st"] - F.lit(windows.gap_ms + windows.grace_ms)
         return F.when(late, sessions).otherwise(F.concat(F.filter(sessions, lambda s: ~near(s)), F.array(new)))
 
     return F.aggregate("x", F.col("before"), step)

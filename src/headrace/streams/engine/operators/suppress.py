@@ -18,14 +18,17 @@ if TYPE_CHECKING:
 def suppress(context: Context, node: str, operation: Suppress, changes: Changes, windowed: bool) -> Changes:
     """Pass on the last change of each key when its time has come; until then it waits in the store.
 
-    windowed: the time is the end of the key's window, else that of the first change that waits.
+    windowed: the time is the end of the key's window, else that of the first change that waits. A buffer that holds more records
+    than it may after a batch passes on the oldest, or ends the application.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.types import LongType, StructField, StructType
 
     buffer = operation.suppressed.buffer
-    if buffer.max_record_count is not None or buffer.max_byte_count is not None:
-        raise StreamsError(f"{node}: a buffer with a bound is not run here; take BufferConfig.unbounded().")
+    if buffer.max_byte_count is not None:
+        raise StreamsError(
+            f"{node}: a buffer with a bound of bytes is not run here; take BufferConfig.max_records(…) or unbounded()."
+        )
     kind = kind_of(changes.frame, "new")
     value = StructType([StructField("new", kind), StructField("old", kind), StructField("since", LongType())])
     table = context.memory.table(operation.store, Layout((("k", kind_of(changes.frame, "k")),), value))
@@ -45,7 +48,10 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     )
     rows = waiting.unionByName(fresh).join(F.broadcast(_now(context, node, times)), "p", "left")
     out = F.col("v.since") + F.lit(operation.wait_ms) <= F.coalesce("ct", F.lit(-1))
-    rows = context.cut(rows.withColumn("out", out))
+    rows = rows.withColumn("out", out)
+    if buffer.max_record_count is not None:
+        rows = _bounded(node, rows, buffer.max_record_count, buffer.emit_early)
+    rows = context.cut(rows)
     passed = rows.where("out")
     put = rows.where("not out and not (ov <=> v)").select("p", "k", "v", "t", "ov", "ot")
     gone = passed.where("ov is not null").select("p", "k", null(value).alias("v"), "t", "ov", "ot")
@@ -60,3 +66,16 @@ def _now(context: Context, node: str, times: DataFrame) -> DataFrame:
 
     every = context.clock(node).unionByName(times)
     return every.groupBy("p").agg(F.max("ct").alias("ct"))
+
+
+def _bounded(node: str, rows: DataFrame, most: int, emit_early: bool) -> DataFrame:
+    """The rows with those `out` as well that are too many: the oldest of each task."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    youngest = Window.partitionBy("p", "out").orderBy(F.col("v.since").desc(), F.col("t").desc(), F.col("o").desc())
+    too_many = ~F.col("out") & (F.row_number().over(youngest) > most)
+    if emit_early:
+        return rows.withColumn("out", F.col("out") | too_many)
+    sentence = F.lit(f"{node} buffer exceeded its max capacity of {most} records.")
+    return rows.withColumn("out", F.when(too_many, F.raise_error(sentence).cast("boolean")).otherwise(F.col("out")))

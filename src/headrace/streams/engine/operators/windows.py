@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.state import Table
-from headrace.streams.windows import SlidingWindows, TimeWindows, UnlimitedWindows
+from headrace.streams.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -25,13 +25,12 @@ def timed(context: Context, node: str, frame: DataFrame, order: list[Column]) ->
     return frame.withColumn("st", F.greatest("st", "ct")).drop("ct")
 
 
-def in_windows(frame: DataFrame, windows: TimeWindows | UnlimitedWindows | SlidingWindows) -> DataFrame:
+def in_windows(frame: DataFrame, windows: TimeWindows | UnlimitedWindows) -> DataFrame:
     """One row for each window `w` (its start, ms) that a record belongs to and that is not over; frame: with t and st."""
     from pyspark.sql import functions as F
 
     if isinstance(windows, UnlimitedWindows):
         return frame.where(F.col("t") >= windows.start_ms).withColumn("w", F.lit(windows.start_ms).cast("bigint"))
-    assert isinstance(windows, TimeWindows)
     size, advance = windows.size_ms, windows.advance_ms
     last = F.col("t") - F.pmod("t", F.lit(advance))
     if size == advance:
@@ -46,7 +45,7 @@ def in_windows(frame: DataFrame, windows: TimeWindows | UnlimitedWindows | Slidi
 def closed_windows(
     context: Context,
     node: str,
-    windows: TimeWindows | UnlimitedWindows | SlidingWindows,
+    windows: TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows,
     table: Table,
     frame: DataFrame,
     times: DataFrame,
@@ -57,8 +56,17 @@ def closed_windows(
     names = table.layout.names
     untouched = table.rows().join(frame.select(*names), names, "left_anti").withColumn("mo", F.array().cast("array<bigint>"))
     rows = untouched.select(*names, "v", "t", "mo").unionByName(frame.select(*names, "v", "t", "mo")).where("v is not null")
-    over = F.col("w") + F.lit(windows.size_ms + windows.grace_ms)
+    over = _last(windows) + F.lit(windows.grace_ms)
     before = context.clock(node).withColumnRenamed("ct", "bt")
     rows = rows.join(F.broadcast(times), "p").join(F.broadcast(before), "p", "left")
     rows = rows.where((over <= F.col("ct")) & (over > F.coalesce("bt", F.lit(-1))))
     return rows.withColumn("ov", F.lit(None).cast(table.layout.value))
+
+
+def _last(windows: TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows) -> Column:
+    """The first time that does not belong to a window any more, grace left aside."""
+    from pyspark.sql import functions as F
+
+    if isinstance(windows, SessionWindows):
+        return F.col("e") + F.lit(windows.gap_ms + 1)
+    return F.col("w") + F.lit(windows.size_ms + isinstance(windows, SlidingWindows))  # whose end belongs to them

@@ -1,0 +1,53 @@
+"""The records of one stream, or of several in a cogroup, as lists of each key's in their order; and what each adds to a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from headrace.streams.engine import fold
+from headrace.streams.engine.columns import kind_of, null, union
+from headrace.streams.engine.context import Context
+from headrace.streams.engine.flows import Pending
+from headrace.streams.engine.operators.windows import timed
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+
+def listed(context: Context, node: str, inputs: Sequence[Pending]) -> DataFrame:
+    """One row for each task and key: p, k; `x`, its records with t, st (stream time), `i` (the number of the input) and `v0`,
+    `v1` … (the value, NULL but for that input); low and high, their times; mo and mst, the last place and stream time.
+
+    Records without key or value are left out.
+    """
+    from pyspark.sql import functions as F
+
+    kinds = [kind_of(one.records.frame, "v") for one in inputs]
+    parts = []
+    for number, given in enumerate(inputs):
+        values = [(F.col("v") if i == number else null(kind)).alias(f"v{i}") for i, kind in enumerate(kinds)]
+        frame = given.records.frame.where("k is not null and v is not null")
+        parts.append(frame.select("p", "k", "t", "o", F.lit(number).alias("i"), *values))
+    frame = timed(context, node, union(parts), [F.col("o")])
+    values = [F.col(name) for name in ("t", "st", "i", *(f"v{i}" for i in range(len(inputs))))]
+    return frame.groupBy("p", "k").agg(
+        fold.ordered([F.col("o")], values, kinds).alias("x"),
+        F.min("t").alias("low"),
+        F.max("t").alias("high"),
+        F.max("o").alias("mo"),
+        F.max("st").alias("mst"),
+    )
+
+
+def added(inputs: Sequence[Pending], record: Column, before: Column, kind: DataType) -> Column:
+    """The aggregate after a record of `listed`, by the function of the record's input."""
+    from pyspark.sql import functions as F
+
+    value: Column | None = None
+    for number, given in reversed(list(enumerate(inputs))):
+        new = fold.added(given.operation.aggregation, given.node, F.col("k"), record[f"v{number}"], before, kind)
+        value = new if value is None else F.when(record["i"] == number, new).otherwise(value)
+    assert value is not None
+    return value

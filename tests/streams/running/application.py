@@ -1,0 +1,54 @@
+"""An application on a real broker, with topics of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from headrace.streams import Consumed, KafkaStreams, Materialized, Produced, Serdes, StreamsBuilder
+from headrace.streams.states import State
+from tests.clusters import Cluster, record
+from tests.support import wait_until
+
+WAIT_S = 90
+
+
+class Application:
+    """Counts of values, from and to topics of its own."""
+
+    def __init__(self, cluster: Cluster, topic_name: Callable[[str], str], **config: str) -> None:
+        self.cluster, self.id = cluster, topic_name("app")
+        self.source, self.sink = topic_name("in"), topic_name("out")
+        cluster.create(self.source, 2)
+        cluster.create(self.sink, 1)
+        self.changelog, self.repartition = f"{self.id}-counts-changelog", f"{self.id}-counts-repartition"
+        self.config = {
+            "application.id": self.id, "bootstrap.servers": cluster.bootstrap, "session.timeout.ms": "6000",
+            "heartbeat.interval.ms": "500", "metadata.max.age.ms": "500", **config,
+        }  # fmt: skip
+
+    def streams(self) -> KafkaStreams:
+        builder = StreamsBuilder()
+        stream = builder.stream(self.source, Consumed.with_(Serdes.string(), Serdes.string()))
+        counts = stream.group_by(lambda key, value: value).count(Materialized.as_("counts"))
+        counts.to_stream().to(self.sink, Produced.with_(Serdes.string(), Serdes.long()))
+        return KafkaStreams(builder.build(self.config), self.config)
+
+    @contextmanager
+    def running(self) -> Iterator[KafkaStreams]:
+        with self.streams() as streams:
+            streams.start()
+            assert streams.wait_for(State.RUNNING, State.ERROR, timeout=WAIT_S * 1000), streams.state()
+            assert streams.state() is State.RUNNING, streams.error
+            yield streams
+
+    def send(self, *values: str, partition: int | None = None) -> None:
+        where = [i % 2 if partition is None else partition for i in range(len(values))]
+        self.cluster.produce(self.source, [record(None, v.encode(), partition=p) for v, p in zip(values, where, strict=True)])
+
+    def results(self) -> dict[str, int]:
+        found = self.cluster.read(self.sink)
+        return {r.key.decode(): int.from_bytes(r.value, "big") for r in found if r.key and r.value}
+
+    def await_results(self, expected: dict[str, int]) -> None:
+        wait_until(lambda: self.results() == expected, WAIT_S, f"{expected}")

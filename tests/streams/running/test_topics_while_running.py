@@ -1,0 +1,151 @@
+"""KIP-698 while an application runs: topics deleted and reconfigured behind its back, one instance active, one standing by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from headrace.errors import (
+    HeadraceError,
+    MisconfiguredInternalTopicError,
+    MissingInternalTopicsError,
+    MissingSourceTopicError,
+    StreamsError,
+)
+from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder, StreamThreadExceptionResponse
+from headrace.streams.states import State
+from tests.streams.running.application import WAIT_S, Application
+from tests.support import wait_until
+
+
+@contextmanager
+def two_instances(app: Application) -> Iterator[tuple[KafkaStreams, KafkaStreams]]:
+    with app.running() as active, app.streams() as standby:
+        standby.set_uncaught_exception_handler(lambda error: StreamThreadExceptionResponse.REPLACE_THREAD)
+        standby.start()
+        yield active, standby
+
+
+def _delete_changelog(app: Application) -> str:
+    app.cluster.admin.delete([app.changelog])
+    return app.changelog
+
+
+def _reconfigure(app: Application) -> str:
+    app.cluster.admin.alter(app.repartition, {"retention.ms": "1000"})
+    return app.repartition
+
+
+@pytest.mark.parametrize(
+    ("break_", "error", "sentence"),
+    [
+        (_delete_changelog, MissingInternalTopicsError, "find out who deleted them, because what they held is lost"),
+        (_reconfigure, MisconfiguredInternalTopicError, "is 1000 but should be -1. Set it with: kafka-configs.sh"),
+    ],
+)
+def test_in_manual_mode_what_is_wrong_with_an_internal_topic_ends_every_instance(
+    make: Callable[..., Application], break_: Callable[[Application], str], error: type[HeadraceError], sentence: str
+):
+    app = make(internal_topics_setup="manual")
+    app.streams().init()
+    with two_instances(app) as instances:
+        topic = break_(app)
+        for streams in instances:
+            assert streams.wait_for(State.ERROR, timeout=WAIT_S * 1000), streams.state()
+            assert isinstance(streams.error, error), streams.error
+            assert (streams.error.topics, sentence in str(streams.error)) == ([topic], True)  # type: ignore[attr-defined]
+    there = app.cluster.admin.describe(topic)
+    if break_ is _delete_changelog:
+        assert there is None
+    else:
+        assert app.cluster.admin.topic_configs(topic)["retention.ms"] == "1000"
+
+
+def test_in_automatic_mode_topics_are_put_right_and_nothing_is_lost(make: Callable[..., Application], events):
+    app = make()
+    admin = app.cluster.admin
+    with two_instances(app) as instances:
+        app.send("a", "b", "a")
+        app.await_results({"a": 2, "b": 1})
+        admin.alter(app.repartition, {"retention.ms": "1000"})
+        admin.alter(app.changelog, {"cleanup.policy": "delete"})
+        wait_until(lambda: admin.topic_configs(app.repartition)["retention.ms"] == "-1", WAIT_S, "retention is set again")
+        wait_until(lambda: admin.topic_configs(app.changelog)["cleanup.policy"] == "compact", WAIT_S, "so is the policy")
+        admin.delete([app.changelog, app.repartition])
+        wait_until(lambda: len(app.cluster.read(app.changelog)) == 2, WAIT_S, "the changelog is back with both rows")
+        app.send("a", "c")
+        app.await_results({"a": 3, "b": 1, "c": 1})
+        assert sorted(streams.is_active() for streams in instances) == [False, True]
+    with app.running() as again:
+        assert dict(again.store("counts").all()) == {"a": 3, "b": 1, "c": 1}
+    said = [entry["event"] for entry in events if entry["log_level"] == "warning"]
+    for sentence in (
+        "It has been set to retention.ms=-1",
+        "were deleted while the application runs",
+        "filled again from its store",
+    ):
+        assert any(sentence in event for event in said), said
+
+
+def test_records_of_a_repartition_topic_that_nobody_had_read_are_not_lost_in_silence(make: Callable[..., Application]):
+    app = make()
+    with app.running() as streams:
+        app.send("a")
+        app.await_results({"a": 1})
+        engine = streams._client._engine
+        assert engine is not None
+        with engine._locks[1]:  # counts nothing meanwhile
+            app.send("b")
+            wait_until(lambda: app.cluster.size(app.repartition) == 2, WAIT_S, "the record waits")
+            app.cluster.admin.delete([app.repartition])
+        assert streams.wait_for(State.ERROR, timeout=WAIT_S * 1000), streams.state()
+        assert f"were deleted with records that had not been read: {app.repartition}. They have been created" in str(
+            streams.error
+        )
+    with app.running():
+        app.send("a")
+        app.await_results({"a": 2})
+
+
+def test_a_source_topic_that_goes_away_ends_every_instance(make: Callable[..., Application]):
+    app = make()
+    with two_instances(app) as instances:
+        app.cluster.admin.delete([app.source])
+        for streams in instances:
+            assert streams.wait_for(State.ERROR, timeout=WAIT_S * 1000), streams.state()
+            assert isinstance(streams.error, MissingSourceTopicError), streams.error
+            assert str(streams.error).startswith(f"Missing source topics: {app.source}. Create them")
+
+
+def test_a_source_topic_has_to_be_there(make: Callable[..., Application]):
+    app = make()
+    app.cluster.admin.delete([app.source])
+    with pytest.raises(MissingSourceTopicError):
+        app.streams().start()
+
+
+def test_more_partitions_of_a_source_topic_do_not_fit_to_internal_topics(make: Callable[..., Application]):
+    app = make()
+    with two_instances(app) as instances:
+        app.cluster.grow(app.source, 3)
+        for streams in instances:
+            assert streams.wait_for(State.ERROR, timeout=WAIT_S * 1000), streams.state()
+            assert "requires 3 partitions, but the existing topic on the broker has 2 partitions. Either" in str(streams.error)
+    with pytest.raises(StreamsError, match="Either this topic was altered, or a source topic has more partitions"):
+        app.streams().start()
+
+
+def test_without_internal_topics_new_partitions_are_read(make: Callable[..., Application]):
+    app = make()
+    builder = StreamsBuilder()
+    builder.stream(app.source, Consumed.with_(Serdes.string(), Serdes.string())).to(app.sink)
+    with KafkaStreams(builder.build(), app.config) as streams:
+        streams.start()
+        app.send("a", "b")
+        wait_until(lambda: app.cluster.size(app.sink) == 2, WAIT_S, "both records")
+        app.cluster.grow(app.source, 3)
+        app.send("c", partition=2)
+        wait_until(lambda: app.cluster.size(app.sink) == 3, WAIT_S, "the record of the new partition")
+        assert streams.state() is not State.ERROR
