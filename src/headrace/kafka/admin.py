@@ -88,6 +88,10 @@ class Admin:
         """The ids of topics; those that do not exist, or whose brokers know no ids, are left out."""
         return {name: info.topic_id for name, info in self.find(names, timeout_s).items() if info.topic_id}
 
+    def ask_for(self, name: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Ask for a topic as Kafka's clients do, upon which brokers with `auto.create.topics.enable` make it."""
+        self._call(lambda: self._client.list_topics(name, timeout=timeout_s), timeout_s)
+
     def create(
         self,
         name: str,

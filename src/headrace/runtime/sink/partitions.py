@@ -61,6 +61,9 @@ class SinkPartitions:
 
     def _named(self, names: Sequence[str]) -> dict[str, TopicInfo]:
         found = {name: self._admin.describe(name, _TIMEOUT_S) for name in dict.fromkeys(names)}
+        if self._plan.consumer.get("allow.auto.create.topics", "true") == "true":
+            for name in (name for name, info in found.items() if info is None):
+                self._admin.ask_for(name, _TIMEOUT_S)
         return {name: info for name, info in found.items() if info is not None}
 
     def _matching(self) -> dict[str, TopicInfo]:
@@ -83,7 +86,9 @@ class SinkPartitions:
         if self._plan.reset == "none":
             _refuse([p for p in partitions if p not in committed or found.positions[p] != committed[p]])
         earliest = {partition: first[partition] for partition, _, _ in found.lost}
-        found = replace(found, positions={**found.positions, **earliest})
+        # All that has no committed offset gets one, as Kafka Connect commits its positions whether or not there are records.
+        fresh = tuple(partition for partition in partitions if partition not in committed)
+        found = replace(found, positions={**found.positions, **earliest}, looked_up=fresh)
         tell(found, "sink")
         return found
 
