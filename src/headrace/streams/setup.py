@@ -64,7 +64,8 @@ def _create(admin: Admin, topic: InternalTopic, left_s: float, last: dict[str, K
                 f"Could not create internal topic {topic.name} for the following reason: {failure.reason}"
             ) from failure
         log.info(f"Internal topic {topic.name} could not be created; it will be tried again: {failure.reason}")
-        last[topic.name] = failure
+        if failure.code == _EXISTS or topic.name not in last:  # that the time is over says less than what the broker said before
+            last[topic.name] = failure
         return False
     return True
 

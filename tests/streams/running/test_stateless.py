@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from headrace.errors import ConfigError, StreamsError, TopologyError
-from headrace.streams import Branched, Consumed, Named, Printed, Produced, Serdes, SlidingWindows, StreamsBuilder
+from headrace.streams import Branched, Consumed, Named, Printed, Produced, Serdes, StreamsBuilder
 from tests.streams.running.conftest import STRINGS, feed
 
 
@@ -123,7 +123,7 @@ def test_a_source_needs_serdes(drive):
 
 def test_what_is_not_run_here_says_so(drive):
     builder = StreamsBuilder()
-    builder.stream("in", STRINGS).group_by_key().windowed_by(SlidingWindows.of_time_difference_with_no_grace(5)).count()
+    builder.stream("in", STRINGS).process(object)
     with pytest.raises(TopologyError) as raised:
         drive(builder)
-    assert "SlidingWindows" in str(raised.value)
+    assert "KSTREAM-PROCESSOR-0000000001: UserProcessor is described and planned, but not run here" in str(raised.value)
