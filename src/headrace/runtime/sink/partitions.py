@@ -86,8 +86,8 @@ class SinkPartitions:
         if self._plan.reset == "none":
             _refuse([p for p in partitions if p not in committed or found.positions[p] != committed[p]])
         earliest = {partition: first[partition] for partition, _, _ in found.lost}
-        # All that has no committed offset gets one, as Kafka Connect commits its positions whether or not there are records.
-        fresh = tuple(partition for partition in partitions if partition not in committed)
+        # What has no records to read yet is committed all the same, as Kafka Connect commits the position there.
+        fresh = tuple(p for p in partitions if p not in committed and found.positions[p] >= end[p])
         found = replace(found, positions={**found.positions, **earliest}, looked_up=fresh)
         tell(found, "sink")
         return found
