@@ -71,7 +71,8 @@ class SinkPartitions:
         return {name: info for name, info in topics.items() if not info.internal and self._plan.selects(name)}
 
     def start(self, partitions: Sequence[Partition]) -> Start:
-        """Where to begin: at the committed offsets of the group, else as `auto.offset.reset` says.
+        """Where to begin: at the committed offsets of the group, else as `auto.offset.reset` says; `looked_up` are the partitions
+        without a committed offset and without records to read.
 
         What is gone from a log is told; reading goes on with what is left of it. Raises KafkaFailure, ConnectError if there is
         no offset and no reset policy.

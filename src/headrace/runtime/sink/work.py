@@ -68,7 +68,7 @@ class SinkWork:
         if not share.partitions:
             return look_s
         start = self._partitions.start(share.partitions)
-        if start.looked_up:  # so that a restart before the first batch does not look up a later end
+        if start.looked_up:  # before the first batch, so that a restart does not look up a later end
             self._ports.commit_offsets(self._plan.group, {p: start.positions[p] for p in start.looked_up})
         self._stream(self._writers, share, start, look_s)
         return 0.0
