@@ -28,10 +28,10 @@ GroupOffsets = Mapping[tuple[str, int], int]
 
 _TRANSACTION_MS, _CALL_S, _OFFSETS_S, _RETRY_S = 10_000, 10.0, 4.0, 0.05
 # A rebalance is under way, and the proof is of the generation before (the next one will do); or the transaction timed out, or
-# the one before it was aborted with records on their way.
+# the one before it was aborted with records on their way; or it was spoilt, and no broker has said that a record is to blame.
 _AGAIN = {
     "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "REBALANCE_IN_PROGRESS", "INVALID_PRODUCER_EPOCH",
-    "OUT_OF_ORDER_SEQUENCE_NUMBER",
+    "OUT_OF_ORDER_SEQUENCE_NUMBER", "_STATE", "_INCONSISTENT",
 }  # fmt: skip
 
 
@@ -77,6 +77,8 @@ class MemberWrites:
         self._plain: Plain | None = None
         self._groups: dict[str, bytes] = {}
         self._refused: list[KafkaError] = []  # records of the transaction on its way
+        self._ends: dict[tuple[str, int], int] = {}  # the offset of the last record that this producer has written
+        self._twice: list[str] = []  # records that a broker took for earlier ones, and did not write
         self._turn = threading.Lock()  # held by the one whose transaction is on its way
         self._queue: list[_Waiting] = []
         self._queued = threading.Lock()
@@ -135,8 +137,8 @@ class MemberWrites:
                 return _end(batch)
             except KafkaFailure as error:
                 return _end(batch, error)
-            except StuckError:
-                log.warning("A transaction of %s is given up: Kafka's client does not come back", self._transactional_id)
+            except StuckError as why:
+                log.warning("A transaction of %s is given up: %s", self._transactional_id, why)
                 self._producer = None  # the next one fences it off; to end it would hang as well
                 if time.monotonic() > deadline:
                     return _end(batch, timed_out("Kafka did not take the transaction in time."))
@@ -164,6 +166,7 @@ class MemberWrites:
         if proof is None:
             raise timed_out(_NO_MEMBER)
         self._refused.clear()
+        self._twice.clear()
         producer.begin_transaction()
         for one in batch:
             for topic, key, value in one.write.records:
@@ -173,10 +176,17 @@ class MemberWrites:
             wanted = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
             _send_offsets(producer, wanted, self._metadata(group))
         producer.commit_transaction(_CALL_S)
+        if self._twice:
+            raise StuckError(f"{self._twice[0]} was acknowledged as if it were an earlier record")
         return None
 
-    def _delivered(self, error: KafkaError | None, _message: Message) -> None:
-        if error is not None and not error.name().startswith("_PURGE"):
+    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            at, offset = (message.topic() or "", message.partition() or 0), message.offset() or 0
+            if offset <= self._ends.get(at, -1):
+                self._twice.append(f"offset {offset} of {at[0]}-{at[1]}")
+            self._ends[at] = offset
+        elif not error.name().startswith("_PURGE"):
             self._refused.append(error)
 
     def _ready(self, deadline: float) -> Producer:
@@ -189,25 +199,24 @@ class MemberWrites:
             except KafkaException as error:
                 raise failure(error) from None
             self._producer = producer
+            self._ends.clear()
         return self._producer
 
     def _recover(self, error: KafkaError) -> KafkaError:
-        """Be ready for the next transaction; returns what was really wrong.
+        """Be ready for the next transaction, with a new producer; returns what was really wrong.
 
         A record that a broker refuses spoils the transaction at once, and whichever call comes next says only that it is spoilt.
-        The abort waits for the word on every record.
+        The abort waits for the word on every record. Late answers to the old producer cannot confuse the new one.
         """
         producer = self._producer
         if producer is None:
             return error
         try:
-            if error.fatal():
-                self._drop()
-            else:
+            if not error.fatal():
                 producer.abort_transaction(_CALL_S)
         except KafkaException as problem:
             log.warning("The transaction of %s could not be aborted: %s", self._transactional_id, kafka_error(problem).str())
-            self._drop()
+        self._drop()
         return self._refused[0] if self._refused else error
 
     def _drop(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class StuckError(Exception):
-    """The call has not come back in time; it still runs, and what it works on must not be touched again."""
+    """What was called must not be touched again: it has not come back in time and still runs, or its state is wrong."""
 
 
 def within(timeout_s: float, call: Callable[[], None]) -> None:
@@ -24,6 +24,6 @@ def within(timeout_s: float, call: Callable[[], None]) -> None:
     thread.start()
     thread.join(timeout_s)
     if thread.is_alive():
-        raise StuckError
+        raise StuckError("Kafka's client does not come back")
     if error:
         raise error[0]
