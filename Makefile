@@ -9,8 +9,11 @@ setup:
 demo: setup
 	@$(BIN)/headrace demo $(ARGS)
 
+# Two processes, each with its own brokers and Spark session: much of the time is spent waiting.
+PARALLEL := -n 2 --dist loadfile
+
 test: setup
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
 # All recorded scenarios of Kafka Connect's REST API; `make test` leaves out three that take a minute or two each.
 conformance: setup
@@ -21,7 +24,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
 bench: setup
 	@$(BIN)/python -m benchmarks.run $(BENCH) $(ARGS)
