@@ -1,4 +1,4 @@
-"""`stream.mode=realtime`: records are copied without a pause, and offsets stored when a batch has ended."""
+"""`stream.mode=realtime`: records are copied without a pause, and offsets stored meanwhile."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_records_are_copied_as_they_come_and_offsets_follow(
     assert one.destination.admin.topic_configs(one.prefix + topic)["retention.ms"] == "-1"
     source.produce(topic, sent)
     assert one.await_copied(topic, 100) == sent
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 99}, CONNECTOR_S, "the offset of a batch that has ended")
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 99}, CONNECTOR_S, "the last offset, while the batch goes on for minutes")
     wait_until(lambda: one.topics() == {one.prefix + topic}, CONNECTOR_S, "the active topic")
     line = next(e for e in events if e["event"] == "task.stream-mode")
     assert (line["mode"], line["reason"]) == ("realtime", "stream.mode=realtime")
@@ -90,9 +90,9 @@ def test_a_worker_killed_with_9_loses_no_record(
     try:
         with WorkerProcess(tmp_path, properties) as first:
             first.await_ready().call("POST", "/connectors", {"name": name, "config": config})
-            wait_until(lambda: len(stored()) == PARTITIONS, CONNECTOR_S, f"a batch has ended; {first.errors}")
+            wait_until(lambda: len(stored()) == PARTITIONS, CONNECTOR_S, f"offsets are stored; {first.errors}")
             size = destination.size(copy)
-            wait_until(lambda: destination.size(copy) > size + 300, CONNECTOR_S, f"more than the batch is copied; {first.errors}")
+            wait_until(lambda: destination.size(copy) > size + 300, CONNECTOR_S, f"more than that is copied; {first.errors}")
             children = first.children()
             first.kill()
             wait_until(lambda: not any(map(is_alive, children)), 10, "the worker's JVM ends with it")

@@ -208,8 +208,8 @@ class SourceTask(OffsetTask):
     def real_time(self, spark: SparkSession) -> Stream | None:
         """The stream that was opened last, for Spark's real-time mode, where batches have neither size nor pause.
 
-        None if the task cannot do without them; else `partitions` says how many tasks of Spark read it, and `interval_ms` how
-        often offsets are to be stored.
+        None if the task cannot do without them; else `partitions` says how many tasks of Spark read it, `interval_ms` how
+        often offsets are to be stored, and `lag` is given.
         """
         return None
 
@@ -231,7 +231,8 @@ class Stream:
     Spark partition (None: one offset stands for all records); ordinal: the part of the origin that is a record's number, if that
     is all that changes in its offset, under the same name; losses: what the source has lost since the offsets were stored, to be
     written down before anything else (a task that cannot go on raises DataLossError instead); partitions: how many it has, and
-    topics: those they are of, where that is known.
+    topics: those they are of, where that is known; lag: gives how many records of each partition are still to be read, if
+    that can be asked.
     """
 
     frame: DataFrame
@@ -246,6 +247,7 @@ class Stream:
     losses: Sequence[Loss] = ()
     partitions: int = 0
     topics: frozenset[str] = frozenset()
+    lag: Callable[[], Mapping[str, int] | None] | None = None
 
 
 class StoredOffsets:

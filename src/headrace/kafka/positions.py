@@ -85,6 +85,14 @@ def advanced(before: Mapping[str, Mapping[int, int]], after: Mapping[str, Mappin
     }
 
 
+def by_topic(positions: Mapping[Partition, int]) -> dict[str, dict[int, int]]:
+    """Positions in the form of `headrace.spark.kafka`: topic → partition → offset."""
+    found: dict[str, dict[int, int]] = {}
+    for (topic, partition), offset in positions.items():
+        found.setdefault(topic, {})[partition] = offset
+    return found
+
+
 def summary(moved: Mapping[Partition, tuple[int, int]]) -> str:
     """The ranges in words, at most five of them."""
     ranges = [f"{t}-{p} offsets {first} to {end - 1}" for (t, p), (first, end) in sorted(moved.items())]

@@ -1,6 +1,6 @@
-"""One run of a stream in Spark's real-time mode: topics are made first, offsets stored when Spark reports that a batch has ended.
+"""One run of a stream in Spark's real-time mode: topics are made first, offsets stored while the records go on.
 
-At least once: a batch that did not end is read again from its beginning, whatever of it was written.
+At least once: what came after the offsets that were stored last is read again, whatever of it was written.
 """
 
 from __future__ import annotations
@@ -9,16 +9,21 @@ import json
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
-from headrace.runtime.lag import source_lag
+from headrace.kafka.groups import Partition
+from headrace.kafka.positions import by_topic
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Batch
-from headrace.spark import failure, large_records, real_time
+from headrace.spark import failure, large_records
+from headrace.spark.kafka import offsets_json
+from headrace.spark.marks import Marks
+from headrace.spark.real_time import RealTimeQuery
 from headrace.spark.topic_writer import Way
 
 if TYPE_CHECKING:
@@ -36,33 +41,35 @@ class RealTimeRun:
     """Runs one query; `stop` ends it at once, so that what came since the last batch ended is copied again."""
 
     def __init__(
-        self, who: tuple[str, int], batch_ms: int, ended: Ended, abandon: Callable[[], None], recorder: TaskRecorder
+        self, who: tuple[str, int], store_ms: int, ended: Ended, abandon: Callable[[], None], recorder: TaskRecorder
     ) -> None:
-        """who: connector and task; batch_ms: how long a batch is; abandon: told that nothing may be stored any more;
-        recorder: told what happened, and how to learn the lag.
+        """who: connector and task; store_ms: how often offsets are stored; abandon: told that nothing may be stored any more;
+        recorder: told what happened.
         """
-        self._who, self._batch_ms, self._ended, self._abandon, self._recorder = who, batch_ms, ended, abandon, recorder
+        self._who, self._store_ms, self._ended, self._abandon, self._recorder = who, store_ms, ended, abandon, recorder
         self._stopping = threading.Event()
         self._storing = threading.Lock()
-        self._running: real_time.RealTimeQuery | None = None
+        self._running: RealTimeQuery | None = None
+        self._ends: dict[Partition, int] = {}  # what was stored since the query began
+        self._told = self._batches = 0  # records that the recorder knows of, and those of batches that have ended
+        self._since = time.monotonic()
 
-    def run(self, frame: DataFrame, write: Callable[[DataFrame, Way], None]) -> None:
+    def run(self, frame: DataFrame, marks: Marks, write: Callable[[DataFrame, Way], None]) -> None:
         """Run until `stop`, or raise what ended the query.
 
-        write: has a way of writing applied to the frame, guarded, with the settings of the producer (`TopicWriter.write`).
+        marks: those that the frame's records leave; write: has a way of writing applied to the frame, guarded, with the settings
+        of the producer (`TopicWriter.write`).
         """
         scratch = Path(tempfile.mkdtemp(prefix=f"headrace-{self._who[1]}-"))
 
         def start(guarded: DataFrame, producer: Mapping[str, str]) -> None:
-            name = "{}-{}".format(*self._who)
-            guarded.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", name)
-            self._running = real_time.RealTimeQuery(guarded, producer, f"{name}@{scratch.name}", scratch, self._batch_ms)
+            guarded.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", "{}-{}".format(*self._who))
+            self._running = RealTimeQuery(guarded, producer, marks, scratch, self._store_ms)
 
         try:
             write(frame, start)
             if self._running is not None:
-                self._recorder.follow_lag(source_lag(self._running.query))
-                self._follow(self._running.query)
+                self._follow(self._running)
         except Exception as e:
             record = large_records.found(e)
             if record is not None:
@@ -73,21 +80,46 @@ class RealTimeRun:
             self._end()
             shutil.rmtree(scratch, ignore_errors=True)
 
-    def _follow(self, query: Any) -> None:
-        """Take every batch that ends, until the query does."""
-        last, before, over = -1, None, False
+    def _follow(self, running: RealTimeQuery) -> None:
+        """Store how far it has come, now and then and whenever a batch ends, until the query does."""
+        last, before, over, due = -1, None, False, time.monotonic() + self._store_ms / 1000
         while not over:
-            over = query.awaitTermination(_LOOK_S)
-            progress = query.lastProgress
-            if progress is None or progress["batchId"] <= last:
-                continue
-            last, end = progress["batchId"], _text(progress["sources"][0]["endOffset"])
-            with self._storing:
-                if self._stopping.is_set():
-                    return
-                self._ended(before, end, progress["numInputRows"] > 0)
-            before = end
-            self._recorder.tell(_batch(progress))
+            over = running.query.awaitTermination(_LOOK_S)
+            progress = running.query.lastProgress
+            if progress is not None and progress["batchId"] > last:
+                last, end = progress["batchId"], _text(progress["sources"][0]["endOffset"])
+                with self._storing:
+                    if self._stopping.is_set():
+                        return
+                    self._ended(before, end, progress["numInputRows"] > 0)
+                before = end
+                self._batches += max(0, progress["numInputRows"])
+                self._count(self._batches)
+            if not over and time.monotonic() >= due:
+                with self._storing:
+                    if self._stopping.is_set():
+                        return
+                    self._store(running)
+                due = time.monotonic() + self._store_ms / 1000
+
+    def _store(self, running: RealTimeQuery) -> None:
+        """Store what has come further since the last time, if that is known."""
+        durable = running.durable()
+        if durable is None:
+            return
+        moved = {p: end for p, end in durable.ends.items() if end > self._ends.get(p, -1)}
+        if moved:
+            self._ended(None, offsets_json(by_topic(moved)), True)
+            self._ends |= moved
+        self._count(durable.records)
+
+    def _count(self, records: int) -> None:
+        """So many records have been written since the query began."""
+        now, new = time.monotonic(), records - self._told
+        if new > 0:
+            self._recorder.tell(Batch(read=new, written=new, took_ms=(now - self._since) * 1000))
+            self._told = records
+        self._since = now
 
     def _end(self) -> None:
         if self._running is not None:
@@ -98,17 +130,23 @@ class RealTimeRun:
 
     def stop(self, timeout_s: float = -1) -> None:
         """End the query; offsets that are being stored get `timeout_s`."""
-        self._stopping.set()
         if self._storing.acquire(timeout=timeout_s):
+            self._last_store()
+            self._stopping.set()
             self._storing.release()
         else:
+            self._stopping.set()
             self._abandon()
         self._end()
 
-
-def _batch(progress: Mapping[str, Any]) -> Batch:
-    written = max(0, progress["sink"].get("numOutputRows", 0))
-    return Batch(read=progress["numInputRows"], written=written, took_ms=progress["durationMs"].get("triggerExecution", 0))
+    def _last_store(self) -> None:
+        """Store once more, so that little is copied again; what cannot be stored is."""
+        if self._running is None or self._stopping.is_set():
+            return
+        try:
+            self._store(self._running)
+        except Exception as e:
+            log.warning("task.stop.not-stored", connector=self._who[0], task=self._who[1], cause=failure.root(e).message)
 
 
 def _text(offsets: object) -> str:

@@ -24,6 +24,7 @@ from headrace.runtime.plan import TaskPlan
 from headrace.runtime.real_time import RealTimeRun
 from headrace.runtime.routing import routing
 from headrace.runtime.stream import Begin, StreamRun
+from headrace.spark.marks import Marks
 from headrace.spark.real_time import SHORTEST_MS, SLOTS, most
 
 if TYPE_CHECKING:
@@ -164,11 +165,15 @@ class SourceWork:
             task.committed(progress)
 
         self._delivery.prepare(copies(stream.topics))
-        frame = chain.outgoing(chain.incoming(stream.frame))
-        who, batch_ms = (self._plan.connector, self._plan.task), stream.interval_ms or SHORTEST_MS
-        self._run = run = RealTimeRun(who, batch_ms, ended, self._delivery.abandon, self._needs.recorder)
+        who = (self._plan.connector, self._plan.task)
+        marks = Marks(stream.frame.sparkSession, "{}-{}".format(*who))
+        frame = chain.outgoing(chain.incoming(marks.of(stream.frame)))
+        store_ms = stream.interval_ms or SHORTEST_MS
+        self._run = run = RealTimeRun(who, store_ms, ended, self._delivery.abandon, self._needs.recorder)
+        if stream.lag is not None:
+            self._needs.recorder.follow_lag(stream.lag)
         if not self._stopping.is_set():
-            run.run(frame, lambda frame, start: self._delivery.continuous(frame, way, start))
+            run.run(frame, marks, lambda frame, start: self._delivery.continuous(frame, way, start))
 
     def _open(self, task: SourceTask, spark: SparkSession) -> Stream | None:
         try:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -125,20 +126,35 @@ def abort(spark: SparkSession, options: Mapping[str, str]) -> None:
     Else its records would still arrive, beside those of the next try, as soon as the topic or the broker is back. Spark keeps its
     producers in the executors' processes; with a local master that is this JVM, and others cannot be reached.
     """
-    if not (spark.sparkContext.master or "").startswith("local"):
+    if not is_local(spark):
         return
     jvm: Any = spark._jvm
     try:
-        kafka = jvm.org.apache.spark.sql.kafka010
-        scala = jvm.PythonUtils.toScalaMap(dict(options))
-        given = _module(jvm.org.apache.spark.sql.catalyst.util, "CaseInsensitiveMap").apply(scala)
-        settings = _module(kafka, "KafkaSourceProvider").kafkaParamsForProducer(given)
-        pool = _module(kafka.producer, "InternalKafkaProducerPool")
-        cached = pool.acquire(settings)
-        cached.producer().close(jvm.java.time.Duration.ZERO)
-        pool.release(cached)
+        with java_producer(spark, options) as producer:
+            producer.close(jvm.java.time.Duration.ZERO)
     except Exception as e:
         log.warning("producer.abort.failed", cause=str(e).splitlines()[0])
+
+
+def is_local(spark: SparkSession) -> bool:
+    """Whether Spark's tasks run in the driver's process."""
+    return (spark.sparkContext.master or "").startswith("local")
+
+
+@contextmanager
+def java_producer(spark: SparkSession, options: Mapping[str, str]) -> Iterator[Any]:
+    """The producer, Java's object, that Spark's sink writes with in this process (options: of the sink)."""
+    jvm: Any = spark._jvm
+    kafka = jvm.org.apache.spark.sql.kafka010
+    scala = jvm.PythonUtils.toScalaMap(dict(options))
+    given = _module(jvm.org.apache.spark.sql.catalyst.util, "CaseInsensitiveMap").apply(scala)
+    settings = _module(kafka, "KafkaSourceProvider").kafkaParamsForProducer(given)
+    pool = _module(kafka.producer, "InternalKafkaProducerPool")
+    cached = pool.acquire(settings)
+    try:
+        yield cached.producer()
+    finally:
+        pool.release(cached)
 
 
 def _module(package: Any, name: str) -> Any:

@@ -1,6 +1,6 @@
-"""Spark's real-time mode: a query whose tasks read and write without a pause for a whole batch of some seconds.
+"""Spark's real-time mode: a query whose tasks read and write without a pause for a whole batch.
 
-What ends a batch is time alone; its offsets are known, and everything of it is acknowledged, when Spark reports its progress.
+What ends a batch is time alone. Spark reports its offsets then; until then, `Marks` says how far it has come.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.spark.kafka import abort, sink_options
+from headrace.spark.marks import Durable, Marks
 from headrace.spark.topic_writer import PRODUCER
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SHORTEST_MS = 5000
-"""The shortest batch that Spark allows (`spark.sql.streaming.realTimeMode.minBatchDuration`)."""
+SHORTEST_MS, LONGEST_MS = 5000, 300_000
+"""The shortest batch that Spark allows (`spark.sql.streaming.realTimeMode.minBatchDuration`), and the one that is taken where
+nobody has to wait for its end. Between two batches nothing is read, for some tenths of a second.
+"""
 _KEPT = 1  # slots for everybody else
 
 
@@ -52,18 +55,26 @@ def most(spark: SparkSession) -> int:
 class RealTimeQuery:
     """A query that writes `producer_columns` to Kafka, and the producer that it alone has."""
 
-    def __init__(self, frame: DataFrame, producer: Mapping[str, str], name: str, scratch: Path, batch_ms: int) -> None:
-        """Start it. producer: Java producer settings; scratch: for its checkpoint; batch_ms: how long a batch is.
+    def __init__(self, frame: DataFrame, producer: Mapping[str, str], marks: Marks, scratch: Path, report_ms: int) -> None:
+        """Start it. producer: Java producer settings; marks: those that the frame's records leave; scratch: for its checkpoint;
+        report_ms: how often its offsets are wanted.
 
         Raises what Spark raises.
         """
         if producer.get("linger.ms") == PRODUCER["linger.ms"]:  # nobody has asked for it: here each record is on its own
             producer = {**producer, "linger.ms": "0"}
-        self._spark = frame.sparkSession
-        self._options = {**sink_options(producer), "kafka.headrace.run": scratch.name}
-        writer: Any = frame.writeStream.format("kafka").options(**self._options).queryName(name)  # its types know no realTime
+        self._spark, self._marks = frame.sparkSession, marks
+        self._options = sink_options(marks.producer(producer))
+        writer: Any = (
+            frame.writeStream.format("kafka").options(**self._options).queryName(marks.run)
+        )  # its types know no realTime
         writer = writer.outputMode("update").option("checkpointLocation", str(scratch))
+        batch_ms = max(LONGEST_MS, report_ms) if marks.kept else report_ms
         self.query: Any = writer.trigger(realTime=f"{batch_ms} milliseconds").start()
+
+    def durable(self) -> Durable | None:
+        """How far it has come within its batch; None if that is not known."""
+        return self._marks.durable(self._options) if self._marks.kept else None
 
     def stop(self) -> None:
         """End the query, and drop what waits in its producer: it is to be written again, and must not come twice in disorder."""
@@ -71,3 +82,4 @@ class RealTimeQuery:
             self.query.stop()
         finally:
             abort(self._spark, self._options)
+            self._marks.close()

@@ -223,7 +223,7 @@ class KafkaSourceConfig(DataLossConfig):
         importance=Importance.LOW,
         doc="Of headrace: `microbatch`: records are written batch by batch. `realtime`: Spark reads and writes them without a "
         "pause, which takes milliseconds instead of tenths of a second, holds a task slot of Spark for each partition, and after "
-        "a stop copies again what came since the last batch ended. `auto`: micro-batches, for now.",
+        "a failure copies again what came since offsets were stored. `auto`: micro-batches, for now.",
         group=_TASKS,
     )
     stream_realtime_batch_ms: int = option(
@@ -232,8 +232,8 @@ class KafkaSourceConfig(DataLossConfig):
         5000,
         validator=Range(5000),
         importance=Importance.LOW,
-        doc="Of headrace: how often offsets are stored in real-time mode. Between two batches there is a pause of about a tenth "
-        "of a second.",
+        doc="Of headrace: how often offsets are stored in real-time mode. Where Spark runs in the worker's own process, records "
+        "go on meanwhile; on a cluster, offsets are stored between two batches, with a pause of some tenths of a second.",
         group=_TASKS,
     )
 

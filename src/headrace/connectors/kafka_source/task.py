@@ -74,6 +74,7 @@ class KafkaSourceTask(SourceTask):
         self._positions = {}
         for (topic, partition), offset in start.positions.items():
             self._positions.setdefault(topic, {})[partition] = offset
+        self._copied = dict(start.positions)
         limit = str(self._config.batch_max_records)
         options = {"maxOffsetsPerTrigger": limit}
         if self.context.interval_ms:
@@ -83,7 +84,15 @@ class KafkaSourceTask(SourceTask):
 
     def real_time(self, spark: SparkSession) -> Stream | None:
         """The stream that was opened last, without limits of its batches."""
-        return replace(self._stream(spark, {}), interval_ms=self._config.stream_realtime_batch_ms)
+        return replace(self._stream(spark, {}), interval_ms=self._config.stream_realtime_batch_ms, lag=self._behind)
+
+    def _behind(self) -> dict[str, int] | None:
+        at = dict(self._copied)
+        try:
+            ends = self._admin.partition_offsets(list(at), "latest", _CHECK_S)
+        except HeadraceError:  # the task will say what is wrong
+            return None
+        return {f"{t}-{p}": max(0, end - at[t, p]) for (t, p), end in ends.items()}
 
     def _stream(self, spark: SparkSession, options: Mapping[str, str]) -> Stream:
         consumer = patient(self._consumer)
@@ -184,8 +193,10 @@ class KafkaSourceTask(SourceTask):
 
     def committed(self, progress: Progress) -> None:
         """Commit the positions to the group on the source cluster, if asked for."""
+        ends = {parse_partition(p): int(o["offset"]) + 1 for p, o in progress.offsets}
+        self._copied |= ends
         if self._lag is not None:
-            self._lag.commit({parse_partition(p): int(o["offset"]) + 1 for p, o in progress.offsets})
+            self._lag.commit(ends)
 
     def stop(self) -> None:
         """Finish the last commit to the source's group."""

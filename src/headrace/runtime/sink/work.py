@@ -11,7 +11,7 @@ from headrace.connectors.base import Props
 from headrace.connectors.sink import SinkTask
 from headrace.converters.base import Writers
 from headrace.kafka.groups import Partition
-from headrace.kafka.positions import Start, advanced
+from headrace.kafka.positions import Start, advanced, by_topic
 from headrace.runtime.counting import Counts
 from headrace.runtime.metrics.events import Assigned
 from headrace.runtime.routing import counts_after, router
@@ -117,11 +117,3 @@ class SinkWork:
             self._delivery(frame, chain, Covered(moved, sum(every.values()), topics, counts, commit))
 
         return deliver
-
-
-def by_topic(positions: Mapping[Partition, int]) -> dict[str, dict[int, int]]:
-    """Positions in the form of `headrace.spark.kafka`: topic → partition → offset."""
-    found: dict[str, dict[int, int]] = {}
-    for (topic, partition), offset in positions.items():
-        found.setdefault(topic, {})[partition] = offset
-    return found
