@@ -50,6 +50,18 @@ def tree_rss_mb(pid: int) -> float:
     return sum(int(fields[_RSS]) for fields in _tree(pid)) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
+def tree_peak_mb(pid: int) -> float:
+    """Return the most resident memory that a process and its living descendants have each had, summed up, in MiB."""
+    peaks = []
+    for found in _tree_pids(pid):
+        try:
+            lines = (_PROC / str(found) / "status").read_text().splitlines()
+        except OSError:  # it has just ended
+            continue
+        peaks += [int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")]
+    return sum(peaks)
+
+
 def tree_threads(pid: int) -> int:
     """Return the number of threads of a process and its living descendants."""
     return sum(int(fields[_THREADS]) for fields in _tree(pid))
@@ -57,6 +69,10 @@ def tree_threads(pid: int) -> int:
 
 def _tree(pid: int) -> list[list[str]]:
     """What the kernel tells of a process and its living descendants: the fields after the name."""
+    return list(_tree_pids(pid).values())
+
+
+def _tree_pids(pid: int) -> dict[int, list[str]]:
     stats: dict[int, list[str]] = {}
     children: dict[int, list[int]] = {}
     for entry in _PROC.iterdir():
@@ -68,10 +84,11 @@ def _tree(pid: int) -> list[list[str]]:
             continue
         children.setdefault(int(fields[_PARENT]), []).append(int(entry.name))
         stats[int(entry.name)] = fields
-    found, open_ = [], [pid]
+    found: dict[int, list[str]] = {}
+    open_ = [pid]
     while open_:
         process = open_.pop()
         if process in stats:
-            found.append(stats[process])
+            found[process] = stats[process]
         open_ += children.get(process, [])
     return found

@@ -151,9 +151,12 @@ class Mirroring:
 class Mirror(Engine):
     """A worker that mirrors from the broker `source` to the broker `destination`."""
 
-    def __init__(self, source: str, destination: str, label: str, workdir: Path, exactly_once: bool = False) -> None:
+    def __init__(
+        self, source: str, destination: str, label: str, workdir: Path, exactly_once: bool = False, continuous: bool = False
+    ) -> None:
+        """exactly_once: with KIP-618's delivery; continuous: with the least delay, where there is a choice."""
         super().__init__(destination, label, workdir)
-        self.source, self.exactly_once = source, exactly_once
+        self.source, self.exactly_once, self.continuous = source, exactly_once, continuous
         self._mirrored = 0
 
     def worker_properties(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The mirror beside MirrorMaker 2: throughput at 100 B and 1 KB, exactly once at 100 B, latency at 50 records/s.
+"""The mirror beside MirrorMaker 2: throughput by the size of records and what it costs, exactly once, latency by their rate.
 
 Both sides run in rounds, A B A B: a fresh process, a warm-up, then every measurement, then it ends; never both at once.
 """
@@ -14,9 +14,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import clusters, latency, load, report, throughput
-from benchmarks.cpu import CpuTime, foreign_share
-from benchmarks.engine import Mirror
+from benchmarks import clusters, latency, load, raw, report, throughput
+from benchmarks.cpu import CpuTime, foreign_share, tree_peak_mb
+from benchmarks.engine import CLIENTS, Mirror
 from benchmarks.options import Options
 from benchmarks.ours import Headrace
 from benchmarks.peer import MirrorMaker
@@ -41,20 +41,20 @@ class Plan:
 
     warm_up: tuple[Source, ...]
     throughput: tuple[Source, ...]
-    latency: latency.Load
+    latencies: tuple[latency.Load, ...]
     timeout_s: float = 300
 
 
 # A JVM needs several million records to be warm: MirrorMaker's first copy runs at a fraction of its later speed.
 FULL = Plan(
     warm_up=(Source("warm-100B", 100, 1_000_000, passes=8), Source("warm-1KB", 1000, 250_000, passes=3)),
-    throughput=(Source("100B", 100, 2_000_000), Source("1KB", 1000, 500_000)),
-    latency=latency.Load(rate=50, warmup_s=10, measured_s=20),
+    throughput=(Source("100B", 100, 2_000_000), Source("1KB", 1000, 500_000), Source("10KB", 10_000, 60_000)),
+    latencies=tuple(latency.Load(rate, warmup_s=10, measured_s=20) for rate in (50, 1000, 10_000)),
 )
 QUICK = Plan(
     warm_up=(Source("warm-100B", 100, 200_000),),
     throughput=(Source("100B", 100, 300_000), Source("1KB", 1000, 60_000)),
-    latency=latency.Load(rate=50, warmup_s=3, measured_s=5),
+    latencies=(latency.Load(rate=50, warmup_s=3, measured_s=5),),
 )
 
 
@@ -81,11 +81,40 @@ class Bench:
             for each in self.plan.warm_up:
                 for _ in range(each.passes):
                     self.copy(engine, each)
-            values = {f"throughput-{each.name}": self.copy(engine, each) for each in self.plan.throughput}
+            values: Values = {}
+            for each in self.plan.throughput:
+                before = engine.cpu_seconds()
+                values[f"throughput-{each.name}"] = self.copy(engine, each)
+                values[f"cpu-{each.name}"] = (engine.cpu_seconds() - before) / each.records * 1_000_000
+            values["memory"] = tree_peak_mb(engine.pid)
             for each in self.plan.throughput:
                 values[f"throughput-{each.name}-defaults"] = self.copy(engine, each, tuned=False)
-            values |= self.latency(engine)
-        return values | self.exactly_once(kind, label)
+        return values | self.exactly_once(kind, label) | self.continuous(kind, label)
+
+    def continuous(self, kind: type[Mirror], label: str) -> Values:
+        """Run the engine again, as it copies with the least delay; return the rows of latencies."""
+        with kind(self.source, self.destination, f"{label}-continuous", self.workdir, continuous=True) as engine:
+            for _ in range(self.plan.warm_up[0].passes // 4):
+                self.copy(engine, self.plan.warm_up[0])
+            values: Values = {}
+            for each in self.plan.latencies:
+                values |= self.latency(engine, each)
+        return values
+
+    def limit(self, source: Source, number: int) -> float:
+        """Copy one loaded topic with the bare loop and return the steady records/s of its second half."""
+        copy = f"raw-{source.name}-{number}"
+        os.sync()
+        with (
+            raw.copying(
+                self.source, source.name, self.destination, copy, CLIENTS["producer.override.batch.size"], self.workdir
+            ) as loop,
+            throughput.EndOffsets(self.destination, copy) as offsets,
+        ):
+            samples = throughput.follow(offsets, source.records, loop.check, self.plan.timeout_s)
+        rate = throughput.steady_rate(samples, source.records, 0.5)
+        self.console.print(f"bare loop {source.name}: {rate:,.0f} records/s")
+        return rate
 
     def exactly_once(self, kind: type[Mirror], label: str) -> Values:
         """Run the engine again, in its exactly-once mode; return the row of the first throughput topic."""
@@ -112,9 +141,9 @@ class Bench:
         self.console.print(f"{engine.label} {source.name}: {rate:,.0f} records/s{notes}")
         return rate
 
-    def latency(self, engine: Mirror) -> Values:
-        """Send at the rate of the plan to a new topic; return the rows of its latencies."""
-        what, topic = self.plan.latency, f"latency-{engine.label}"
+    def latency(self, engine: Mirror, what: latency.Load) -> Values:
+        """Send at this rate to a new topic; return the rows of its latencies."""
+        topic = f"latency-{what.rate}-{engine.label}"
         load.create_topic(self.source, topic)
         os.sync()
         with engine.mirroring(topic) as mirroring:
@@ -135,14 +164,17 @@ def run(options: Options, console: Console) -> None:
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch, clusters.two_brokers() as (source, destination):
         bench = Bench(source, destination, plan, Path(scratch), console)
         bench.fill_source()
+        limits: dict[str, list[float]] = defaultdict(list)
         for number in range(1, options.rounds + 1):
+            for each in plan.throughput:
+                limits[each.name].append(bench.limit(each, number))
             for kind in kinds:
                 before = CpuTime.now()
                 for name, value in bench.round(kind, number).items():
                     values[kind][name].append(value)
                 foreign.append(foreign_share(before))
                 report.warn_if_busy(foreign[-1], console)
-    rows = _rows(values)
+    rows = _rows(values) + _shares(values, limits)
     report.show("Mirror: headrace beside MirrorMaker 2", MirrorMaker.name, rows, console)
     if not options.quick and options.only is None:
         method = asdict(plan) | {"rounds": options.rounds, "foreign_cpu": foreign}
@@ -151,7 +183,15 @@ def run(options: Options, console: Console) -> None:
 
 def _rows(values: Rounds) -> list[report.Row]:
     ours, peer = values.get(Headrace, {}), values.get(MirrorMaker, {})
-    return [
-        report.Row(name, "records/s" if name.startswith("throughput") else "ms", ours.get(name, []), peer.get(name, []))
-        for name in ours or peer
-    ]
+    units = {"throughput": "records/s", "latency": "ms", "cpu": "s/million records", "memory": "MiB"}
+    return [report.Row(name, units[name.split("-")[0]], ours.get(name, []), peer.get(name, [])) for name in ours or peer]
+
+
+def _shares(values: Rounds, limits: dict[str, list[float]]) -> list[report.Row]:
+    """What each side reaches of the bare loop's speed in the same round."""
+    rows = []
+    for name, bare in limits.items():
+        reached = {kind: found[f"throughput-{name}"] for kind, found in values.items()}
+        parts = {kind: [one / limit for one, limit in zip(rates, bare, strict=True)] for kind, rates in reached.items()}
+        rows.append(report.Row(f"share-of-bare-loop-{name}", "of 1", parts.get(Headrace, []), parts.get(MirrorMaker, [])))
+    return rows

@@ -25,6 +25,10 @@ class Headrace(Mirror):
         """Run `headrace worker`."""
         return worker(properties)
 
+    def worker_properties(self) -> dict[str, str]:
+        """Return what both sides share; in real-time mode each partition holds a task slot of Spark, and one is left."""
+        return super().worker_properties() | ({"spark.master": f"local[{PARTITIONS + 1}]"} if self.continuous else {})
+
     def connector(self, topic: str, alias: str) -> dict[str, str]:
         """Defaults for all but the destination topics, which are made as MirrorMaker makes them."""
         return {
@@ -36,4 +40,5 @@ class Headrace(Mirror):
             "destination.topics.prefix": f"{alias}.",
             "topic.creation.default.partitions": str(PARTITIONS),
             "topic.creation.default.replication.factor": "1",
+            **({"stream.mode": "realtime"} if self.continuous else {}),
         }
