@@ -124,6 +124,18 @@ def test_a_record_that_is_refused_does_not_take_others_with_it(worker, topic):
     assert set(written(one, topic)) == {b"%d" % n for n in range(7)}
 
 
+def test_a_record_that_a_broker_takes_for_an_earlier_one_is_written_again(worker, topic):
+    one = worker("a")
+    one.writes.write(Write([(topic, b"1", b"v")]), one.membership.session(), 30)
+    one.writes._ends[topic, 0] = 1_000  # as if the offset that comes back were that of a record before
+    one.writes.write(Write([(topic, b"2", b"v")]), one.membership.session(), 30)
+    records: list[LogRecord] = []
+    log = CompactedLog(topic, one.props, {**one.props, "isolation.level": "read_committed"}, records.append)
+    log.start()
+    log.stop()
+    assert [record.key for record in records] == [b"1", b"2", b"2"]
+
+
 def test_writes_go_on_after_a_restart_of_the_broker(worker, topic, destination_broker):
     one, sent, over = worker("a"), [], threading.Event()
 
