@@ -78,6 +78,7 @@ class RealTimeRun:
                 raise
         finally:
             self._end()
+            marks.close()
             shutil.rmtree(scratch, ignore_errors=True)
 
     def _follow(self, running: RealTimeQuery) -> None:

@@ -82,4 +82,3 @@ class RealTimeQuery:
             self.query.stop()
         finally:
             abort(self._spark, self._options)
-            self._marks.close()
