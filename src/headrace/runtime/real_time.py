@@ -21,7 +21,7 @@ from headrace.kafka.positions import by_topic
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Batch
 from headrace.spark import failure, large_records
-from headrace.spark.kafka import offsets_json
+from headrace.spark.kafka import offsets_json, parse_offsets
 from headrace.spark.marks import Marks
 from headrace.spark.real_time import RealTimeQuery
 from headrace.spark.topic_writer import Way
@@ -88,7 +88,7 @@ class RealTimeRun:
             over = running.query.awaitTermination(_LOOK_S)
             progress = running.query.lastProgress
             if progress is not None and progress["batchId"] > last:
-                last, end = progress["batchId"], _text(progress["sources"][0]["endOffset"])
+                last, end = progress["batchId"], self._at_least(_text(progress["sources"][0]["endOffset"]))
                 with self._storing:
                     if self._stopping.is_set():
                         return
@@ -102,6 +102,12 @@ class RealTimeRun:
                         return
                     self._store(running)
                 due = time.monotonic() + self._store_ms / 1000
+
+    def _at_least(self, end: str) -> str:
+        """The end of a batch, in Spark's JSON; no less than what was stored while it was not known that the batch has ended."""
+        ends = {(t, p): o for t, offsets in parse_offsets(end).items() for p, o in offsets.items()}
+        self._ends = {p: max(o, self._ends.get(p, o)) for p, o in ends.items()}
+        return offsets_json(by_topic(self._ends))
 
     def _store(self, running: RealTimeQuery) -> None:
         """Store what has come further since the last time, if that is known."""
