@@ -102,17 +102,17 @@ class Bench:
         return values
 
     def limit(self, source: Source, number: int) -> float:
-        """Copy one loaded topic with the bare loop and return the steady records/s of its second half."""
+        """Copy one loaded topic with the bare loop, after the warm-up topics, and return the steady records/s."""
         copy = f"raw-{source.name}-{number}"
+        warm = [(each.name, f"{copy}-{each.name}-{n}") for each in self.plan.warm_up for n in range(each.passes // 2)]
+        batch_bytes = CLIENTS["producer.override.batch.size"]
         os.sync()
         with (
-            raw.copying(
-                self.source, source.name, self.destination, copy, CLIENTS["producer.override.batch.size"], self.workdir
-            ) as loop,
+            raw.copying(self.source, self.destination, [*warm, (source.name, copy)], batch_bytes, self.workdir) as loop,
             throughput.EndOffsets(self.destination, copy) as offsets,
         ):
             samples = throughput.follow(offsets, source.records, loop.check, self.plan.timeout_s)
-        rate = throughput.steady_rate(samples, source.records, 0.5)
+        rate = throughput.steady_rate(samples, source.records)
         self.console.print(f"bare loop {source.name}: {rate:,.0f} records/s")
         return rate
 

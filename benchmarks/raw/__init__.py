@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 from benchmarks.java import GC, compiled, java
@@ -14,17 +15,16 @@ _SOURCES = Path(__file__).with_name("java")
 
 
 @contextmanager
-def copying(source: str, topic: str, destination: str, copy: str, batch_bytes: str, workdir: Path) -> Iterator[Child]:
-    """Copy `topic` to the new topic `copy` for as long as the context lasts; gives the process, a cold JVM."""
+def copying(source: str, destination: str, topics: Sequence[tuple[str, str]], batch_bytes: str, workdir: Path) -> Iterator[Child]:
+    """Copy topics, one after the other, to new topics (name, name of the copy); gives the process, a new JVM."""
     classes = workdir / "raw"
     if not classes.exists():
         compiled(_SOURCES, classes)
-    create_topic(destination, copy)
+    for _, copy in topics:
+        create_topic(destination, copy)
     options = ["-Xmx1G", *GC, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
-    arguments = [source, topic, str(PARTITIONS), destination, copy, batch_bytes]
-    child = Child(
-        f"RawLoop ({copy})", [*java(options, classes), "io.headrace.bench.RawLoop", *arguments], workdir / f"{copy}.log"
-    )
+    arguments = [source, str(PARTITIONS), destination, batch_bytes, *chain.from_iterable(topics)]
+    child = Child("RawLoop", [*java(options, classes), "io.headrace.bench.RawLoop", *arguments], workdir / "raw.log")
     try:
         yield child
     finally:

@@ -14,9 +14,10 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * The least that a copy can cost: for each partition a thread that polls a consumer and hands every record to one producer.
- * No offsets are stored, nothing is looked at. Copies for as long as it runs.
+ * No offsets are stored, nothing is looked at.
  *
- * <p>Arguments: source brokers, topic, number of partitions, destination brokers, copy, batch.size.
+ * <p>Arguments: source brokers, number of partitions, destination brokers, batch.size, then topics, one after the other: each name
+ * followed by that of its copy.
  */
 public final class RawLoop implements Runnable {
     private final String[] args;
@@ -31,12 +32,12 @@ public final class RawLoop implements Runnable {
 
     public static void main(String[] args) {
         Properties settings = new Properties();
-        settings.put("bootstrap.servers", args[3]);
+        settings.put("bootstrap.servers", args[2]);
         settings.put("acks", "all");
-        settings.put("batch.size", args[5]);
+        settings.put("batch.size", args[3]);
         settings.put("linger.ms", "5");
         KafkaProducer producer = new KafkaProducer(settings, new ByteArraySerializer(), new ByteArraySerializer());
-        for (int i = 0; i < Integer.parseInt(args[2]); i++) {
+        for (int i = 0; i < Integer.parseInt(args[1]); i++) {
             new Thread(new RawLoop(args, i, producer)).start();
         }
     }
@@ -46,14 +47,22 @@ public final class RawLoop implements Runnable {
         settings.put("bootstrap.servers", args[0]);
         settings.put("max.poll.records", "10000");
         KafkaConsumer consumer = new KafkaConsumer(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer());
-        TopicPartition from = new TopicPartition(args[1], partition);
+        for (int i = 4; i < args.length; i += 2) {
+            copy(consumer, args[i], args[i + 1]);
+        }
+        producer.flush();
+    }
+
+    private void copy(KafkaConsumer consumer, String topic, String copy) {
+        TopicPartition from = new TopicPartition(topic, partition);
         consumer.assign(Collections.singletonList(from));
         consumer.seekToBeginning(Collections.singletonList(from));
-        while (true) {
+        long end = ((Long) consumer.endOffsets(Collections.singletonList(from)).get(from)).longValue();
+        while (consumer.position(from) < end) {
             Iterator records = consumer.poll(Duration.ofSeconds(1)).iterator();
             while (records.hasNext()) {
                 ConsumerRecord record = (ConsumerRecord) records.next();
-                producer.send(new ProducerRecord(args[4], Integer.valueOf(partition), Long.valueOf(record.timestamp()), record.key(),
+                producer.send(new ProducerRecord(copy, Integer.valueOf(partition), Long.valueOf(record.timestamp()), record.key(),
                     record.value(), record.headers()));
             }
         }
