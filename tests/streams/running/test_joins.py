@@ -55,6 +55,16 @@ def test_a_record_gets_the_row_that_the_table_has_at_its_turn(drive, kind, seed)
             assert sorted(map(str, [(r.key, r.value, r.timestamp) for r in _out(driver)])) == sorted(map(str, expected))
 
 
+def test_a_stream_meets_the_rows_of_a_table_that_was_mapped_and_filtered(drive):
+    builder = StreamsBuilder()
+    table = builder.table("right", STRINGS).map_values(lambda v: F.upper(v)).filter(lambda k, v: v != "NO")
+    builder.stream("left", STRINGS).left_join(table, both).to("out")
+    with drive(builder) as driver:
+        feed(driver, "right", [("a", "x", 1), ("b", "no", 1)])
+        feed(driver, "left", [("a", "1", 2), ("b", "2", 2)])
+        assert sorted(r.value for r in _out(driver)) == ["1-X", "2-None"]
+
+
 @pytest.mark.parametrize("kind", ["inner", "left", "outer"])
 def test_tables_give_the_rows_that_both_have(drive, kind):
     builder = StreamsBuilder()

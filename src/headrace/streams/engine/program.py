@@ -28,7 +28,7 @@ Operator = Callable[["Program", Context, ProcessorNode, Any, list[Flow]], Flow]
 
 @dataclass(frozen=True)
 class Program:
-    """A sub-topology: its nodes in an order in which each comes after its parents."""
+    """A sub-topology: its nodes in an order in which each comes after those it needs."""
 
     number: int
     nodes: tuple[Node, ...]
@@ -86,11 +86,17 @@ def _sorted(nodes: list[Node]) -> tuple[Node, ...]:
     known, rest, found = {node.name for node in nodes}, list(nodes), []
     done: set[str] = set()
     while rest:
-        ready = [node for node in rest if all(parent in done or parent not in known for parent in node.parents)]
+        ready = [node for node in rest if all(other in done or other not in known for other in _needs(node))]
         found += ready
         done |= {node.name for node in ready}
         rest = [node for node in rest if node.name not in done]
     return tuple(found)
+
+
+def _needs(node: Node) -> tuple[str, ...]:
+    """The nodes that come before a node: its parents, and a table that it looks into."""
+    operation = node.operation if isinstance(node, ProcessorNode) else None
+    return (*node.parents, operation.table) if isinstance(operation, ops.StreamTableJoin) else node.parents
 
 
 def _branch(context: Context, parent: str, child: str) -> str:
