@@ -55,11 +55,12 @@ class _Names:
         return topic
 
     def through(
-        self, parents: list[GraphNode], topic: str, suffix: str, given: tuple[Serde | None, Partitioner | None]
-    ) -> StreamSource:
-        """Write to the topic and read it again; given: the format of its keys, and what chooses its partitions."""
-        key_serde, partitioner = given
-        sink = StreamSink(self.of(f"{suffix}-sink", _SINK), topic, Produced(None, key_serde, None, partitioner))
+        self, parents: list[GraphNode], topic: str, suffix: str, serdes: tuple[Serde | None, Serde | None],
+        partitioner: Partitioner | None,
+    ) -> StreamSource:  # fmt: skip
+        """Write to the topic and read it again. serdes: of its keys, and of what its values hold."""
+        key_serde, value_serde = serdes
+        sink = StreamSink(self.of(f"{suffix}-sink", _SINK), topic, Produced(None, key_serde, value_serde, partitioner))
         self.graph.add(parents, sink)
         source = StreamSource(self.of(f"{suffix}-source", _SOURCE), (topic,), Consumed(None, key_serde))
         self.graph.add(sink, source)
@@ -77,17 +78,19 @@ def join(kind: JoinKind, left: KTable, right: KTable, functions: tuple[Function,
     asked = names.topic("-subscription-registration", _REGISTRATION)
     send = Operator(names.of("-subscription-registration-processor", _REGISTRATION), ForeignKeySend(extractor, kind))
     graph.add(left.flow.node, send)
-    keys = right.flow.key_serde
-    questions = names.through([send], asked, "-subscription-registration", (keys, joined.other_partitioner))
+    keys = left.flow.key_serde, right.flow.key_serde
+    questions = names.through([send], asked, "-subscription-registration", (keys[1], keys[0]), joined.other_partitioner)
     graph.topology.copartitioned.append(right.flow.sources | {questions.name})
     answering = _answering(names, right, questions)
     answered = names.topic("-subscription-response", _RESPONSE)
-    given = left.flow.key_serde, joined.partitioner
-    answers = names.through(answering, answered, "-subscription-response", given)
+    rows = keys[0], right.flow.value_serde
+    answers = names.through(answering, answered, "-subscription-response", rows, joined.partitioner)
     sources = left.flow.sources | {answers.name}
     graph.topology.copartitioned.append(sources)
     respond = Operator(
-        names.of("-subscription-response-resolver", _RESOLVER), ForeignKeyRespond(joiner, kind), uses=left.view.stores()
+        names.of("-subscription-response-resolver", _RESOLVER),
+        ForeignKeyRespond(joiner, kind, send.name),
+        uses=left.view.stores(),
     )
     graph.add(answers, respond)
     flow = Flow(graph, respond.name, respond, sources, left.flow.key_serde)
@@ -98,13 +101,14 @@ def _answering(names: _Names, right: KTable, questions: StreamSource) -> list[Gr
     """The operators that answer: new subscriptions, and changes of the other table."""
     graph = names.graph
     store_name = names.graph.names.suffixed_or(names.name, "-subscription-store", _STORE + "STATE-STORE-")
-    store = StateStore(name=store_name, kind=StoreKind.KEY_VALUE, key_serde=right.flow.key_serde)
+    store = StateStore(name=store_name, kind=StoreKind.KEY_VALUE)
     receive = Operator(names.of("-subscription-receive", _PROCESSOR), ForeignKeyReceive(store_name), lambda: (store,))
     graph.add(questions, receive)
     used = right.view.stores()
-    lookup = Operator(names.of("-subscription-join-foreign", _PROCESSOR), ForeignKeyLookup(), uses=used)
+    lookup = Operator(names.of("-subscription-join-foreign", _PROCESSOR), ForeignKeyLookup(right.flow.name), uses=used)
     graph.add(receive, lookup)
-    change = Operator(names.of("-foreign-join-subscription", _PROCESSOR), ForeignKeyChange(store_name), lambda: (store,))
+    changed = ForeignKeyChange(store_name, receive.name)
+    change = Operator(names.of("-foreign-join-subscription", _PROCESSOR), changed, lambda: (store,))
     graph.add(right.flow.node, change)
     return [lookup, change]
 

@@ -327,22 +327,26 @@ class ForeignKeyReceive:
 
 @dataclass(frozen=True)
 class ForeignKeyLookup:
-    """Answers a new subscription with the row it asks for."""
+    """Answers a new subscription with the row it asks for. `table`: the node of the right table."""
+
+    table: str
 
 
 @dataclass(frozen=True)
 class ForeignKeyChange:
-    """Answers all subscriptions to a row that has changed."""
+    """Answers all subscriptions to a row that has changed. `receive`: the node that keeps them."""
 
     store: str
+    receive: str
 
 
 @dataclass(frozen=True)
 class ForeignKeyRespond:
-    """Joins an answer with the left table's row, if that has not changed meanwhile."""
+    """Joins an answer with the left table's row, if that has not changed meanwhile. `send`: the node where that asked."""
 
     joiner: Function
     kind: JoinKind
+    send: str
 
 
 Operation = (

@@ -49,19 +49,31 @@ def assemble(
         for store, table in _global(topology, n[1], topics, cluster, spark, counts)
     }
     shared = cast("dict[str, Table]", {name: table.table for name, table in tables.items()})
-    waiting = [Program.of(topology, number, names) for number, names in groups if not topology.is_global(names)]
-    tasks: list[Task] = []
-    while waiting:
-        ready = [one for one in waiting if _is_known(one, topics)] or waiting[:1]  # what nothing writes says so itself
-        for program in ready:
-            tasks.append(_task(topology, config, cluster, counts, spark, program, topics, shared))
-            waiting.remove(program)
+    programs = [Program.of(topology, number, names) for number, names in groups if not topology.is_global(names)]
+    tasks = _prepared([_task(topology, config, cluster, counts, spark, one, topics, shared) for one in programs])
     return [task for task in tasks if task.partitions], list(tables.values())
 
 
-def _is_known(program: Program, topics: Topics) -> bool:
-    internal = [topic for source in program.sources for topic in source.topics if topic in topics.repartition]
-    return all(topic in topics.wires for topic in internal)
+def _prepared(tasks: list[Task]) -> list[Task]:
+    """The tasks, each laid out after those that write what it reads; of those that read each other's topics (a foreign-key join)
+    a part is laid out first.
+    """
+    waiting, found = list(tasks), []
+    while waiting:
+        ready = [task for task in waiting if all(map(task.reading.is_known, task.program.sources))]
+        if not ready:
+            wires = waiting[0].reading.topics.wires
+            known = len(wires)
+            for task in waiting:
+                task.sketch()
+            if len(wires) > known:
+                continue
+            ready = waiting[:1]  # what nothing writes says so itself
+        for task in ready:
+            task.prepare()
+            waiting.remove(task)
+        found += ready
+    return found
 
 
 def _task(
@@ -83,15 +95,13 @@ def _task(
         name: source.consumed.reset_policy or config.offset_reset for source in program.sources for name in read[source.name]
     }
     internal = frozenset(topics.full(name) for name in topics.repartition)
-    task = Task(
+    return Task(
         program, Reading(topics, config.skips_bad_records, merged), memory, cluster, read,
         [(name, p) for name in names for p in range(counts[name])], config.max_batch_records,
         reset | dict.fromkeys(internal, "earliest"),
         source_changelogs={s: full for s, t in topology.source_changelogs.items() if (full := topics.full(t)) in names},
         internal=internal,
     )  # fmt: skip
-    task.prepare()
-    return task
 
 
 def _topics(source: SourceNode, topics: Topics, counts: Mapping[str, int]) -> list[str]:

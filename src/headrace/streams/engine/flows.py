@@ -1,4 +1,6 @@
-"""What goes from operator to operator in one batch: records of a stream, changes of a table, or rows of a regrouped one."""
+"""What goes from operator to operator in one batch: records of a stream, changes of a table, rows of a regrouped one, or what
+two tables of a foreign-key join ask each other.
+"""
 
 from __future__ import annotations
 
@@ -51,6 +53,25 @@ class Regrouped:
 
 
 @dataclass(frozen=True)
+class Questions:
+    """Rows that ask for the row of another table: p, k (its key), v (the key of the row that asks), ask (what is wanted, a byte),
+    hash (of the row that asks), home (the partition that wants the answer), t, o; behind the store of questions also `known`,
+    whether the row had asked before.
+    """
+
+    frame: DataFrame
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Rows of another table for those who asked: p, k (the key of the row that asked), v (NULL: there is none), hash (of the row
+    that asked), t, o; before they go through their topic also `home`, the partition.
+    """
+
+    frame: DataFrame
+
+
+@dataclass(frozen=True)
 class Pending:
     """Records that a cogroup will aggregate together with those of other streams."""
 
@@ -59,4 +80,4 @@ class Pending:
     node: str
 
 
-Flow = Records | Changes | Regrouped | Pending
+Flow = Records | Changes | Regrouped | Questions | Answers | Pending

@@ -14,8 +14,18 @@ from headrace.errors import StreamsError, TopologyError
 from headrace.streams import operations as ops
 from headrace.streams.engine import sinks
 from headrace.streams.engine.context import Context
-from headrace.streams.engine.flows import Changes, Flow, Pending, Records, Regrouped
-from headrace.streams.engine.operators import aggregates, joins, sessions, sliding, stateless, stream_joins, suppress, tables
+from headrace.streams.engine.flows import Answers, Changes, Flow, Pending, Questions, Records, Regrouped
+from headrace.streams.engine.operators import (
+    aggregates,
+    foreign_keys,
+    joins,
+    sessions,
+    sliding,
+    stateless,
+    stream_joins,
+    suppress,
+    tables,
+)
 from headrace.streams.nodes import Node, ProcessorNode, SinkNode, SourceNode
 from headrace.streams.topology import Topology
 from headrace.streams.windows import SessionWindows, SlidingWindows
@@ -50,8 +60,19 @@ class Program:
 
     def run(self, context: Context, inputs: Mapping[str, Flow], topics: Topics) -> None:
         """Turn a batch into the rows and updates of the context. inputs: by source. Raises StreamsError."""
-        context.flows.update(inputs)
+        self._run(self.nodes, context, inputs, topics)
+
+    def sketch(self, context: Context, inputs: Mapping[str, Flow], topics: Topics) -> None:
+        """Go through the nodes that need no more than these inputs: tells the formats of some of the topics that it writes."""
+        unknown = {source.name for source in self.sources} - set(inputs)
         for node in self.nodes:
+            if unknown.intersection(_needs(node)):
+                unknown.add(node.name)
+        self._run(tuple(node for node in self.nodes if node.name not in unknown), context, inputs, topics)
+
+    def _run(self, nodes: tuple[Node, ...], context: Context, inputs: Mapping[str, Flow], topics: Topics) -> None:
+        context.flows.update(inputs)
+        for node in nodes:
             if isinstance(node, SinkNode):
                 for parent in node.parents:
                     context.rows.extend(sinks.rows(node, context.flows[_branch(context, parent, node.name)], topics))
@@ -94,9 +115,13 @@ def _sorted(nodes: list[Node]) -> tuple[Node, ...]:
 
 
 def _needs(node: Node) -> tuple[str, ...]:
-    """The nodes that come before a node: its parents, and a table that it looks into."""
+    """The nodes that come before a node: its parents, and those that it looks into."""
     operation = node.operation if isinstance(node, ProcessorNode) else None
-    return (*node.parents, operation.table) if isinstance(operation, ops.StreamTableJoin) else node.parents
+    if isinstance(operation, ops.StreamTableJoin | ops.ForeignKeyLookup):
+        return (*node.parents, operation.table)
+    if isinstance(operation, ops.ForeignKeyChange):
+        return (*node.parents, operation.receive)
+    return (*node.parents, operation.send) if isinstance(operation, ops.ForeignKeyRespond) else node.parents
 
 
 def _branch(context: Context, parent: str, child: str) -> str:
@@ -195,6 +220,32 @@ def _repartition_filter(_program: Program, _context: Context, node: ProcessorNod
     return stateless.repartition_filter(node.name, operation, _records(node, flows))
 
 
+def _receive(
+    program: Program, context: Context, node: ProcessorNode, operation: ops.ForeignKeyReceive, flows: list[Flow]
+) -> Flow:
+    return foreign_keys.receive(context, operation.store, cast(Questions, flows[0]), program.quiet(context, node.name))
+
+
+def _look_up(program: Program, context: Context, node: ProcessorNode, operation: ops.ForeignKeyLookup, flows: list[Flow]) -> Flow:
+    right = cast(Changes, context.flows[operation.table])
+    return foreign_keys.look_up(node.name, cast(Questions, flows[0]), right, program.quiet(context, node.name))
+
+
+def _change(program: Program, context: Context, node: ProcessorNode, operation: ops.ForeignKeyChange, flows: list[Flow]) -> Flow:
+    quiet = program.quiet(context, node.name), program.quiet(context, operation.receive)
+    asked = cast(Questions, context.flows[operation.receive])
+    return foreign_keys.change(context, operation.store, cast(Changes, flows[0]), asked, quiet)
+
+
+def _respond(
+    program: Program, context: Context, node: ProcessorNode, operation: ops.ForeignKeyRespond, flows: list[Flow]
+) -> Flow:
+    send = next(one for one in program.nodes if one.name == operation.send)
+    assert isinstance(send, ProcessorNode) and isinstance(send.operation, ops.ForeignKeySend)
+    left = cast(Changes, context.flows[send.parents[0]])
+    return foreign_keys.respond(node.name, operation, send.operation.extractor, left, cast(Answers, flows[0]))
+
+
 def _same(_program: Program, _context: Context, node: ProcessorNode, _operation: Any, flows: list[Flow]) -> Flow:
     return flows[0]
 
@@ -227,6 +278,11 @@ _OPERATORS: dict[type, Operator] = {
     ops.TableJoin: _same,
     ops.TableJoinMerge: _merge_tables,
     ops.Suppress: _suppress,
+    ops.ForeignKeySend: _changes(lambda c, n, o, changes: foreign_keys.send(n, o, changes)),
+    ops.ForeignKeyReceive: _receive,
+    ops.ForeignKeyLookup: _look_up,
+    ops.ForeignKeyChange: _change,
+    ops.ForeignKeyRespond: _respond,
 }  # fmt: skip
 
 

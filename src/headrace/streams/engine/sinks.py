@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, apply, checked, column, kind_of
-from headrace.streams.engine.flows import Changes, Flow, Records, Regrouped
+from headrace.streams.engine.flows import Answers, Changes, Flow, Questions, Records, Regrouped
+from headrace.streams.engine.wires import Wire, packed
 from headrace.streams.nodes import SinkNode
 from headrace.streams.serdes import Serde
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
-
-
-@dataclass(frozen=True)
-class Wire:
-    """How a repartition topic is written: serdes and types of key and value; regrouped: a last byte says 1 for in, 0 for out, as
-    Kafka's ChangedSerializer does.
-    """
-
-    key_serde: Serde
-    key: DataType
-    value_serde: Serde
-    value: DataType
-    regrouped: bool
 
 
 @dataclass
@@ -57,7 +45,6 @@ def rows(node: SinkNode, flow: Flow, topics: Topics) -> list[DataFrame]:
     """The rows to be written, columns of `delivery.COLUMNS`. Raises StreamsError for a serde that does not fit."""
     from pyspark.sql import functions as F
 
-    regrouped = isinstance(flow, Regrouped)
     frame = _frame(flow)
     kinds = kind_of(frame, "k"), kind_of(frame, "v")
     produced, internal = node.produced, isinstance(node.topic, str) and node.topic in topics.repartition
@@ -65,13 +52,13 @@ def rows(node: SinkNode, flow: Flow, topics: Topics) -> list[DataFrame]:
     value_serde = produced.value_serde or _default(topics.defaults[1], kinds[1], internal)
     key = formats.encoded(key_serde, F.col("k"), kinds[0], f"key of {node.name}")
     value = formats.encoded(value_serde, F.col("v"), kinds[1], f"value of {node.name}")
-    if regrouped:
-        value = F.concat(value, F.when(F.col("add"), F.lit(b"\x01")).otherwise(F.lit(b"\x00")))
+    value = packed(type(flow), value)
     if internal:
         assert isinstance(node.topic, str)
-        topics.wires[node.topic] = Wire(key_serde, kinds[0], value_serde, kinds[1], regrouped)
-    topic = _topic(node, topics)
-    written = [topic.alias("topic"), _partition(node, topics).alias("partition"), key.alias("key"), value.alias("value"),
+        through = Records if isinstance(flow, Changes) else type(flow)
+        topics.wires[node.topic] = Wire(key_serde, kinds[0], value_serde, kinds[1], through)
+    topic, partition = _topic(node, topics), _partition(node, topics, isinstance(flow, Answers))
+    written = [topic.alias("topic"), partition.alias("partition"), key.alias("key"), value.alias("value"),
                F.col("h").alias("headers"), "t", F.lit(False).alias("numbered")]  # fmt: skip
     # What goes through one producer stays in the order of the task.
     return [checked(lambda: frame.select(*written), node.name)]
@@ -83,8 +70,8 @@ def _frame(flow: Flow) -> DataFrame:
     if isinstance(flow, Records):
         return flow.frame
     empty = F.lit(None).cast(HEADERS).alias("h")
-    if isinstance(flow, Regrouped):
-        return flow.frame.select("p", "k", "v", "add", "t", "o", empty)
+    if isinstance(flow, Regrouped | Questions | Answers):
+        return flow.frame.withColumn("h", F.lit(None).cast(HEADERS))
     assert isinstance(flow, Changes)
     return flow.frame.select("p", "k", F.col("new").alias("v"), "t", "o", empty)
 
@@ -105,21 +92,15 @@ def _topic(node: SinkNode, topics: Topics) -> Column:
     return column(apply(node.topic, node.name, F.col("k"), F.col("v"), context))
 
 
-def _partition(node: SinkNode, topics: Topics) -> Column:
+def _partition(node: SinkNode, topics: Topics, answers: bool) -> Column:
+    """The partition of each row, NULL where the producer chooses. answers: go back to where they were asked."""
     from pyspark.sql import functions as F
 
     partitioner = node.produced.partitioner
     if partitioner is None:
-        return F.lit(None).cast("int")
+        return F.col("home") if answers else F.lit(None).cast("int")
     if not isinstance(node.topic, str):
         raise StreamsError(f"{node.name}: a partitioner needs a topic with a fixed name.")
     full = topics.full(node.topic)
     given: Any = apply(partitioner, node.name, F.lit(full), F.col("k"), F.col("v"), F.lit(topics.partitions(full) or 1))
     return column(given).cast("int")
-
-
-def wire_of(wires: Mapping[str, Wire], topic: str) -> Wire:
-    """The format of a repartition topic. Raises StreamsError if nothing writes it."""
-    if topic not in wires:
-        raise StreamsError(f"Nothing writes the repartition topic {topic} before it is read.")
-    return wires[topic]

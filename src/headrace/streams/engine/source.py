@@ -13,8 +13,9 @@ from headrace.errors import ConfigError
 from headrace.spark.kafka import READ_AT_ONCE, offsets_json
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, apply, column
-from headrace.streams.engine.flows import Flow, Records, Regrouped
-from headrace.streams.engine.sinks import Topics, Wire, wire_of
+from headrace.streams.engine.flows import Flow, Records
+from headrace.streams.engine.sinks import Topics
+from headrace.streams.engine.wires import Wire, unpacked, wire_of
 from headrace.streams.nodes import SourceNode
 from headrace.streams.serdes import Serde
 
@@ -77,7 +78,7 @@ class Reading:
 
         wire = self._wire(node)
         key_serde, value_serde = self._serdes(node, wire)
-        body = F.substr("value", F.lit(1), F.length("value") - 1) if wire and wire.regrouped else F.col("value")
+        body, more = unpacked(wire.flow if wire else None)
         key, bad_key = formats.decoded(key_serde, F.col("key"), wire.key if wire else None)
         value, bad_value = formats.decoded(value_serde, body, wire.value if wire else None)
         if self.skips:
@@ -88,10 +89,14 @@ class Reading:
             raw = _extracted(node, raw, key, value)
         place, depth, raw = self._place(raw, number)
         columns = [F.col("partition").alias("p"), key.alias("k"), value.alias("v"), "t", place.alias("o")]
-        if wire and wire.regrouped:
-            add = F.substr("value", F.length("value"), F.lit(1)) == F.lit(b"\x01")
-            return Regrouped(raw.select(*columns, add.alias("add")))
+        if wire and wire.flow is not Records:
+            return wire.flow(raw.select(*columns, *more))  # type: ignore[call-arg]
         return Records(raw.select(*columns, F.col("headers").alias("h")), depth)
+
+    def is_known(self, node: SourceNode) -> bool:
+        """Whether the format of a source's topics is known by now."""
+        internal = [topic for topic in node.topics if topic in self.topics.repartition]
+        return all(topic in self.topics.wires for topic in internal)
 
     def _wire(self, node: SourceNode) -> Wire | None:
         if len(node.topics) == 1 and node.topics[0] in self.topics.repartition:

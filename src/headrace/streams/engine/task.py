@@ -113,6 +113,14 @@ class Task:
         context = self._run(Context(self.memory), empty, {})
         context.rows.clear()
 
+    def sketch(self) -> None:
+        """Go through the nodes as far as the formats of internal topics are known, which tells those of others."""
+        empty, inputs = self.memory.spark.createDataFrame([], RAW), {}
+        for number, source in enumerate(self.program.sources):
+            if self.reading.is_known(source):
+                inputs[source.name] = self.reading.flow(source, empty, number)
+        self.program.sketch(Context(self.memory), inputs, self.reading.topics)
+
     def recover(self) -> None:
         """Read the committed offsets, restore the stores, and do a batch that was cut off again. Raises StreamsError."""
         if self.transactions is not None:
