@@ -153,8 +153,32 @@ def test_a_buffer_that_is_full_ends_the_application_if_it_has_to(drive):
     _held(builder, BufferConfig.max_records(2).shut_down_when_full())
     with drive(builder) as driver:
         feed(driver, "in", [("a", "x", 1), ("b", "x", 2)])
-        with pytest.raises(Exception, match="buffer exceeded its max capacity of 2 records"):
+        with pytest.raises(Exception, match=r"buffer exceeded its max capacity. Currently \[3/2\] records and \[27/922"):
             feed(driver, "in", [("c", "x", 3)])
+
+
+def test_the_bytes_of_a_buffer_are_those_of_keys_and_values_as_they_are_written(drive):
+    builder = StreamsBuilder()
+    rows = builder.table("in", STRINGS)
+    rows.suppress(Suppressed.until_time_limit(1000, BufferConfig.max_bytes(10))).to_stream().to("out")
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "1234", 1), ("b", "éé", 2)])
+        assert _out(driver) == []
+        feed(driver, "in", [("c", None, 3)])  # one byte more than it may hold
+        assert [(r.key, r.value) for r in _out(driver)] == [("a", "1234")]
+        feed(driver, "in", [("d", "1234567890", 4)])
+        assert sorted((r.key, r.value) for r in _out(driver)) == [("b", "éé"), ("d", "1234567890")]
+
+
+def test_a_buffer_with_too_many_bytes_ends_the_application_if_it_has_to(drive):
+    builder = StreamsBuilder()
+    _held(builder, BufferConfig.max_bytes(17).shut_down_when_full())
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("a", "x", 2)])
+        with pytest.raises(
+            Exception, match=r"exceeded its max capacity. Currently \[2/9223372036854775807\] records and \[18/17\]"
+        ):
+            feed(driver, "in", [("b", "x", 3)])
 
 
 @pytest.mark.parametrize("seed", [3, 4])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.errors import StreamsError
+from headrace.streams.engine import formats
 from headrace.streams.engine.columns import kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes
@@ -12,23 +12,27 @@ from headrace.streams.engine.state import Layout
 from headrace.streams.operations import Suppress
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+    from headrace.streams.engine.flows import Lookup
+    from headrace.streams.engine.state import Table
+    from headrace.streams.stores import StateStore
+    from headrace.streams.suppressed import BufferConfig
+
+_UNBOUNDED = 2**63 - 1
 
 
 def suppress(context: Context, node: str, operation: Suppress, changes: Changes, windowed: bool) -> Changes:
     """Pass on the last change of each key when its time has come; until then it waits in the store.
 
     windowed: the time is the end of the key's window, else that of the first change that waits. A buffer that holds more records
-    than it may after a batch passes on the oldest, or ends the application.
+    or bytes than it may after a batch passes on the oldest, or ends the application.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.types import LongType, StructField, StructType
 
     buffer = operation.suppressed.buffer
-    if buffer.max_byte_count is not None:
-        raise StreamsError(
-            f"{node}: a buffer with a bound of bytes is not run here; take BufferConfig.max_records(…) or unbounded()."
-        )
     kind = kind_of(changes.frame, "new")
     value = StructType([StructField("new", kind), StructField("old", kind), StructField("since", LongType())])
     table = context.memory.table(operation.store, Layout((("k", kind_of(changes.frame, "k")),), value))
@@ -49,16 +53,29 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     rows = waiting.unionByName(fresh).join(F.broadcast(_now(context, node, times)), "p", "left")
     out = F.col("v.since") + F.lit(operation.wait_ms) <= F.coalesce("ct", F.lit(-1))
     rows = rows.withColumn("out", out)
-    if buffer.max_record_count is not None:
-        rows = _bounded(node, rows, buffer.max_record_count, buffer.emit_early)
+    if buffer.max_record_count is not None or buffer.max_byte_count is not None:
+        size = _size(node, context.memory.stores[operation.store], kind_of(rows, "k"), kind)
+        rows = _bounded(node, rows.withColumn("size", size), buffer)
     rows = context.cut(rows)
     passed = rows.where("out")
     put = rows.where("not out and not (ov <=> v)").select("p", "k", "v", "t", "ov", "ot")
     gone = passed.where("ov is not null").select("p", "k", null(value).alias("v"), "t", "ov", "ot")
     context.put(operation.store, context.cut(put.unionByName(gone)))
-    return Changes(
-        passed.select("p", "k", "v.old", "v.new", "t", "o").where("old is not null or new is not null"), changes.lookup
-    )
+    lookup = _passed_on(table, changes.lookup) if changes.lookup else None
+    return Changes(passed.select("p", "k", "v.old", "v.new", "t", "o").where("old is not null or new is not null"), lookup)
+
+
+def _passed_on(buffer: Table, upstream: Lookup) -> Lookup:
+    """Looks up what has been passed on: of a row that waits, what it was before."""
+    from pyspark.sql import functions as F
+
+    def lookup(asked: DataFrame) -> DataFrame:
+        found = buffer.lookup(asked).withColumnsRenamed({"sv": "__held", "st": "__since"})
+        held = F.col("__held").isNotNull()
+        found = upstream(found).withColumn("sv", F.when(held, F.col("__held.old")).otherwise(F.col("sv")))
+        return found.withColumn("st", F.when(F.col("sv").isNotNull(), F.col("st"))).drop("__held", "__since")
+
+    return lookup
 
 
 def _now(context: Context, node: str, times: DataFrame) -> DataFrame:
@@ -68,14 +85,32 @@ def _now(context: Context, node: str, times: DataFrame) -> DataFrame:
     return every.groupBy("p").agg(F.max("ct").alias("ct"))
 
 
-def _bounded(node: str, rows: DataFrame, most: int, emit_early: bool) -> DataFrame:
+def _size(node: str, store: StateStore, key: DataType, value: DataType) -> Column:
+    """The bytes of a row's key and new value as the table's serdes write them, or those that fit the types."""
+    from pyspark.sql import functions as F
+
+    parts = (
+        formats.encoded(store.key_serde, F.col("k"), key, f"key of {node}"),
+        formats.encoded(store.value_serde, F.col("v.new"), value, f"value of {node}"),
+    )
+    return F.coalesce(F.length(parts[0]), F.lit(0)) + F.coalesce(F.length(parts[1]), F.lit(0))
+
+
+def _bounded(node: str, rows: DataFrame, buffer: BufferConfig) -> DataFrame:
     """The rows with those `out` as well that are too many: the oldest of each task."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    youngest = Window.partitionBy("p", "out").orderBy(F.col("v.since").desc(), F.col("t").desc(), F.col("o").desc())
-    too_many = ~F.col("out") & (F.row_number().over(youngest) > most)
-    if emit_early:
+    held = Window.partitionBy("p", "out")
+    youngest = held.orderBy(F.col("v.since").desc(), F.col("t").desc(), F.col("o").desc())
+    so_far = youngest.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    limits = buffer.max_record_count, buffer.max_byte_count
+    most = tuple(_UNBOUNDED if limit is None else limit for limit in limits)
+    too_many = ~F.col("out") & ((F.row_number().over(youngest) > most[0]) | (F.sum("size").over(so_far) > most[1]))
+    if buffer.emit_early:
         return rows.withColumn("out", F.col("out") | too_many)
-    sentence = F.lit(f"{node} buffer exceeded its max capacity of {most} records.")
+    sentence = F.format_string(
+        "%s buffer exceeded its max capacity. Currently [%d/%d] records and [%d/%d] bytes.",
+        F.lit(node), F.count(F.lit(1)).over(held), F.lit(most[0]), F.sum("size").over(held), F.lit(most[1]),
+    )  # fmt: skip
     return rows.withColumn("out", F.when(too_many, F.raise_error(sentence).cast("boolean")).otherwise(F.col("out")))
