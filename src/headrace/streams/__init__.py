@@ -30,6 +30,7 @@ from headrace.streams.options import (
     StreamJoined,
     TableJoined,
 )
+from headrace.streams.processors import ProcessorContext, Record
 from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.serdes import Serde, Serdes
 from headrace.streams.states import State
@@ -59,8 +60,10 @@ __all__ = [
     "Materialized",
     "Named",
     "Printed",
+    "ProcessorContext",
     "Produced",
     "ReadOnlyStore",
+    "Record",
     "Repartitioned",
     "Serde",
     "Serdes",

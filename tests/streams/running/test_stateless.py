@@ -6,7 +6,17 @@ import pytest
 from pyspark.sql import functions as F
 
 from headrace.errors import ConfigError, StreamsError, TopologyError
-from headrace.streams import Branched, Consumed, Named, Printed, Produced, Serdes, StreamsBuilder
+from headrace.streams import (
+    Branched,
+    Consumed,
+    Materialized,
+    Named,
+    Printed,
+    Produced,
+    Serdes,
+    Stores,
+    StreamsBuilder,
+)
 from tests.streams.running.conftest import STRINGS, feed
 
 
@@ -121,9 +131,71 @@ def test_a_source_needs_serdes(drive):
     )
 
 
-def test_what_is_not_run_here_says_so(drive):
+class Numbered:
+    """Forwards each record twice, with its number in the task, and nothing for an empty value."""
+
+    value_serde = Serdes.long()
+
+    def init(self, context) -> None:
+        self.context, self.count = context, 0
+
+    def process(self, record) -> None:
+        if record.value != "":
+            self.count += 1
+            self.context.forward(record.with_value(self.count))
+            self.context.forward(record.with_key(record.value).with_value(-self.count).with_timestamp(record.timestamp + 1))
+
+
+class Upper:
+    def init(self, context) -> None:
+        self.context = context
+
+    def process(self, record) -> None:
+        self.context.forward(record.with_key("b" if record.value == "other" else record.key).with_value(record.value.upper()))
+
+
+def test_a_processor_gets_the_records_of_a_task_in_their_order_and_forwards_what_it_likes(drive):
     builder = StreamsBuilder()
-    builder.stream("in", STRINGS).process(object)
+    stream = builder.stream("in", STRINGS).process(Numbered)
+    stream.to("out", Produced.with_(Serdes.string(), Serdes.long()))
+    stream.group_by_key().count(Materialized.as_("counts"))
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("a", "", 2), ("b", None, 3)])
+        found = driver.create_output_topic("out", Serdes.string(), Serdes.long()).read_records()
+        assert [(r.key, r.value, r.timestamp) for r in found] == [("a", 1, 1), ("x", -1, 2), ("b", 2, 3), (None, -2, 4)]
+        assert dict(driver.store("counts").all()) == {"a": 1, "x": 1, "b": 1}
+
+
+def test_a_processor_of_values_keeps_the_key(drive):
+    builder = StreamsBuilder()
+    builder.stream("in", STRINGS).process_values(Upper, Named("upper")).group_by_key().count()
+    topology = builder.build()
+    assert not topology.repartition_topics
+    builder = StreamsBuilder()
+    builder.stream("in", STRINGS).process_values(Upper, Named("upper")).to("out")
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1)])
+        assert _out(driver) == [("a", "X")]
+        with pytest.raises(Exception, match="upper may not change the key: take process for that"):
+            feed(driver, "in", [("a", "other", 2)])
+
+
+@pytest.mark.parametrize(
+    ("define", "sentence"),
+    [
+        (lambda b: b.stream("in", STRINGS).process(Numbered, "kept"),
+         "KSTREAM-PROCESSOR-0000000001 uses state stores (kept), but only processors without stores are run here."),
+        (lambda b: b.table("in", STRINGS).transform_values(object),
+         "KTABLE-TRANSFORMVALUES-0000000003: TableTransformValues is described and planned, but not run here"),
+        (lambda b: b.table("in", STRINGS, Materialized.as_(Stores.persistent_versioned_key_value_store("old", 1000))),
+         "KTABLE-SOURCE-0000000001: the store old is versioned, and stores keep only the latest row of a key here; "),
+    ],
+)  # fmt: skip
+def test_what_is_not_run_here_says_so(drive, define, sentence):
+    builder = StreamsBuilder()
+    supplier = Stores.persistent_key_value_store("kept")
+    builder.add_state_store(Stores.key_value_store_builder(supplier, Serdes.string(), Serdes.string()))
+    define(builder)
     with pytest.raises(TopologyError) as raised:
         drive(builder)
-    assert "KSTREAM-PROCESSOR-0000000001: UserProcessor is described and planned, but not run here" in str(raised.value)
+    assert sentence in str(raised.value)

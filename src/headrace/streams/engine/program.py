@@ -19,6 +19,7 @@ from headrace.streams.engine.operators import (
     aggregates,
     foreign_keys,
     joins,
+    processors,
     sessions,
     sliding,
     stateless,
@@ -27,6 +28,7 @@ from headrace.streams.engine.operators import (
     tables,
 )
 from headrace.streams.nodes import Node, ProcessorNode, SinkNode, SourceNode
+from headrace.streams.stores import StoreKind
 from headrace.streams.topology import Topology
 from headrace.streams.windows import SessionWindows, SlidingWindows
 
@@ -161,6 +163,10 @@ def _show(_program: Program, context: Context, node: ProcessorNode, operation: A
     return stateless.show(context, node.name, operation, _records(node, flows))
 
 
+def _process(_program: Program, context: Context, node: ProcessorNode, operation: Any, flows: list[Flow]) -> Flow:
+    return processors.process(context, node.name, operation, _records(node, flows))
+
+
 def _aggregate(
     program: Program, context: Context, node: ProcessorNode, operation: ops.StreamAggregate, flows: list[Flow]
 ) -> Flow:
@@ -261,6 +267,7 @@ _OPERATORS: dict[type, Operator] = {
     ops.Peek: _show,
     ops.ForEach: _show,
     ops.Print: _show,
+    ops.UserProcessor: _process,
     ops.PassThrough: _pass,
     ops.StreamAggregate: _aggregate,
     ops.CogroupMerge: _cogroup,
@@ -289,8 +296,19 @@ _OPERATORS: dict[type, Operator] = {
 def refuse(topology: Topology) -> None:
     """Raise TopologyError for the first operation that is not run here."""
     for node in topology.nodes.values():
-        if isinstance(node, ProcessorNode) and type(node.operation) not in {*_OPERATORS, ops.Branch}:
+        if not isinstance(node, ProcessorNode):
+            continue
+        if type(node.operation) not in {*_OPERATORS, ops.Branch}:
             raise _not_run(node)
+        for store in (topology.stores[name] for name in node.stores if name in topology.stores):
+            if store.kind is StoreKind.VERSIONED:
+                raise TopologyError(
+                    f"{node.name}: the store {store.name} is versioned, and stores keep only the latest row of a key here; "
+                    "without history there are no look-ups at a time, and no joins with a grace period."
+                )
+        if isinstance(node.operation, ops.UserProcessor) and node.stores:
+            stores = ", ".join(node.stores)
+            raise TopologyError(f"{node.name} uses state stores ({stores}), but only processors without stores are run here.")
 
 
 def _not_run(node: ProcessorNode) -> TopologyError:

@@ -19,8 +19,6 @@ def stream_table(node: str, operation: StreamTableJoin, records: Records, table:
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    if operation.grace_ms is not None:
-        raise StreamsError(f"{node}: a stream-table join with a grace period is not run here yet; leave it out, or join windows.")
     if table.lookup is None:
         raise StreamsError(f"{node}: the table of this join is kept nowhere; give it a store with Materialized.")
     frame = records.frame.where("v is not null" if operation.kind is JoinKind.LEFT else "k is not null and v is not null")
