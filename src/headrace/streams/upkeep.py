@@ -11,7 +11,7 @@ from typing import Protocol
 
 import structlog
 
-from headrace.errors import MissingInternalTopicsError
+from headrace.errors import MissingInternalTopicsError, StreamsError
 from headrace.kafka.admin import Admin
 from headrace.streams import initialization
 from headrace.streams.config import MANUAL_SETUP, StreamsConfig
@@ -26,8 +26,12 @@ _SOON_S = 10.0
 class Work(Protocol):
     """What the active instance is doing."""
 
-    def renew(self, topics: frozenset[str], create: Callable[[], None]) -> None:
-        """Go on with internal topics that went away, once `create` has made them again."""
+    def renew(self, topics: frozenset[str], create: Callable[[], None]) -> set[str]:
+        """Go on with internal topics that went away, once `create` has made them again; those that had not been read."""
+        ...
+
+    def refill(self) -> None:
+        """Fill the changelogs that are empty since."""
         ...
 
 
@@ -39,6 +43,7 @@ class Upkeep:
         self._manual = config.internal_topics_setup == MANUAL_SETUP
         self._ids: Mapping[str, str] = {}
         self._sources: Mapping[str, int] = {}
+        self._unread: set[str] = set()
 
     def prepare(self) -> None:
         """Make the topics ready for the work to begin. Raises what `look` and `make_ready` raise."""
@@ -49,7 +54,7 @@ class Upkeep:
             initialization.make_ready(findings, self._config, self._admin())
             if findings.verification.missing:
                 findings = self._look()
-        self._ids, self._sources = findings.ids, findings.sources
+        self._ids, self._sources, self._unread = findings.ids, findings.sources, set()
 
     def verify(self, work: Work | None) -> bool:
         """Look at the topics again; whether the work has to begin anew, because there is more or less to read than before.
@@ -62,13 +67,37 @@ class Upkeep:
             self._check(findings)
         else:
             initialization.rectify(findings, self._admin())
-            if work is not None and (lost := _lost(findings, self._ids)):
-                log.warning(f"Internal topics were deleted while the application runs: {', '.join(sorted(lost))}.")
-                work.renew(lost, lambda: initialization.create_missing(findings, self._config, self._admin()))
-                findings = self._look()
+            if work is not None:
+                findings = self._renewed(work, findings)
         before, self._sources = self._sources, findings.sources
         self._ids = findings.ids
         return work is not None and findings.sources != before
+
+    def _renewed(self, work: Work, findings: Findings) -> Findings:
+        """Go on with internal topics that went away; what there is now. Raises StreamsError for records that nobody had read.
+
+        It may fail after the work has begun with the new topics: they are known from then on, so that the next try does not make
+        it begin with them once more.
+        """
+        if lost := _lost(findings, self._ids):
+            log.warning(f"Internal topics were deleted while the application runs: {', '.join(sorted(lost))}.")
+            found = [findings]
+
+            def create() -> None:
+                initialization.create_missing(findings, self._config, self._admin())
+                found.append(self._look())
+
+            self._unread |= work.renew(lost, create)
+            findings = found[-1]
+            self._ids = findings.ids
+        work.refill()
+        if self._unread:
+            raise StreamsError(
+                f"Repartition topics were deleted with records that had not been read: {', '.join(sorted(self._unread))}. They "
+                "have been created again, empty. Start the application again to go on without those records, or reset it with "
+                "kafka-streams-application-reset.sh to compute everything anew."
+            )
+        return findings
 
     def explain(self, error: BaseException) -> BaseException:
         """The error, or what is wrong with the topics if that may be why. Raises nothing."""

@@ -169,6 +169,23 @@ def test_state_without_committed_offsets_is_refused(drive, spark):
         drive(_application(), topics=topics)
 
 
+def test_records_that_are_read_before_a_changelog_is_filled_again_count_once(drive, spark):
+    topics, gone = TopicsInMemory(spark), {"app-counts-changelog", "app-counts-repartition"}
+    with drive(_application(), topics=topics) as driver:
+        feed(driver, "in", [("1", "x", 1)])
+        task = next(task for task in driver._tasks if "counts" in task.memory.logs)
+        for topic in gone:
+            del topics.rows[topic]
+        task.renew(gone, task.fresh(gone))
+        feed(driver, "in", [("2", "x", 2)])
+        with pytest.raises(StreamsError, match="it ended before they were filled again: app-counts-changelog"):
+            drive(_application(), topics=topics)
+        task.refill()
+        assert driver.store("counts").get("x") == 2
+    with drive(_application(), topics=topics) as driver:
+        assert list(driver.store("counts").all()) == [("x", 2)]
+
+
 CHANGES = {
     "values": lambda stream: stream.aggregate(lambda: "", lambda k, v, n: v, Materialized.as_("counts")),
     "windows": lambda stream: stream.windowed_by(TimeWindows.of_size_with_no_grace(10)).count(Materialized.as_("counts")),

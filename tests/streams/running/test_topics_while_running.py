@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -12,6 +13,7 @@ from headrace.errors import (
     MisconfiguredInternalTopicError,
     MissingInternalTopicsError,
     MissingSourceTopicError,
+    RetriableError,
     StreamsError,
 )
 from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder, StreamThreadExceptionResponse
@@ -107,6 +109,34 @@ def test_records_of_a_repartition_topic_that_nobody_had_read_are_not_lost_in_sil
     with app.running():
         app.send("a")
         app.await_results({"a": 2})
+
+
+def test_what_is_read_while_a_changelog_waits_to_be_filled_again_counts_once(make: Callable[..., Application], monkeypatch):
+    app, away, back = make(), threading.Event(), threading.Event()
+    with app.running() as streams:
+        app.send("a", "b", "a")
+        app.await_results({"a": 2, "b": 1})
+        engine = streams._client._engine
+        assert engine is not None
+        write = engine._cluster.write
+
+        def failing(rows, number) -> None:
+            if number == 0 and not back.is_set():
+                away.set()
+                raise RetriableError("The broker is away for a while.")
+            write(rows, number)
+
+        monkeypatch.setattr(engine._cluster, "write", failing)
+        app.cluster.admin.delete([app.changelog, app.repartition])
+        assert away.wait(WAIT_S)
+        app.send("a")
+        app.await_results({"a": 3, "b": 1})
+        back.set()
+        wait_until(lambda: {r.key for r in app.cluster.read(app.changelog)} == {b"a", b"b"}, WAIT_S, "it is filled again")
+        app.send("b")
+        app.await_results({"a": 3, "b": 2})
+    with app.running() as again:
+        assert dict(again.store("counts").all()) == {"a": 3, "b": 2}
 
 
 def test_a_source_topic_that_goes_away_ends_every_instance(make: Callable[..., Application]):

@@ -9,13 +9,14 @@ from headrace.errors import MissingSourceTopicError
 from headrace.kafka.admin import Admin
 from headrace.streams import operations as ops
 from headrace.streams.config import StreamsConfig
+from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.context import Memory
 from headrace.streams.engine.globals import GlobalTable
 from headrace.streams.engine.program import Program, refuse
 from headrace.streams.engine.sinks import Topics
 from headrace.streams.engine.source import Reading
 from headrace.streams.engine.state import Table
-from headrace.streams.engine.task import Cluster, Task
+from headrace.streams.engine.task import Task
 from headrace.streams.nodes import SourceNode
 from headrace.streams.topology import Topology
 
@@ -61,18 +62,12 @@ def _prepared(tasks: list[Task]) -> list[Task]:
     waiting, found = list(tasks), []
     while waiting:
         ready = [task for task in waiting if all(map(task.reading.is_known, task.program.sources))]
-        if not ready:
-            wires = waiting[0].reading.topics.wires
-            known = len(wires)
-            for task in waiting:
-                task.sketch()
-            if len(wires) > known:
-                continue
-            ready = waiting[:1]  # what nothing writes says so itself
-        for task in ready:
+        if not ready and any(task.sketch() for task in waiting):
+            continue
+        for task in ready or waiting[:1]:  # what nothing writes says so itself
             task.prepare()
             waiting.remove(task)
-        found += ready
+            found.append(task)
     return found
 
 

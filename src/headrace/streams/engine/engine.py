@@ -135,23 +135,26 @@ class Engine:
         self._stopping.set()
         self._cluster.let_go()
 
-    def renew(self, topics: frozenset[str], create: Callable[[], None]) -> None:
-        """Go on with internal topics that went away, once `create` has made them again: changelogs are filled from the stores.
+    def renew(self, topics: frozenset[str], create: Callable[[], None]) -> set[str]:
+        """Go on with internal topics that went away, once `create` has made them again; `refill` has to follow.
 
-        Nothing is read or written meanwhile. Raises StreamsError for repartition topics with records that nobody had read;
-        RetriableError while a batch does not come to its end.
+        Nothing is read or written meanwhile. Returns the repartition topics that held records which nobody had read. Raises
+        RetriableError while a batch does not come to its end, and what `create` raises; then nothing has changed here.
         """
         with self._standstill():
-            unread = sorted({topic for task in self.tasks for topic in task.unread(topics, self.tasks)})
+            unread = {topic for task in self.tasks for topic in task.unread(topics, self.tasks)}
             create()
-            for task in self.tasks:
-                task.renew(topics)
-        if unread:
-            raise StreamsError(
-                f"Repartition topics were deleted with records that had not been read: {', '.join(unread)}. They have been "
-                "created again, empty. Start the application again to go on without those records, or reset it with "
-                "kafka-streams-application-reset.sh to compute everything anew."
-            )
+            begin = [task.fresh(topics) for task in self.tasks]
+            for task, found in zip(self.tasks, begin, strict=True):
+                task.renew(topics, found)
+        return unread
+
+    def refill(self) -> None:
+        """Write the stores to those of their changelogs that are new since `renew`. May be called again if it fails."""
+        if any(task.renewed for task in self.tasks):
+            with self._standstill():
+                for task in self.tasks:
+                    task.refill()
 
     def store(self, name: str) -> ReadOnlyStore:
         """A store, read between two batches. Raises StreamsError for one that no operator has laid out."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, cast
 
+from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.flows import Records
 from headrace.streams.engine.source import RAW, Reading
 from headrace.streams.engine.state import Layout, Table
-from headrace.streams.engine.task import Cluster
 from headrace.streams.nodes import SourceNode
 
 if TYPE_CHECKING:

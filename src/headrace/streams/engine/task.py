@@ -12,13 +12,14 @@ import json
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from headrace.errors import RetriableError, StreamsError
 from headrace.spark import failure
 from headrace.streams.engine.changelog import REMEDY
+from headrace.streams.engine.cluster import Cluster, Transactions
 from headrace.streams.engine.columns import null
 from headrace.streams.engine.context import Clocks, Context, Memory
 from headrace.streams.engine.flows import Flow, Records
@@ -34,50 +35,11 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 
-class Cluster(Protocol):
-    """What a sub-topology asks of Kafka; the driver for tests has one of its own."""
-
-    def read(self, ranges: Ranges) -> DataFrame:
-        """Records of ranges of offsets."""
-        ...
-
-    def write(self, rows: Iterable[DataFrame], number: int) -> None:
-        """Write what a batch made."""
-        ...
-
-    def offsets(self, partitions: Iterable[Partition], which: str) -> dict[Partition, int]:
-        """`earliest` or `latest` offsets; partitions that are not there are left out."""
-        ...
-
-    def committed(self, partitions: Iterable[Partition]) -> dict[Partition, tuple[int, str]]:
-        """Committed offsets with their notes."""
-        ...
-
-    def commit(self, offsets: Mapping[Partition, tuple[int, str]]) -> None:
-        """Commit offsets with notes, all at once."""
-        ...
-
-
-class Transactions(Protocol):
-    """What writes batches exactly once."""
-
-    def begin(self) -> None:
-        """Become the only one who writes for the sub-topology: committed offsets are to be read after it."""
-        ...
-
-    def write(self, rows: Iterable[DataFrame], number: int, offsets: Mapping[Partition, tuple[int, str]]) -> bool:
-        """Write what a batch made and commit the offsets with it; whether there was anything to write, else nothing is done."""
-        ...
-
-    def end(self) -> None:
-        """The work is over."""
-        ...
-
-
 @dataclass
 class Task:
-    """A sub-topology with the topics of its sources. topics: by source, names on the cluster; limit: records of a partition that
-    XX"""
+    """A sub-topology with the topics of its sources. topics: by source, names on the cluster; limit: how many records of a
+    partition a batch takes at most; emptied: stores whose changelogs wait to be filled again; renewed: whether `refill` has to.
+    """
 
     program: Program
     reading: Reading
@@ -95,6 +57,8 @@ class Task:
     dirty: bool = False
     metrics: dict[str, float] = field(default_factory=lambda: {"batches": 0.0, "records": 0.0, "batch-ms": 0.0, "lag": 0.0})
     done: dict[Partition, int] = field(default_factory=dict)
+    emptied: set[str] = field(default_factory=set)
+    renewed: bool = False
     _unfinished: Ranges = field(default_factory=dict)
     _pending: dict[Partition, tuple[int, int]] = field(default_factory=dict)
     _lost: bool = False  # whether nobody here knows if the last batch is committed
@@ -113,13 +77,14 @@ class Task:
         context = self._run(Context(self.memory), empty, {})
         context.rows.clear()
 
-    def sketch(self) -> None:
-        """Go through the nodes as far as the formats of internal topics are known, which tells those of others."""
-        empty, inputs = self.memory.spark.createDataFrame([], RAW), {}
+    def sketch(self) -> bool:
+        """Go through the nodes as far as the formats of internal topics are known; whether that tells those of others."""
+        empty, inputs, known = self.memory.spark.createDataFrame([], RAW), {}, len(self.reading.topics.wires)
         for number, source in enumerate(self.program.sources):
             if self.reading.is_known(source):
                 inputs[source.name] = self.reading.flow(source, empty, number)
         self.program.sketch(Context(self.memory), inputs, self.reading.topics)
+        return len(self.reading.topics.wires) > known
 
     def recover(self) -> None:
         """Read the committed offsets, restore the stores, and do a batch that was cut off again. Raises StreamsError."""
@@ -133,6 +98,7 @@ class Task:
         self.number = max((int(note["n"]) for note in notes.values()), default=0)
         self._pending = {p: (self.positions[p], int(note["to"])) for p, note in notes.items() if "to" in note}
         self.memory.clocks = _clocks(notes)
+        self._require_filled(notes)
         self._compare(notes)
         self._restore({p for _, p in self._pending}, bool(found))
         self._go_back(restoring=True)
@@ -188,19 +154,36 @@ class Task:
         unfinished = {topic for topic, _ in self._unfinished}
         return {t for t in mine if t in unfinished or any(one._written > self._caught_up for one in tasks if t in one.sinks)}
 
-    def renew(self, topics: Collection[str]) -> None:
-        """Go on with internal topics that are new and empty: read from their beginning, write the stores to their changelogs."""
+    def fresh(self, topics: Collection[str]) -> dict[Partition, int]:
+        """Where internal topics that are new begin; asks the cluster, and changes nothing."""
+        mine = [p for p in self.partitions if p[0] in topics]
+        return self.cluster.offsets(mine, "earliest") if mine else {}
+
+    def renew(self, topics: Collection[str], begin: Mapping[Partition, int]) -> None:
+        """Go on with internal topics that are new and empty: read from `begin` on; stores whose changelogs they are wait for
+        `refill`. It cannot fail half-way, because who did it twice would read again what was read in between.
+        """
+        self.positions |= begin
+        self.emptied |= {store for store in self.memory.logs if self.memory.changelog(store) in topics}
+        self.renewed = self.renewed or bool(begin or self.emptied)
+
+    def refill(self) -> None:
+        """Write stores to their changelogs that are new and empty. Until that is committed a restore from them is refused."""
         from pyspark.sql import functions as F
 
-        if mine := [p for p in self.partitions if p[0] in topics]:
-            self.positions |= self.cluster.offsets(mine, "earliest")  # what was committed went with the old topic
-            self._commit({p: end for p, (_, end) in self._unfinished.items() if p not in mine})
-        for store, changelog in self.memory.logs.items():
-            if self.memory.changelog(store) in topics:
-                rows = self.memory.tables[store].rows()
-                rows = rows.withColumns({"ov": null(changelog.layout.value), "ot": F.lit(None).cast("bigint")})
-                self.cluster.write([changelog.records(rows)], 0)  # no batch has this number
-                log.warning(f"The changelog {changelog.topic} has been filled again from its store.")
+        if not self.renewed:
+            return
+        # What was committed went with an old topic; of those that are new nothing is unfinished.
+        to = {p: end for p, (start, end) in self._unfinished.items() if self.positions[p] == start}
+        self._commit(to)
+        for store in sorted(self.emptied):
+            changelog, rows = self.memory.logs[store], self.memory.tables[store].rows()
+            rows = rows.withColumns({"ov": null(changelog.layout.value), "ot": F.lit(None).cast("bigint")})
+            self.cluster.write([changelog.records(rows)], 0)  # no batch has this number
+            self.emptied.discard(store)
+            log.warning(f"The changelog {changelog.topic} has been filled again from its store.")
+        self._commit(to)
+        self.renewed = False
 
     def _go_back(self, *, restoring: bool = False) -> dict[Partition, int]:
         """The ends of what there is to read. A topic that ends before what has been read of it is another one, or was cut: go on
@@ -230,8 +213,9 @@ class Task:
     def _note(self, partition: Partition, to: int | None = None, clocks: Clocks | None = None) -> str:
         found = self.memory.clocks if clocks is None else clocks
         clock = {node: times[partition[1]] for node, times in found.items() if partition[1] in times}
-        stores = self._signatures() if partition == self.partitions[0] else {}
-        parts = {"to": to, "c": clock or None, "s": stores or None}
+        parts: dict[str, Any] = {"to": to, "c": clock or None}
+        if partition == self.partitions[0]:
+            parts |= {"s": self._signatures() or None, "e": sorted(self.emptied) or None}
         return json.dumps({"n": self.number, **{key: part for key, part in parts.items() if part is not None}})
 
     def _signatures(self) -> dict[str, str]:
@@ -252,6 +236,15 @@ class Task:
             log.warning(f"The topology has changed: the store {name} is new, and knows nothing of records that were read before.")
         for name in sorted(before.keys() - now.keys()):
             log.warning(f"The topology has changed: the store {name} is not used any more; its changelog stays as it is.")
+
+    def _require_filled(self, notes: Mapping[Partition, Mapping[str, Any]]) -> None:
+        """Raise StreamsError if a changelog was being filled again when the instance before ended."""
+        if stores := sorted({store for note in notes.values() for store in note.get("e", ())}):
+            topics = ", ".join(str(self.memory.changelog(store)) for store in stores if store in self.memory.logs)
+            raise StreamsError(
+                f"Changelogs were deleted while the application ran, and it ended before they were filled again: {topics}. A "
+                "part of their state is lost. Reset the application (kafka-streams-application-reset.sh) to compute it anew."
+            )
 
     def _begin(self, found: Mapping[Partition, object]) -> dict[Partition, int]:
         fresh = [partition for partition in self.partitions if partition not in found]
