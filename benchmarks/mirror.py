@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections import defaultdict
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -130,8 +131,11 @@ class Bench:
         with (
             engine.mirroring(source.name, tuned) as mirroring,
             throughput.EndOffsets(self.destination, mirroring.copy) as offsets,
+            throughput.EndOffsets(self.destination, mirroring.copy, committed=True) as committed,
         ):
-            samples = throughput.follow(offsets, source.records, lambda: engine.check(mirroring.connector), self.plan.timeout_s)
+            watch = partial(engine.check, mirroring.connector)
+            samples = throughput.follow(offsets, source.records, watch, self.plan.timeout_s)
+            samples = throughput.until_committed(samples, committed, watch, self.plan.timeout_s)
             time.sleep(0.5)  # a record that is copied twice is there by now
             surplus = offsets.count(offsets.partitions()) - source.records
         if engine.exactly_once:

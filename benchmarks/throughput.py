@@ -24,11 +24,16 @@ class Sample:
 
 
 class EndOffsets:
-    """Counts the records of a topic that may not exist yet, without ever creating it; a context manager."""
+    """Counts the records of a topic that may not exist yet, without ever creating it; a context manager.
 
-    def __init__(self, broker: str, topic: str) -> None:
+    committed: only those that a `read_committed` consumer sees; else those of open transactions count as well.
+    """
+
+    def __init__(self, broker: str, topic: str, committed: bool = False) -> None:
         # A consumer handle: unlike a producer's, its metadata requests never create a topic.
-        self._client = Consumer({"bootstrap.servers": broker, "group.id": "bench", "allow.auto.create.topics": False})
+        isolation = "read_committed" if committed else "read_uncommitted"
+        known = {"group.id": "bench", "allow.auto.create.topics": False, "isolation.level": isolation}
+        self._client = Consumer({"bootstrap.servers": broker, **known})
         self._topic = topic
 
     def partitions(self) -> list[TopicPartition]:
@@ -73,6 +78,17 @@ def follow(offsets: EndOffsets, total: int, check: Callable[[], None], timeout_s
             raise BenchmarkError(f"{samples[-1].records} of {total} records were copied within {timeout_s:.0f} s.")
         samples.append(Sample(now, count))
     return samples
+
+
+def until_committed(samples: list[Sample], committed: EndOffsets, check: Callable[[], None], timeout_s: float) -> list[Sample]:
+    """Wait until a `read_committed` consumer sees the records too; returns the samples, the last at that moment."""
+    partitions, deadline = committed.partitions(), time.monotonic() + timeout_s
+    while committed.count(partitions) < samples[-1].records:
+        check()
+        if time.monotonic() > deadline:
+            raise BenchmarkError(f"The last transaction was not committed within {timeout_s:.0f} s.")
+        time.sleep(INTERVAL_S / 4)
+    return [*samples[:-1], Sample(time.monotonic(), samples[-1].records)]
 
 
 def steady_rate(samples: list[Sample], total: int, skipped: float = 0.1) -> float:
