@@ -41,6 +41,12 @@ class Mirror(Deployed):
         stored = self.worker.call("GET", self.path + "/offsets")["offsets"]
         return {entry["partition"]["topic:partition"]: entry["offset"]["offset"] for entry in stored}
 
+    def streams(self) -> list[dict[str, str] | None]:
+        """In which mode each task runs, and why, as `/headrace/connectors/{name}/status` tells."""
+        tasks = self.worker.call("GET", f"/headrace{self.path}/status")["tasks"]
+        assert [{k: v for k, v in task.items() if k != "stream"} for task in tasks] == self.status()["tasks"]
+        return [task.get("stream") for task in tasks]
+
     def await_copied(self, topic: str, count: int) -> list[Sent]:
         """Wait until the copy of a source topic has this many records or more, and fail if a task does; returns them."""
         copy = self.prefix + topic

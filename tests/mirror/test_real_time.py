@@ -38,6 +38,7 @@ def test_records_are_copied_as_they_come_and_offsets_follow(
     assert one.await_copied(topic, 100) == sent
     wait_until(lambda: one.offsets() == {f"{topic}:0": 99}, CONNECTOR_S, "the last offset, while the batch goes on for minutes")
     wait_until(lambda: one.topics() == {one.prefix + topic}, CONNECTOR_S, "the active topic")
+    assert one.streams() == [{"mode": "realtime", "reason": "stream.mode=realtime"}]
     line = next(e for e in events if e["event"] == "task.stream-mode")
     assert (line["mode"], line["reason"]) == ("realtime", "stream.mode=realtime")
     one.put("stop")

@@ -94,6 +94,7 @@ def test_the_whole_life_of_a_connector(
     assert json.loads(done(cli, "list", "--json")) == json.loads(answers(url, "/connectors?expand=info&expand=status"))
     shown = done(cli, "describe", NAME)
     assert all(word in shown for word in (f"{NAME} (source)", "[hidden]", "task 0", f"topics: copy.{topic}", f"{topic}:0"))
+    assert "task 0: microbatch (stream.mode=auto takes micro-batches: " in shown
     assert done(cli, "topics", NAME) == f"copy.{topic}\n"
     assert json.loads(done(cli, "topics", NAME, "--json")) == {NAME: {"topics": [f"copy.{topic}"]}}
 

@@ -57,6 +57,16 @@ def states(status: Json) -> Table:
     return table
 
 
+def streams(status: Json) -> Iterable[str]:
+    """In which mode the stream of each task runs, and why, where there is a choice; tasks alike in one line."""
+    alike: dict[str, list[int]] = {}
+    for task in status["tasks"]:
+        if stream := task.get("stream"):
+            alike.setdefault(f"{plain(stream['mode'])} ({plain(stream['reason'])})", []).append(task["id"])
+    for how, tasks in alike.items():
+        yield f"{'task' if len(tasks) == 1 else 'tasks'} {', '.join(map(str, tasks))}: {how}"
+
+
 def traces(status: Json) -> Iterable[Text]:
     """What each failed part says about it, whole."""
     for what, part in [("connector", status["connector"]), *((f"task {task['id']}", task) for task in status["tasks"])]:
