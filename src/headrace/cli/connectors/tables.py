@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rich.console import Console
@@ -91,6 +91,26 @@ def offsets(found: Json) -> Table:
     return table
 
 
+def lag(found: Json) -> Table:
+    """How far each partition is behind (`GET /headrace/connectors/…/lag`)."""
+    table = _table("topic", "partition", "task", "offset", "end", "lag", "last copied", "freshness")
+    for one in found["partitions"]:
+        numbers = (_number(one[part]) for part in ("task", "offset", "end_offset", "lag"))
+        copied = "" if one["timestamp"] is None else _time(one["timestamp"], "milliseconds")
+        cells = (plain(one["topic"]), str(one["partition"]), *numbers, copied, _age(one["freshness_ms"]))
+        table.add_row(*cells_of(cells))
+    return table
+
+
+def lag_of_all(found: Json) -> str:
+    """The same of all partitions together."""
+    if not found["partitions"]:
+        return "No partition is copied, and none has been."
+    age = _age(found["freshness_ms"])
+    records = "1 record" if found["lag"] == 1 else f"{found['lag']:,} records"
+    return f"{records} behind" + (f", the oldest of them {age} old" if found["lag"] and age else "")
+
+
 def plugins(found: Iterable[Json]) -> Table:
     """Plugins with kind and version (`GET /connector-plugins`)."""
     table = _table("class", "type", "version")
@@ -114,7 +134,7 @@ def loggers(found: Mapping[str, Json]) -> Table:
     table = _table("logger", "level", "changed")
     for name in sorted(found):
         changed = found[name].get("last_modified")
-        since = "" if changed is None else datetime.fromtimestamp(changed / 1000, UTC).isoformat(timespec="seconds")
+        since = "" if changed is None else _time(changed, "seconds")
         table.add_row(*cells_of((plain(name), plain(found[name]["level"]), since)))
     return table
 
@@ -148,6 +168,23 @@ def _table(*columns: str) -> Table:
     for name in columns:
         table.add_column(name, overflow="fold")
     return table
+
+
+def _time(epoch_ms: int, to: str) -> str:
+    return datetime.fromtimestamp(epoch_ms / 1000, UTC).isoformat(timespec=to)
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+def _age(millis: int | None) -> str:
+    """A span of time as people read it."""
+    if millis is None:
+        return ""
+    if millis < 60_000:
+        return f"{millis / 1000:.1f} s"
+    return str(timedelta(seconds=millis // 1000))
 
 
 def _state(part: Json) -> Text:
