@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
@@ -193,11 +194,11 @@ class Worker:
         store, proof = self.offsets_of(configs[0]), self._session()
         needs = SourceDependencies(
             spark=self.spark,
-            ports=self._ports(plan, context.stopping, lambda offsets: store.put(name, list(offsets), proof)),
+            ports=self._ports(plan, context.stopping, lambda offsets: store.put(name, list(offsets), proof), task.renews_topics),
             read_offsets=lambda partitions: StoredOffsets(store.get(name, partitions)),
             recorder=recorder,
-            record_losses=LossLog(plan.losses, plan.task, shared(plan.admin), plan.producer).write,
             streams=told[1].streams,
+            record_losses=LossLog(plan.losses, plan.task, shared(plan.admin), plan.producer).write,
             exactly=self._exactly_once(plan, type(task), store, proof, recorder) if self.config.exactly_once_enabled else None,
         )
         return SourceWork(plan, task, needs)
@@ -258,11 +259,12 @@ class Worker:
     def _record_active(self, connector: str, task: int, topic: str) -> None:
         self._topics.put_topic(connector, topic, task, int(time.time() * 1000))
 
-    def _ports(self, plan: TaskPlan, stopping: threading.Event, store_offsets: Callable[[Offsets], None]) -> Ports:
+    def _ports(self, plan: TaskPlan, stopping: threading.Event, store_offsets: Callable[[Offsets], None], renews: bool) -> Ports:
         admin = shared(plan.admin)
         creator = TopicCreator(admin, plan.creation, stopping, plan.producer)
         return Ports(
             ensure_topics=creator.ensure,
+            renew_topics=partial(creator.renew, create=renews),
             ensure_dead_letters=creator.ensure_dead_letters,
             is_active=lambda topic: self._is_active(plan.connector, topic),
             record_active=lambda topic: self._record_active(plan.connector, plan.task, topic),

@@ -59,6 +59,8 @@ class KafkaSourceTask(SourceTask):
     record copied>}`.
     """
 
+    renews_topics = True
+
     def __init__(self, context: TaskContext) -> None:
         super().__init__(context)
         self._measured: dict[Partition, PartitionMetrics] = {}
