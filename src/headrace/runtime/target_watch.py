@@ -35,6 +35,9 @@ class TargetWatch:
     def over(self, topics: Iterable[str]) -> Iterator[None]:
         """Watch over these topics while something is written to them."""
         names, done = sorted(topics), threading.Event()
+        if not names:
+            yield
+            return
         threading.Thread(target=copy_context().run, args=(self._main, names, done), name="target-watch", daemon=True).start()
         try:
             yield
