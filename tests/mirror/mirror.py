@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from headrace.testing.worker import EmbeddedWorker
@@ -57,6 +58,12 @@ class Mirror(Deployed):
 
         wait_until(done, CONNECTOR_S, lambda: f"{count} records in {copy}; {self.status()}; {self.offsets()}")
         return self.destination.read(copy)
+
+
+def offsets_in(cluster: Cluster, topic: str) -> dict[str, int]:
+    """The offsets of a mirror in an offset topic that has only these: `{"topic:partition": offset}`."""
+    entries = sorted(cluster.read(topic), key=lambda r: r.timestamp)
+    return {json.loads(r.key)[1]["topic:partition"]: json.loads(r.value)["offset"] for r in entries if r.key and r.value}
 
 
 def merged(config: Mapping[str, str | None], changes: Mapping[str, str | None]) -> dict[str, str]:
