@@ -1,7 +1,7 @@
 # One command for each thing; CI runs the same ones. `make setup` makes .venv, and every other target does that first.
 BIN := .venv/bin
 
-.PHONY: setup demo test conformance check bench lock docs clean
+.PHONY: setup demo test conformance check bench soak lock docs clean
 
 setup:
 	@scripts/setup
@@ -29,6 +29,10 @@ check: setup
 
 bench: setup
 	@$(BIN)/python -m benchmarks.run $(BENCH) $(ARGS)
+
+# Mirrors under load while everything fails by chance, for twenty minutes: `make soak ARGS="--minutes 60"`.
+soak: setup
+	@$(BIN)/python -m benchmarks.run soak $(ARGS)
 
 # Write again what is generated: the tables of options in docs/.
 docs: setup

@@ -59,7 +59,12 @@ class Engine(ABC):
         }
 
     def __enter__(self) -> Self:
-        """Start the worker and wait until its REST API answers (at most two minutes)."""
+        """Start the worker."""
+        self.start()
+        return self
+
+    def start(self) -> None:
+        """Start the worker, also anew after `kill`, and wait until its REST API answers (at most two minutes)."""
         properties = write_properties(self.workdir / f"{self.label}.properties", self.worker_properties())
         self._child = Child(f"{self.name} ({self.label})", self.command(properties), self.workdir / f"{self.label}.log")
         try:
@@ -67,7 +72,6 @@ class Engine(ABC):
         except BaseException:
             self._child.stop()
             raise
-        return self
 
     def __exit__(self, *_: object) -> None:
         """Stop the worker."""

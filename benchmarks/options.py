@@ -10,9 +10,11 @@ class Options:
     """What to run.
 
     `quick`: small counts, nothing saved. `rounds`: how often each side is measured, in turns. `only`: `ours`, `peer`, or
-    None for both.
+    None for both. `minutes`, `seed`: how long a soak lasts, and what makes its order of faults (None: the time).
     """
 
     quick: bool = False
     rounds: int = 2
     only: str | None = None
+    minutes: float = 20
+    seed: int | None = None

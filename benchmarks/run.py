@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from benchmarks import mirror
+from benchmarks import mirror, monitor
 from benchmarks.options import Options
 from benchmarks.process import BenchmarkError
+from benchmarks.soak import bench as soak
 from benchmarks.streams import bench as streams
 from benchmarks.transforms import bench as transforms
 from benchmarks.workers import bench as workers
@@ -22,7 +23,11 @@ BENCHMARKS: dict[str, Callable[[Options, Console], None]] = {
     "streams": streams.run,
     "transforms": transforms.run,
     "workers": workers.run,
+    "monitor": monitor.run,
+    "soak": soak.run,
 }
+UNNAMED = tuple(name for name in BENCHMARKS if name != "soak")
+"""What runs if none is named: a soak measures nothing, and takes its time."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,11 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if unknown := set(given.names) - set(BENCHMARKS):
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are: {', '.join(BENCHMARKS)}")
-    options = Options(given.quick, given.rounds or (1 if given.quick else 2), given.only)
+    options = Options(given.quick, given.rounds or (1 if given.quick else 2), given.only, given.minutes, given.seed)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped by SIGTERM"))  # as Ctrl-C: all that runs is stopped
     console = Console(width=None if sys.stdout.isatty() else 140)
     failed = False
-    for name in given.names or BENCHMARKS:
+    for name in given.names or UNNAMED:
         try:
             BENCHMARKS[name](options, console)
         except (BenchmarkError, HeadraceError) as error:
@@ -47,10 +52,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="benchmarks.run", description=__doc__)
-    parser.add_argument("names", metavar="NAME", nargs="*", help=f"one of {', '.join(BENCHMARKS)}; none: all")
+    parser.add_argument("names", metavar="NAME", nargs="*", help=f"one of {', '.join(BENCHMARKS)}; none: all but soak")
     parser.add_argument("--quick", action="store_true", help="small counts, one round, nothing saved: to see that it works")
     parser.add_argument("--rounds", type=int, help="how often each side is measured, in turns (default 2)")
     parser.add_argument("--only", choices=["ours", "peer"], help="measure one side alone; saves nothing")
+    parser.add_argument("--minutes", type=float, default=20, help="how long a soak lasts (default 20)")
+    parser.add_argument("--seed", type=int, help="the order of a soak's faults (`method.seed` of its results)")
     return parser
 
 

@@ -11,7 +11,7 @@ from tests.cli.command import headrace
 Golden = Callable[[str, str], None]
 
 CONNECTORS = (
-    *("list", "describe", "topics", "logs", "validate", "create", "apply", "delete"),
+    *("list", "describe", "topics", "lag", "logs", "validate", "create", "apply", "delete"),
     *("pause", "resume", "stop", "restart", "offsets", "offsets show", "offsets set", "offsets reset"),
     *("plugins", "loggers", "loggers show", "loggers set"),
 )

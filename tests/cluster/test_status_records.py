@@ -24,6 +24,17 @@ def test_the_fields_are_in_connects_order_however_they_are_given():
     assert value == b'{"state":"FAILED","trace":"boom","worker_id":"w","generation":1,"version":null}'
 
 
+def test_what_is_headraces_own_is_written_only_where_there_is_something():
+    given = {"state": "RUNNING", "trace": None, "worker_id": "w", "generation": 1, "version": None}
+    own = {"stream": {"mode": "microbatch", "reason": "why"}}
+    _, value = encode(TaskState("c", 0, {**given, **own, "restart": None}))  # type: ignore[arg-type]
+    assert value == (
+        b'{"state":"RUNNING","trace":null,"worker_id":"w","generation":1,"version":null,'
+        b'"stream":{"mode":"microbatch","reason":"why"}}'
+    )
+    assert decode(b"status-task-c-0", value) == TaskState("c", 0, {**given, **own})  # type: ignore[arg-type]
+
+
 def test_a_state_of_an_older_worker_has_no_version():
     record = decode(b"status-task-c-0", b'{"state":"RUNNING","trace":null,"worker_id":"w","generation":7}')
     assert isinstance(record, TaskState)

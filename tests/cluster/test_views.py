@@ -22,6 +22,13 @@ def test_a_status_shows_a_trace_only_where_there_is_one() -> None:
     }
 
 
+def test_how_a_stream_runs_is_told_only_to_those_who_ask_for_more_than_connect_tells() -> None:
+    running = {**status("RUNNING"), "stream": {"mode": "microbatch", "reason": "why"}}
+    assert "stream" not in status_body("c", running, {0: running}, "source")["tasks"][0]
+    more = status_body("c", running, {0: running, 1: status("PAUSED")}, "source", ["stream"])
+    assert [task.get("stream") for task in more["tasks"]] == [{"mode": "microbatch", "reason": "why"}, None]
+
+
 def test_a_restart_of_what_failed_leaves_the_rest_alone() -> None:
     tasks = {0: status("RUNNING"), 1: status("FAILED")}
     assert restart_plan(status("RUNNING"), tasks, include_tasks=True, only_failed=True) == RestartPlan(False, frozenset([1]))

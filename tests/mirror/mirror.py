@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from headrace.testing.worker import EmbeddedWorker
@@ -41,6 +42,12 @@ class Mirror(Deployed):
         stored = self.worker.call("GET", self.path + "/offsets")["offsets"]
         return {entry["partition"]["topic:partition"]: entry["offset"]["offset"] for entry in stored}
 
+    def streams(self) -> list[dict[str, str] | None]:
+        """In which mode each task runs, and why, as `/headrace/connectors/{name}/status` tells."""
+        tasks = self.worker.call("GET", f"/headrace{self.path}/status")["tasks"]
+        assert [{k: v for k, v in task.items() if k != "stream"} for task in tasks] == self.status()["tasks"]
+        return [task.get("stream") for task in tasks]
+
     def await_copied(self, topic: str, count: int) -> list[Sent]:
         """Wait until the copy of a source topic has this many records or more, and fail if a task does; returns them."""
         copy = self.prefix + topic
@@ -51,6 +58,12 @@ class Mirror(Deployed):
 
         wait_until(done, CONNECTOR_S, lambda: f"{count} records in {copy}; {self.status()}; {self.offsets()}")
         return self.destination.read(copy)
+
+
+def offsets_in(cluster: Cluster, topic: str) -> dict[str, int]:
+    """The offsets of a mirror in an offset topic that has only these: `{"topic:partition": offset}`."""
+    entries = sorted(cluster.read(topic), key=lambda r: r.timestamp)
+    return {json.loads(r.key)[1]["topic:partition"]: json.loads(r.value)["offset"] for r in entries if r.key and r.value}
 
 
 def merged(config: Mapping[str, str | None], changes: Mapping[str, str | None]) -> dict[str, str]:

@@ -3,45 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 
 import httpx
 import pytest
 
-from headrace.embedded import Broker
-from headrace.embedded.ports import free_port
-from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S
 from tests.mirror.mirror import Mirror
-from tests.process import worker_properties
 from tests.support import wait_until
 
 PARTITIONS = 3
 
 
-@pytest.fixture(scope="module")
-def exact(destination_broker: Broker) -> Iterator[EmbeddedWorker]:
-    props = worker_properties("exact", f"http://127.0.0.1:{free_port()}") | {"exactly.once.source.support": "enabled"}
-    with EmbeddedWorker(destination_broker.bootstrap, props) as running:
-        yield running
-
-
 @pytest.fixture
-def mirror(
-    exact: EmbeddedWorker, source: Cluster, destination: Cluster, topic_name: Callable[[str], str]
-) -> Iterator[Callable[..., Mirror]]:
-    made: list[Mirror] = []
-
-    def create(whitelist: str, config: Mapping[str, str | None] | None = None) -> Mirror:
-        required = {"exactly.once.support": "required", "topic.creation.default.partitions": str(PARTITIONS)}
-        made.append(Mirror(exact, (source, destination), topic_name("exact"), whitelist, {**required, **(config or {})}))
-        made[-1].create()
-        return made[-1]
-
-    yield create
-    for one in made:
-        one.delete()
+def mirror(exact_mirror: Callable[..., Mirror]) -> Callable[..., Mirror]:
+    partitions = {"topic.creation.default.partitions": str(PARTITIONS)}
+    return lambda whitelist, config=None: exact_mirror(whitelist, {**partitions, **(config or {})})
 
 
 def test_records_and_offsets_are_committed_together_and_once(

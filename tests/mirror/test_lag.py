@@ -35,8 +35,13 @@ def test_lag_and_freshness_of_each_partition_are_told_whatever_the_tasks_do(
         {**about, "partition": 2, "offset": None, "end_offset": 0, "timestamp": None},
     ]
     assert lag(one) == {"connector": one.name, "lag": 0, "freshness_ms": 0, "partitions": done}
+    (stream,) = one.streams()
+    assert stream is not None
+    assert stream["mode"] == "microbatch"
+    assert stream["reason"].startswith("stream.mode=auto takes micro-batches: ")
     one.put("stop")
     one.await_states("STOPPED")
+    assert one.streams() == []
     waiting_since = time.time_ns() // 1_000_000 - 60_000
     source.produce(topic, [record(timestamp=waiting_since + n, partition=1) for n in range(5)])
     found = lag(one)

@@ -29,6 +29,15 @@ def measured(worker: EmbeddedWorker, connector: str) -> dict[str, float]:
     return {s.name + s.labels.get("status", ""): s.value for s in here}
 
 
+def of_partition(worker: EmbeddedWorker, connector: str, partition: str) -> dict[str, float]:
+    """The numbers of one partition of a connector's task 0, by name."""
+    families = text_string_to_metric_families(httpx.get(worker.url.rstrip("/") + "/metrics", timeout=30).text)
+    labels = {"connector": connector, "task": "0", "partition": partition}
+    start = "headrace_task_partition_"
+    samples = [sample for family in families for sample in family.samples if sample.labels == labels]
+    return {sample.name.removeprefix(start): sample.value for sample in samples}
+
+
 def await_measured(worker: EmbeddedWorker, connector: str, expected: Mapping[str, float]) -> dict[str, float]:
     """Wait until these are measured; returns all."""
 
@@ -55,6 +64,23 @@ def test_a_mirror_counts_each_record_once(source: Cluster, mirror: Make, topic_n
     assert 30 <= found[f"{TASK}batch_size_max"] <= 70
     assert found[f"{SOURCE}poll_batch_max_time_ms"] > 0
     assert found["kafka_connect_connect_worker_metrics_connector_running_task_count"] == 1
+
+
+def test_counts_and_latencies_of_each_partition_are_measured_as_mirror_maker_does(
+    source: Cluster, mirror: Make, topic_name: Name
+) -> None:
+    topic = topic_name("aged")
+    source.create(topic, partitions=2)
+    source.produce(topic, [record(b"k", b"%03d" % n, timestamp=1_000_000 + n, partition=n % 2) for n in range(100)])
+    one = mirror(topic)
+    wait_until(lambda: of_partition(one.worker, one.name, f"{topic}-1").get("record_count"), CONNECTOR_S, "it is measured")
+    found = of_partition(one.worker, one.name, f"{topic}-1")
+    assert (found["record_count"], found["byte_count"], found["record_lag"]) == (50, 200, 0)
+    for ages in ("record_age_ms", "replication_latency_ms"):
+        assert found[ages] == found[f"{ages}_min"]
+        assert found[f"{ages}_max"] - found[f"{ages}_min"] == 98
+        assert found[f"{ages}_avg"] - found[f"{ages}_min"] == 49
+    assert found["replication_latency_ms"] >= found["record_age_ms"] > 1_000_000_000
 
 
 def test_a_worker_of_a_group_shows_how_it_got_its_share(worker: EmbeddedWorker) -> None:

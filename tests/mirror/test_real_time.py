@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections import Counter
 from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S
-from tests.mirror.mirror import Mirror
+from tests.mirror.mirror import Mirror, offsets_in
 from tests.process import WorkerProcess, is_alive, worker_properties
+from tests.sending import Sender
 from tests.support import wait_until
 
 BYTES = {f"{part}.converter": "org.apache.kafka.connect.converters.ByteArrayConverter" for part in ("key", "value", "header")}
@@ -40,6 +38,7 @@ def test_records_are_copied_as_they_come_and_offsets_follow(
     wait_until(lambda: one.topics() == {one.prefix + topic}, CONNECTOR_S, "the active topic")
     line = next(e for e in events if e["event"] == "task.stream-mode")
     assert (line["mode"], line["reason"]) == ("realtime", "stream.mode=realtime")
+    assert one.streams() == [{"mode": "realtime", "reason": "stream.mode=realtime"}]
     one.put("stop")
     one.await_states("STOPPED")
     source.produce(topic, [record(b"later", b"x")])
@@ -70,24 +69,12 @@ def test_a_worker_killed_with_9_loses_no_record(
     }  # fmt: skip
     properties = worker_properties(group, f"http://127.0.0.1:{free_port()}")
     properties |= {"bootstrap.servers": destination_broker.bootstrap, "spark.master": f"local[{PARTITIONS + 1}]"}
-    copy, enough, sent = f"{name}.{topic}", threading.Event(), [0] * PARTITIONS
-
-    def produce() -> None:
-        producer = Producer({"bootstrap.servers": source.bootstrap, "enable.idempotence": True})
-        while not enough.wait(0.002):
-            partition = sum(sent) % PARTITIONS
-            producer.produce(topic, b"%d" % sent[partition], partition=partition)
-            sent[partition] += 1
-            producer.poll(0)
-        assert producer.flush(60) == 0
+    copy = f"{name}.{topic}"
 
     def stored() -> dict[str, int]:
-        entries = sorted(destination.read(f"{group}-offset"), key=lambda r: r.timestamp)
-        return {json.loads(r.key)[1]["topic:partition"]: json.loads(r.value)["offset"] for r in entries if r.key and r.value}
+        return offsets_in(destination, f"{group}-offset")
 
-    producing = threading.Thread(target=produce)
-    producing.start()
-    try:
+    with Sender(source.bootstrap, topic, PARTITIONS) as sender:
         with WorkerProcess(tmp_path, properties) as first:
             first.await_ready().call("POST", "/connectors", {"name": name, "config": config})
             wait_until(lambda: len(stored()) == PARTITIONS, CONNECTOR_S, f"offsets are stored; {first.errors}")
@@ -101,16 +88,11 @@ def test_a_worker_killed_with_9_loses_no_record(
         with WorkerProcess(tmp_path, properties) as second:
             second.await_ready()
             wait_until(lambda: destination.size(copy) > written + 300, 2 * CONNECTOR_S, f"it goes on; {second.errors}")
-            enough.set()
-            producing.join()
-            ends = {f"{topic}:{p}": sent[p] - 1 for p in range(PARTITIONS)}
-            wait_until(lambda: stored() == ends, CONNECTOR_S, f"all is copied and stored; {second.errors}")
-    finally:
-        enough.set()
-        producing.join()
+            sender.stop()
+            wait_until(lambda: stored() == sender.ends(), CONNECTOR_S, f"all is copied and stored; {second.errors}")
     copied = destination.read(copy)
     for partition in range(PARTITIONS):
-        want = [b"%d" % n for n in range(sent[partition])]
-        assert list(dict.fromkeys(r.value for r in copied if r.partition == partition)) == want, "all there, in order"
-    assert len(copied) - sum(sent) <= written - committed, "only what was not committed is there twice"
+        found = list(dict.fromkeys(r.value for r in copied if r.partition == partition))
+        assert found == sender.values(partition), "all there, in order"
+    assert len(copied) - sum(sender.counts) <= written - committed, "only what was not committed is there twice"
     assert max(Counter((r.partition, r.value) for r in copied).values()) <= 2

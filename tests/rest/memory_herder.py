@@ -58,11 +58,12 @@ class MemoryHerder:
     def info(self, name: str) -> Info:
         return Info(name, self._config(name))
 
-    def status(self, name: str) -> Json:
+    def status(self, name: str, *, own: bool = False) -> Json:
         if name not in self.states:
             raise NotFoundError(f"No status found for connector {name}")
         state = {"state": self.states[name], "worker_id": self.worker_id, "version": "1"}
-        return {"name": name, "connector": state, "tasks": [{"id": 0, **state}], "type": "source"}
+        more = {"stream": {"mode": "microbatch", "reason": "stream.mode=microbatch"}} if own else {}
+        return {"name": name, "connector": state, "tasks": [{"id": 0, **state, **more}], "type": "source"}
 
     def task_status(self, name: str, task: int) -> Json:
         if name not in self.states or task != 0:

@@ -147,6 +147,13 @@ def test_internal_requests_are_refused(call: Client) -> None:
     assert call("PUT", "/connectors/x/fence", headers=signed).status == 403
 
 
+def test_what_is_headraces_own_in_a_status_is_at_an_address_of_its_own(herder: MemoryHerder, call: Client) -> None:
+    assert call("GET", "/headrace/connectors/c/status").status == 404
+    herder.create("c", {"connector.class": "x"})
+    assert "stream" not in call("GET", "/connectors/c/status").json["tasks"][0]
+    assert call("GET", "/headrace/connectors/c/status").json["tasks"][0]["stream"]["mode"] == "microbatch"
+
+
 def test_a_connector_that_cannot_tell_how_far_it_is_behind_says_so(herder: MemoryHerder, call: Client) -> None:
     assert call("GET", "/headrace/connectors/c/lag").status == 404
     herder.create("c", {"connector.class": "x"})

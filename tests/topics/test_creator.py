@@ -95,6 +95,28 @@ class TestWithRules:
         creator().ensure([topic])
         assert admin.describe(topic) is not None
 
+    def test_a_copy_that_is_gone_is_made_again_and_one_that_is_there_is_not(self, creator, admin, topic, topic_name, logs):
+        task, there = creator(), topic_name("there")
+        task.ensure([topic, there])
+        admin.delete([topic])
+        before = len(lines(logs))
+        assert task.renew([topic, there], create=True) == {topic}
+        assert len(admin.describe(topic).partitions) == 2
+        assert lines(logs)[before:] == [
+            f"Topic '{topic}' was deleted while it is written to. It is created again, without what was in it"
+        ]
+        assert task.renew([topic, there], create=True) == set()
+
+    def test_a_topic_that_is_gone_is_told_of_once_where_it_may_not_be_made_again(self, creator, admin, topic, logs):
+        task = creator()
+        task.ensure([topic])
+        admin.delete([topic])
+        before = len(lines(logs))
+        for _ in range(2):
+            assert task.renew([topic], create=False) == set()
+        assert admin.describe(topic) is None
+        assert lines(logs)[before:] == [f"Topic '{topic}' was deleted while it is written to; waiting until it exists"]
+
     def test_of_two_tasks_at_once_one_creates_and_both_go_on(self, creator, admin, topic_name, logs):
         names = [topic_name("race") for _ in range(10)]
         tasks = [creator({**ONE, "topic.creation.default.partitions": n}) for n in ("2", "3")]

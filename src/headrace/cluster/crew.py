@@ -79,6 +79,7 @@ class Crew:
         events = TaskEvents(
             running=lambda: self._reports.task(self._name, number, RUNNING, self.class_version),
             failed=lambda error: self._later(partial(self._failed, number, slot, error, want)),
+            streams=lambda mode: self._reports.task_stream(self._name, number, self.class_version, mode),
         )
         slot.state = RUNNING
         try:

@@ -154,13 +154,13 @@ class Herder:
             raise NotFoundError(f"Connector {name} not found")
         return config
 
-    def status(self, name: str) -> dict[str, Any]:
-        """The body of `GET /connectors/{name}/status`. Raises NotFoundError."""
+    def status(self, name: str, *, own: bool = False) -> dict[str, Any]:
+        """The body of `GET /connectors/{name}/status`; own: with what is headrace's own. Raises NotFoundError."""
         connector = self._stores.status.connector(name)
         if connector is None:
             raise NotFoundError(f"No status found for connector {name}")
         config = self._stores.config.snapshot().connectors.get(name, {})
-        return status_body(name, connector, self._stores.status.tasks(name), connector_type(config))
+        return status_body(name, connector, self._stores.status.tasks(name), connector_type(config), ["stream"] if own else [])
 
     def task_status(self, name: str, task: int) -> dict[str, Any]:
         """The body of `GET /connectors/{name}/tasks/{task}/status`. Raises NotFoundError."""

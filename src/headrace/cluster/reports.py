@@ -9,6 +9,7 @@ import structlog
 from headrace import errors
 from headrace.config.redaction import redact
 from headrace.runtime.metrics import Metrics
+from headrace.runtime.mode import Mode
 
 log = structlog.get_logger(__name__)
 
@@ -68,6 +69,11 @@ class Reports:
         self._metrics.task_state(name, task, state, _trace(error).partition("\n")[0] if error else None)
         put = self._store.put_task_status_safe if state in _ENDS else self._store.put_task_status
         put(name, task, self._status(state, version, error) | ({"restart": restart} if restart else {}))
+
+    def task_stream(self, name: str, task: int, version: str | None, mode: Mode) -> None:
+        """The task, which is running, does so in this mode."""
+        stream = {"mode": mode.name, "reason": mode.reason}
+        self._store.put_task_status(name, task, {**self._status(RUNNING, version, None), "stream": stream})
 
     def no_task(self, name: str, task: int) -> None:
         """The task is no longer part of the connector."""

@@ -14,6 +14,8 @@ from headrace.topics import active
 
 log = logging.getLogger(__name__)
 
+OWN = ("restart", "stream")
+"""The fields of a status that are headrace's own, and need not be there."""
 CONNECTOR_PREFIX, TASK_PREFIX = "status-connector-", "status-task-"
 STATES = frozenset(("UNASSIGNED", "RUNNING", "PAUSED", "FAILED", "DESTROYED", "RESTARTING", "STOPPED"))
 
@@ -27,6 +29,7 @@ class Status(TypedDict):
     generation: int
     version: str | None
     restart: NotRequired[dict[str, Any]]  # headrace's own: of a task that starts again by itself
+    stream: NotRequired[dict[str, Any]]  # headrace's own: of a running task whose stream could run in several ways
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def decode(key: bytes | None, value: bytes | None) -> StatusRecord | None:
 
 def _known(status: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a status in their order; those that need not be there only if they are."""
-    return {name: status.get(name) for name in Status.__annotations__ if name != "restart" or isinstance(status.get(name), dict)}
+    return {name: status.get(name) for name in Status.__annotations__ if name not in OWN or isinstance(status.get(name), dict)}
 
 
 def _connector(key: str, value: bytes | None) -> ConnectorState | None:

@@ -30,9 +30,12 @@ def connector_type(config: Mapping[str, Any]) -> str:
         return "unknown"
 
 
-def status_body(name: str, connector: Status, tasks: Mapping[int, Status], kind: str) -> dict[str, Any]:
-    """The answer of `GET /connectors/{name}/status`."""
-    numbered = [{"id": number, **_state(status)} for number, status in sorted(tasks.items())]
+def status_body(name: str, connector: Status, tasks: Mapping[int, Status], kind: str, more: Sequence[str] = ()) -> dict[str, Any]:
+    """The answer of `GET /connectors/{name}/status`. more: fields of tasks that it does not have in Kafka Connect."""
+    numbered = [
+        {"id": number, **_state(status), **{field: status[field] for field in more if field in status}}
+        for number, status in sorted(tasks.items())
+    ]
     return {"name": name, "connector": _state(connector), "tasks": numbered, "type": kind}
 
 

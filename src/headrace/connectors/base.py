@@ -179,6 +179,9 @@ class Task(ABC):
 class OffsetTask(Task):
     """What streaming and polling source tasks have in common: Connect's store has their offsets."""
 
+    renews_topics: ClassVar[bool] = False
+    """Whether a topic that is deleted while records are written to it is created again, as it was at first."""
+
     @abstractmethod
     def partitions(self) -> list[SourcePartition]:
         """The source partitions whose stored offsets are wanted for reading."""

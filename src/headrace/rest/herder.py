@@ -68,8 +68,8 @@ class Herder(Protocol):
         """A connector; NotFoundError."""
         ...
 
-    def status(self, name: str) -> Json:
-        """The body of GET …/status; NotFoundError."""
+    def status(self, name: str, *, own: bool = False) -> Json:
+        """The body of GET …/status; own: with what is headrace's own; NotFoundError."""
         ...
 
     def task_status(self, name: str, task: int) -> Json:

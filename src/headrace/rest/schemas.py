@@ -48,6 +48,7 @@ _RESTART = _object(
     {"next": _TEXT},
     description="Of a task that starts again by itself (`task.restart.*`): how often it did, and when it does next.",
 )
+_STREAM = _object({"mode": _one_of(("microbatch", "realtime")), "reason": _TEXT}, description="What `stream.mode` came to.")
 _TASK_ID = _object({"connector": _TEXT, "task": _INT})
 _KIND = _one_of(("source", "sink", "unknown"))
 _VERSION = _object({"class": _TEXT, "type": _TEXT, "version": _TEXT_OR_NULL})
@@ -86,6 +87,10 @@ SCHEMAS: dict[str, Schema] = {
     "ConnectorStatus": _object(
         {"name": _TEXT, "connector": _object(_STATE, _TRACE), "tasks": _list(ref("TaskStatus")), "type": _KIND}
     ),
+    "OwnConnectorStatus": _object({
+        "name": _TEXT, "connector": _object(_STATE, _TRACE), "type": _KIND,
+        "tasks": _list(_object({"id": _INT, **_STATE}, {**_TRACE, "restart": _RESTART, "stream": _STREAM})),
+    }),
     "Tasks": _list(_object({"id": _TASK_ID, "config": ref("Config")})),
     "Topics": _map(_object({"topics": _list(_TEXT)}), description="The topics in use, under the connector's name."),
     "Offsets": _object({"offsets": _list(_object({"partition": _OBJECT_OR_NULL, "offset": _OBJECT_OR_NULL}))}),

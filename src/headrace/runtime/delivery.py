@@ -20,6 +20,7 @@ from headrace.runtime.exactly_once import ExactlyOnce
 from headrace.runtime.gate import Gate
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Committed
+from headrace.runtime.target_watch import TargetWatch
 from headrace.runtime.tolerance import NO_TOLERANCE, Tolerance
 from headrace.spark.target import Target
 from headrace.spark.topic_writer import TopicWriter, Way, topics_in
@@ -33,14 +34,16 @@ if TYPE_CHECKING:
 class Ports:
     """What delivery does outside of Spark.
 
-    ensure_topics: returns when these topics exist, creating them if it may (raises ConnectError); ensure_dead_letters: the same
-    for a dead letter topic and its replication factor;
+    ensure_topics: returns when these topics exist, creating them if it may (raises ConnectError); renew_topics: creates those
+    again that have been deleted since, if it may, and returns which; ensure_dead_letters: ensures a dead letter topic with its
+    replication factor;
     is_active, record_active: the active topics of this connector;
     store_offsets: returns when Kafka has acknowledged the offsets;
     look_up: describes an existing topic.
     """
 
     ensure_topics: Callable[[Iterable[str]], None]
+    renew_topics: Callable[[Iterable[str]], set[str]]
     ensure_dead_letters: Callable[[str, int], None]
     is_active: Callable[[str], bool]
     record_active: Callable[[str], None]
@@ -76,6 +79,7 @@ class Delivery:
         """
         self._ports, self._recorder, self._tolerance, self._exactly = ports, recorder, tolerance, exactly
         self._writer = TopicWriter(producer, ports.look_up)
+        self._watch = TargetWatch(ports.renew_topics)
         self._abandoned = False
         self._storing = threading.Lock()
         self.batches = 0
@@ -92,6 +96,8 @@ class Delivery:
         or RetriableError if trying the batch again may help.
         """
         counts.begin()
+        while self._watch.renewed:
+            self._writer.known.pop(self._watch.renewed.pop(), None)  # by its rule now, whoever had made it before
         if "failure" in frame.columns:
             self._dead_letters()
         found = self._new_topics(frame, progress, routing.destination)
@@ -103,7 +109,8 @@ class Delivery:
         gate = Gate(frame, self._tolerance, raises=self._exactly is not None) if "failure" in frame.columns else None
         placed = self._writer.place(gate.frame if gate else frame, routing.partition_counts)
         try:
-            left = self._write(counts.writing(placed), progress, gate)
+            with self._watch.over(self._written_to(found, progress, routing.destination)):
+                left = self._write(counts.writing(placed), progress, gate)
         finally:
             self._recorder.tell(counts.batch(gate.failures if gate else 0, self._tolerance, letters_written=True))
         failed = gate.failed() if gate else []
@@ -126,7 +133,8 @@ class Delivery:
 
     def continuous(self, frame: DataFrame, routing: Routing, way: Way) -> None:
         """Have `way` write the frame, whose records go to topics that are prepared, for as long as it likes."""
-        self._writer.write(self._writer.place(frame, routing.partition_counts), "the stream", way)
+        with self._watch.over(self._writer.known):
+            self._writer.write(self._writer.place(frame, routing.partition_counts), "the stream", way)
 
     def ended(self, progress: Progress, topics: Iterable[str]) -> None:
         """A batch of what `continuous` writes has ended, and had records for these topics: store its offsets.
@@ -183,6 +191,12 @@ class Delivery:
             return topics_in(good)
         candidates = {name for t in progress.topics if (name := destination(t)) is not None}
         return topics_in(good, [t for t in candidates if t not in self._writer.known or not self._ports.is_active(t)])
+
+    def _written_to(self, found: set[str], progress: Progress, destination: Callable[[str], str | None] | None) -> set[str]:
+        """The topics that the batch may have records for, as far as they are known."""
+        if destination is None or progress.topics is None:
+            return found
+        return {name for topic in progress.topics if (name := destination(topic)) in self._writer.known and name is not None}
 
     def _dead_letters(self) -> None:
         letters = self._tolerance.dead_letters

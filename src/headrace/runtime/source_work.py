@@ -19,7 +19,7 @@ from headrace.runtime.delivery import Delivery, Ports
 from headrace.runtime.exactly_once import ExactlyOnce
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Lost, Streams
-from headrace.runtime.mode import Facts, choose
+from headrace.runtime.mode import Facts, Mode, choose
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.real_time import RealTimeRun
 from headrace.runtime.routing import routing
@@ -38,8 +38,8 @@ _NOTHING_TO_READ_S = 5.0
 @dataclass(frozen=True)
 class SourceDependencies:
     """What a source task gets from the worker: Spark (made at the first use), delivery's ports, the stored offsets, and whom to
-    tell what is measured; record_losses: returns when it is written down what the source has lost; exactly: the task's
-    transactions, if it delivers exactly once.
+    tell what is measured; record_losses: returns when it is written down what the source has lost; streams: told how the stream
+    runs, where there is a choice; exactly: the task's transactions, if it delivers exactly once.
     """
 
     spark: Callable[[], SparkSession]
@@ -47,6 +47,7 @@ class SourceDependencies:
     read_offsets: Callable[[list], StoredOffsets]
     recorder: TaskRecorder
     record_losses: Callable[[Sequence[Loss]], None]
+    streams: Callable[[Mode], None]
     exactly: ExactlyOnce | None = None
 
 
@@ -58,6 +59,7 @@ class SourceWork:
         self._stopping = task.context.stopping
         self._delivery = Delivery(needs.ports, plan.producer, needs.recorder, plan.tolerance, needs.exactly)
         self._run: StreamRun | RealTimeRun | None = None
+        self._mode: Mode | None = None  # that was told last
         self._polling: SparkSession | None = None  # set once a polling task runs, its jobs in the job group `_jobs`
         # What a polling task has stored, by its partitions.
         self._kept: tuple[list[SourcePartition], StoredOffsets] | None = None
@@ -118,14 +120,19 @@ class SourceWork:
         with SLOTS.hold(continuous.partitions if continuous else 0, spark) as free:
             chain = SourceChain(self._plan, (continuous or stream).record, Counts(spark))
             if task.stream_mode is not None:
-                mode = choose(task.stream_mode, self._facts(chain, stream, continuous, (most(spark), free)))
-                log.info("task.stream-mode", mode=mode.name, reason=mode.reason)
-                self._needs.recorder.tell(Streams(mode.name, mode.reason))
+                self._tell_mode(choose(task.stream_mode, self._facts(chain, stream, continuous, (most(spark), free))))
             if continuous is not None:
                 self._write_on(task, continuous, chain)
             else:
                 self._write_batches(task, spark, stream, chain)
         return 0.0
+
+    def _tell_mode(self, mode: Mode) -> None:
+        if mode != self._mode and not self._stopping.is_set():
+            log.info("task.stream-mode", mode=mode.name, reason=mode.reason)
+            self._needs.recorder.tell(Streams(mode.name, mode.reason))
+            self._needs.streams(mode)
+        self._mode = mode
 
     def _facts(self, chain: SourceChain, stream: Stream, continuous: Stream | None, room: tuple[int, bool]) -> Facts:
         return Facts(

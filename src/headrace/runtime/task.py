@@ -17,6 +17,7 @@ from headrace.connectors.base import Props, Task
 from headrace.errors import HeadraceError
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Retried
+from headrace.runtime.mode import Mode
 from headrace.spark import failure
 
 log = structlog.get_logger(__name__)
@@ -28,10 +29,13 @@ _CANCEL_S = 2.0
 
 @dataclass(frozen=True)
 class TaskEvents:
-    """Who is told: `running` once, when the task has started; `failed` with the error that ended it."""
+    """Who is told: `running` once, when the task has started; `failed` with the error that ended it; `streams` how its stream
+    runs, and why, where there is a choice, whenever that is decided anew.
+    """
 
     running: Callable[[], None]
     failed: Callable[[BaseException], None]
+    streams: Callable[[Mode], None]
 
 
 class Work(Protocol):

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
@@ -44,7 +45,7 @@ from headrace.runtime.sink.partitions import SinkPartitions
 from headrace.runtime.sink.plan import SinkPlan, plan_sink_task
 from headrace.runtime.sink.work import SinkWork
 from headrace.runtime.source_work import SourceDependencies, SourceWork
-from headrace.runtime.task import TaskEvents, TaskRunner
+from headrace.runtime.task import TaskEvents, TaskRunner, Work
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark import target
 from headrace.spark.transactions import Entry, Transactions
@@ -174,24 +175,29 @@ class Worker:
             interval_ms(config, self.config),
         )
         instance: Task = cls.task_for(config)(context)
-        make = self._sink_work if cls.plugin_kind == Kind.SINK else self._source_work
         recorder = self.metrics.task(who.connector, who.task, str(cls.plugin_kind))
         if isinstance(instance, OffsetTask):
             recorder.own = instance.measures
-        work = make(context, instance, (config, props), recorder)
+        if cls.plugin_kind == Kind.SINK:
+            work: Work = self._sink_work(context, instance, (config, props), recorder)
+        else:
+            work = self._source_work(context, instance, (config, props), (recorder, events))
         runner = TaskRunner(instance, work, events, recorder)
         runner.start()
         return runner
 
-    def _source_work(self, context: TaskContext, task: Any, configs: tuple[Props, Props], recorder: TaskRecorder) -> SourceWork:
-        name = context.connector
+    def _source_work(
+        self, context: TaskContext, task: Any, configs: tuple[Props, Props], told: tuple[TaskRecorder, TaskEvents]
+    ) -> SourceWork:
+        name, recorder = context.connector, told[0]
         plan = plan_source_task(name, context.task, *configs, self.config)
         store, proof = self.offsets_of(configs[0]), self._session()
         needs = SourceDependencies(
             spark=self.spark,
-            ports=self._ports(plan, context.stopping, lambda offsets: store.put(name, list(offsets), proof)),
+            ports=self._ports(plan, context.stopping, lambda offsets: store.put(name, list(offsets), proof), task.renews_topics),
             read_offsets=lambda partitions: StoredOffsets(store.get(name, partitions)),
             recorder=recorder,
+            streams=told[1].streams,
             record_losses=LossLog(plan.losses, plan.task, shared(plan.admin), plan.producer).write,
             exactly=self._exactly_once(plan, type(task), store, proof, recorder) if self.config.exactly_once_enabled else None,
         )
@@ -253,11 +259,12 @@ class Worker:
     def _record_active(self, connector: str, task: int, topic: str) -> None:
         self._topics.put_topic(connector, topic, task, int(time.time() * 1000))
 
-    def _ports(self, plan: TaskPlan, stopping: threading.Event, store_offsets: Callable[[Offsets], None]) -> Ports:
+    def _ports(self, plan: TaskPlan, stopping: threading.Event, store_offsets: Callable[[Offsets], None], renews: bool) -> Ports:
         admin = shared(plan.admin)
         creator = TopicCreator(admin, plan.creation, stopping, plan.producer)
         return Ports(
             ensure_topics=creator.ensure,
+            renew_topics=partial(creator.renew, create=renews),
             ensure_dead_letters=creator.ensure_dead_letters,
             is_active=lambda topic: self._is_active(plan.connector, topic),
             record_active=lambda topic: self._record_active(plan.connector, plan.task, topic),

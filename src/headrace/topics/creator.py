@@ -1,7 +1,8 @@
 """Makes sure that the topics of a source task exist before it writes to them (KIP-158): the side effects.
 
 Sentences and log lines are those of Kafka Connect (AbstractWorkerSourceTask, TopicAdmin). As there, each task remembers for
-itself which topics exist and never forgets: one that is deleted while the task runs is not made again before a restart.
+itself which topics exist and never forgets: one that is deleted while the task runs is not made again before a restart, but for
+the copies of a mirror (`renew`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from headrace.topics.waiting import TopicWaiter
 
 log = structlog.get_logger(__name__)
 
+_RENEW_S = 5.0
 DEFAULT_API_TIMEOUT_S = 60.0
 """Default of `default.api.timeout.ms` of Kafka's admin client."""
 
@@ -45,6 +47,7 @@ class TopicCreator:
         self._brokers = producer.get("bootstrap.servers", "<unknown>")
         self._waiter = TopicWaiter(producer, stopping)
         self._known: set[str] = set()
+        self._missed: set[str] = set()
 
     def ensure(self, topics: Iterable[str]) -> None:
         """Return once these topics exist. Names are final, after the transforms.
@@ -66,6 +69,27 @@ class TopicCreator:
             else:
                 self._find_or_create(topic, self._creation)
             self._known.add(topic)
+
+    def renew(self, topics: Iterable[str], *, create: bool) -> set[str]:
+        """Look whether these topics, which `ensure` has found or made, are still there, and say so in the log if one is not.
+
+        create: make it again, if there are rules; returns those that were made. Otherwise the producer waits for it. For any
+        thread. Raises KafkaFailure, ConnectError.
+        """
+        rules = self._creation if create else None
+        wanted, made = set(topics), set[str]()
+        found = self._admin.find(wanted, _RENEW_S)
+        self._missed -= found.keys()
+        for topic in sorted(wanted - found.keys()):
+            if self._admin.describe(topic, _RENEW_S) is not None:  # what may not be described is not gone
+                continue
+            if rules is not None and self._create(rules.new_topic(topic)):
+                log.warning(f"Topic '{topic}' was deleted while it is written to. It is created again, without what was in it")
+                made.add(topic)
+            elif rules is None and topic not in self._missed:
+                log.warning(f"Topic '{topic}' was deleted while it is written to; waiting until it exists")
+                self._missed.add(topic)
+        return made
 
     def ensure_dead_letters(self, topic: str, replication_factor: int) -> None:
         """Return once the dead letter topic exists: one partition, if it has to be made. Raises as `ensure` does."""

@@ -139,6 +139,34 @@ def test_nothing_is_asked_for_as_long_as_nothing_changes(watching, admin, topic_
     assert one.changes == 0
 
 
+def test_a_look_asks_for_all_partitions_at_once(monkeypatch):
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dorg.slf4j.simpleLogger.log.kafka.request.logger=debug")
+    with Broker(name="asked") as broker:
+        maker = Admin({"bootstrap.servers": broker.bootstrap})
+
+        def asked(partitions: int) -> list[str]:
+            """The requests of a look at so many partitions, as the broker has logged them."""
+            client = f"look-{partitions}"
+            admin = Admin({"bootstrap.servers": broker.bootstrap, "client.id": client})
+            found = select(admin.topics(), java_regex(".*"))
+            assert len(found) == partitions
+            admin.describe("none")  # when this is in the log, what was asked before it is as well
+
+            def names() -> list[str]:
+                lines = [line for line in broker.log.read_text().splitlines() if f'"clientId":"{client}"' in line]
+                seen = [line.partition('"requestApiKeyName":"')[2].partition('"')[0] for line in lines]
+                return seen if '"name":"none"' in "".join(lines) else []
+
+            return [name for name in wait_until(names, 30, "the last request in the log") if name != "API_VERSIONS"]
+
+        maker.create("first", 1, 1)
+        one = asked(1)
+        for number in range(3):
+            maker.create(f"more-{number}", 33, 1)
+        assert set(one) == {"METADATA"}
+        assert len(asked(100)) <= len(one) + 2, "it may take one more to connect, and not a hundred"
+
+
 def test_a_cluster_that_is_not_there_fails_the_start():
     one = Watching(f"127.0.0.1:{free_port()}", ".*", timeout_s=1)
     with pytest.raises(ConnectError) as error:

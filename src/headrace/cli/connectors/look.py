@@ -52,7 +52,8 @@ def describe(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json
     """
     client = options.connect(url)
     info = client.call("GET", "connectors", name)
-    parts = {part: client.ask("GET", "connectors", name, part) for part in ("status", "topics", "offsets")}
+    parts = {"status": _asked_status(client, name)}
+    parts |= {part: client.ask("GET", "connectors", name, part) for part in ("topics", "offsets")}
     if as_json:
         answers = {"info": info.object, **{part: answer.json for part, answer in parts.items()}}
         typer.echo(json.dumps(answers, ensure_ascii=False))
@@ -67,10 +68,16 @@ def describe(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json
     )
 
 
+def _asked_status(client: Client, name: str) -> Answer:
+    """The status with what is headrace's own; or without, of a worker of Kafka Connect."""
+    own = client.ask("GET", "headrace", "connectors", name, "status")
+    return own if own.ok else client.ask("GET", "connectors", name, "status")
+
+
 def _status(answer: Answer) -> list[Any]:
     if not answer.ok:
         return [f"status: {plain(answer.message)}"]
-    return [tables.states(answer.json), *tables.traces(answer.json)]
+    return [tables.states(answer.json), *tables.streams(answer.json), *tables.traces(answer.json)]
 
 
 def _topics(answer: Answer, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rich.console import Console
@@ -57,6 +57,16 @@ def states(status: Json) -> Table:
     return table
 
 
+def streams(status: Json) -> Iterable[str]:
+    """In which mode the stream of each task runs, and why, where there is a choice; tasks alike in one line."""
+    alike: dict[str, list[int]] = {}
+    for task in status["tasks"]:
+        if stream := task.get("stream"):
+            alike.setdefault(f"{plain(stream['mode'])} ({plain(stream['reason'])})", []).append(task["id"])
+    for how, tasks in alike.items():
+        yield f"{'task' if len(tasks) == 1 else 'tasks'} {', '.join(map(str, tasks))}: {how}"
+
+
 def traces(status: Json) -> Iterable[Text]:
     """What each failed part says about it, whole."""
     for what, part in [("connector", status["connector"]), *((f"task {task['id']}", task) for task in status["tasks"])]:
@@ -79,6 +89,26 @@ def offsets(found: Json) -> Table:
     for entry in found["offsets"]:
         table.add_row(*cells_of(plain(_compact(entry[part])) for part in ("partition", "offset")))
     return table
+
+
+def lag(found: Json) -> Table:
+    """How far each partition is behind (`GET /headrace/connectors/…/lag`)."""
+    table = _table("topic", "partition", "task", "offset", "end", "lag", "last copied", "freshness")
+    for one in found["partitions"]:
+        numbers = (_number(one[part]) for part in ("task", "offset", "end_offset", "lag"))
+        copied = "" if one["timestamp"] is None else _time(one["timestamp"], "milliseconds")
+        cells = (plain(one["topic"]), str(one["partition"]), *numbers, copied, _age(one["freshness_ms"]))
+        table.add_row(*cells_of(cells))
+    return table
+
+
+def lag_of_all(found: Json) -> str:
+    """The same of all partitions together."""
+    if not found["partitions"]:
+        return "No partition is copied, and none has been."
+    age = _age(found["freshness_ms"])
+    records = "1 record" if found["lag"] == 1 else f"{found['lag']:,} records"
+    return f"{records} behind" + (f", the oldest of them {age} old" if found["lag"] and age else "")
 
 
 def plugins(found: Iterable[Json]) -> Table:
@@ -104,7 +134,7 @@ def loggers(found: Mapping[str, Json]) -> Table:
     table = _table("logger", "level", "changed")
     for name in sorted(found):
         changed = found[name].get("last_modified")
-        since = "" if changed is None else datetime.fromtimestamp(changed / 1000, UTC).isoformat(timespec="seconds")
+        since = "" if changed is None else _time(changed, "seconds")
         table.add_row(*cells_of((plain(name), plain(found[name]["level"]), since)))
     return table
 
@@ -138,6 +168,23 @@ def _table(*columns: str) -> Table:
     for name in columns:
         table.add_column(name, overflow="fold")
     return table
+
+
+def _time(epoch_ms: int, to: str) -> str:
+    return datetime.fromtimestamp(epoch_ms / 1000, UTC).isoformat(timespec=to)
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+def _age(millis: int | None) -> str:
+    """A span of time as people read it."""
+    if millis is None:
+        return ""
+    if millis < 60_000:
+        return f"{millis / 1000:.1f} s"
+    return str(timedelta(seconds=millis // 1000))
 
 
 def _state(part: Json) -> Text:

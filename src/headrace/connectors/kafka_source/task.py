@@ -7,18 +7,31 @@ is recognized by it (`source.data.loss`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import structlog
 
-from headrace.connectors.base import Offsets, Progress, Props, SourceOffset, SourcePartition, SourceTask, StoredOffsets, Stream
+from headrace.connectors.base import (
+    Measured,
+    Offsets,
+    Progress,
+    Props,
+    SourceOffset,
+    SourcePartition,
+    SourceTask,
+    StoredOffsets,
+    Stream,
+    TaskContext,
+)
 from headrace.connectors.kafka_source.assignment import TASK_PARTITIONS, decode
 from headrace.connectors.kafka_source.behind import Copied
 from headrace.connectors.kafka_source.config import KafkaSourceConfig
 from headrace.connectors.kafka_source.lag import LagCommitter
+from headrace.connectors.kafka_source.metrics import OF_TASK, PartitionMetrics
 from headrace.connectors.kafka_source.overrides import admin_settings, consumer_settings
 from headrace.connectors.loss import DataLossError, Log, Loss, Policy, Position, find
 from headrace.errors import HeadraceError, RetriableError
@@ -27,6 +40,7 @@ from headrace.kafka.groups import Partition
 from headrace.kafka.positions import Start, advanced, decide, summary, tell
 from headrace.record import Record
 from headrace.spark.kafka import parse_offsets, patient, read_stream
+from headrace.spark.seen import Seen
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -44,6 +58,14 @@ class KafkaSourceTask(SourceTask):
     Source partition: `{"topic:partition": "<topic>:<n>"}`; source offset: `{"topicId": <id of the topic>, "offset": <of the last
     record copied>}`.
     """
+
+    renews_topics = True
+
+    def __init__(self, context: TaskContext) -> None:
+        super().__init__(context)
+        self._measured: dict[Partition, PartitionMetrics] = {}
+        self._seen: Seen | None = None
+        self._batch_ms = 0  # when the batch was begun, epoch ms
 
     def start(self, props: Props) -> None:
         """Take the configuration and connect to the source cluster. Raises ConfigError."""
@@ -80,10 +102,20 @@ class KafkaSourceTask(SourceTask):
         if self.context.interval_ms:
             options |= {"minOffsetsPerTrigger": limit, "maxTriggerDelay": f"{self.context.interval_ms}ms"}
         initial = self._offsets({p: start.positions[p] for p in (*start.looked_up, *(loss.partition for loss in losses))})
-        return replace(self._stream(spark, options), initial=initial, losses=losses)
+        stream = self._stream(spark, options)
+        self._seen = Seen(spark)
+        return replace(stream, frame=self._seen.of(self._chosen(stream.frame)), initial=initial, losses=losses)
+
+    def _chosen(self, frame: DataFrame) -> DataFrame:
+        """The records that are to be copied: all."""
+        return frame
 
     def real_time(self, spark: SparkSession) -> Stream | None:
-        """The stream that was opened last, without limits of its batches."""
+        """The stream that was opened last, without limits of its batches.
+
+        What comes by is not measured: a batch takes seconds, a record on its way does not.
+        """
+        self._seen = None
         return replace(self._stream(spark, {}), interval_ms=self._config.stream_realtime_batch_ms, lag=self._behind)
 
     def _behind(self) -> dict[str, int] | None:
@@ -160,6 +192,9 @@ class KafkaSourceTask(SourceTask):
 
     def progress(self, start: str | None, end: str) -> Progress:
         """Offsets of the last records of a batch, from Spark's offset JSON."""
+        self._batch_ms = _now()
+        if self._seen is not None:
+            self._seen.begin()
         before = parse_offsets(start) if start else self._positions
         moved = advanced(before, parse_offsets(end))
         return Progress(
@@ -192,16 +227,29 @@ class KafkaSourceTask(SourceTask):
                 raise RetriableError(f"Topic {topic} of the source cluster was deleted and made anew while it was read.")
 
     def committed(self, progress: Progress) -> None:
-        """Commit the positions to the group on the source cluster, if asked for."""
+        """Take note of what was copied; commit the positions to the group on the source cluster, if asked for."""
         ends = {parse_partition(p): int(o["offset"]) + 1 for p, o in progress.offsets}
         self._copied |= ends
+        for partition, passed in (self._seen.batch() if self._seen else {}).items():
+            before = self._measured.get(partition, PartitionMetrics())
+            self._measured[partition] = before.after(passed, self._batch_ms, _now())
         if self._lag is not None:
             self._lag.commit(ends)
+
+    def measures(self) -> Iterable[Measured]:
+        """Counts and latencies of each partition, under the names of MirrorMaker's metrics."""
+        who = {"connector": self.context.connector, "task": str(self.context.task)}
+        for (topic, partition), measured in sorted(dict(self._measured).items()):
+            yield from measured.measures(OF_TASK, {**who, "partition": f"{topic}-{partition}"})
 
     def stop(self) -> None:
         """Finish the last commit to the source's group."""
         if getattr(self, "_lag", None) is not None:
             self._lag.close(self.shutdown_wait_s)  # pyright: ignore[reportOptionalMemberAccess]
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def source_partition(partition: Partition) -> dict[str, str]:

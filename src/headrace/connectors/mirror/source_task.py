@@ -5,7 +5,6 @@ Source partition: `{"cluster": <alias>, "partition": <n>, "topic": <name>}`; sou
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,8 +14,8 @@ import structlog
 from headrace.connectors.base import Measured, Offsets, Progress, Props, SourcePartition, StoredOffsets, Stream, TaskContext
 from headrace.connectors.kafka_source import task as kafka
 from headrace.connectors.kafka_source.assignment import NO_LEADER, TASK_PARTITIONS, LeaderTopicPartition, encode
+from headrace.connectors.kafka_source.metrics import OF_MIRROR
 from headrace.connectors.mirror.clients import client
-from headrace.connectors.mirror.metrics import PartitionMetrics
 from headrace.connectors.mirror.offsets import source_partition
 from headrace.connectors.mirror.plan import decode
 from headrace.connectors.mirror.source_config import MirrorSourceConfig
@@ -25,10 +24,9 @@ from headrace.errors import HeadraceError
 from headrace.kafka.admin import Admin
 from headrace.kafka.groups import Partition
 from headrace.record import HEADERS_TYPE
-from headrace.spark.seen import Seen
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 log = structlog.get_logger(__name__)
 
@@ -63,9 +61,6 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         super().__init__(context)
         self._syncs: SyncWriter | None = None
         self._ends: dict[Partition, Ends] = {}
-        self._measured: dict[Partition, PartitionMetrics] = {}
-        self._seen: Seen | None = None
-        self._begun_ms = 0
 
     def start(self, props: Props) -> None:
         """Take the configuration and connect to both clusters. Raises ConfigError."""
@@ -94,18 +89,21 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         topics = sorted({topic for topic, _ in self._assigned})
         names = {topic: self._remote(topic) for topic in topics}
         record = replace(stream.record, topic=_renamed(stream.frame["topic"], names, self._policy.remote(self._alias, "")))
-        self._seen, frame = Seen(spark), stream.frame
         if self._mirror.provenance_headers_enabled:
-            frame = frame.where(_not_from(frame["headers"], self._mirror.target_cluster_alias))
-            record = replace(record, headers=_with_provenance(frame["headers"], self._alias))
+            record = replace(record, headers=_with_provenance(stream.frame["headers"], self._alias))
         return replace(
             stream,
-            frame=self._seen.of(frame),
             record=record,
             destination=self._remote,
             initial=self._all_named(stream.initial),
             partition_counts=None,
         )
+
+    def _chosen(self, frame: DataFrame) -> DataFrame:
+        """All records, but for those that have been in the target cluster if their headers tell."""
+        if not self._mirror.provenance_headers_enabled:
+            return frame
+        return frame.where(_not_from(frame["headers"], self._mirror.target_cluster_alias))
 
     def real_time(self, spark: SparkSession) -> Stream | None:
         """None: offset syncs are exact because nothing is written between two batches (docs/decisions/0011)."""
@@ -114,9 +112,6 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
     def progress(self, start: str | None, end: str) -> Progress:
         """Offsets of the last records of a batch, from Spark's offset JSON."""
         found = super().progress(start, end)
-        self._begun_ms = _now()
-        if self._seen is not None:
-            self._seen.begin()
 
         def before(failed: Sequence[Mapping[str, str | None]]) -> Offsets:
             return self._all_named(found.before(failed))
@@ -125,9 +120,7 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
 
     def committed(self, progress: Progress) -> None:
         """Take note of what was copied, look where the copies end now, and tell what that means in offsets."""
-        for partition, passed in (self._seen.batch() if self._seen else {}).items():
-            before = self._measured.get(partition, PartitionMetrics())
-            self._measured[partition] = before.after(passed, self._begun_ms, _now())
+        super().committed(progress)
         self._sync({(str(p["topic"]), int(p["partition"])): int(o["offset"]) + 1 for p, o in progress.offsets})
 
     def _sync(self, upstream: Mapping[Partition, int]) -> None:
@@ -148,11 +141,11 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
 
     def measures(self) -> Iterable[Measured]:
         """Counts and latencies of each partition, as MirrorMaker's metrics have them; the topic is the copy."""
-        if not self._measured:
+        if not self._measured:  # perhaps not even started
             return
         flow = {"source": self._alias, "target": self._mirror.target_cluster_alias}
         for (topic, partition), measured in sorted(dict(self._measured).items()):
-            yield from measured.measures({**flow, "topic": self._remote(topic), "partition": str(partition)})
+            yield from measured.measures(OF_MIRROR, {**flow, "topic": self._remote(topic), "partition": str(partition)})
 
     def stop(self) -> None:
         """Write the last offset syncs."""
@@ -168,10 +161,6 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
 
     def _all_named(self, offsets: Offsets) -> Offsets:
         return [(self._named(partition), offset) for partition, offset in offsets]
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _renamed(topic: Column, names: Mapping[str, str], prefix: str) -> Column:

@@ -1,4 +1,4 @@
-"""What MirrorSourceMetrics measures of each partition (KIP-382). Pure."""
+"""Counts and latencies of each source partition, as MirrorMaker measures them (KIP-382, MirrorSourceMetrics). Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from headrace.connectors.base import Measured
 from headrace.spark.seen import Passed
 
-GROUP = "mirror-mirrorsourceconnector"
+OF_TASK, OF_MIRROR = ("headrace-task", "partition-"), ("mirror-mirrorsourceconnector", "")
+"""The group, and how the names begin: of any Kafka source, and those of MirrorMaker."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,14 @@ class PartitionMetrics:
         total, size = self.records + batch.records, self.bytes + batch.bytes
         return PartitionMetrics(total, size, _ages(batch, begun_ms), _ages(batch, done_ms))
 
-    def measures(self, labels: Mapping[str, str]) -> Iterator[Measured]:
-        """Under MirrorMaker's names."""
-        yield GROUP, "record-count", self.records, labels
-        yield GROUP, "byte-count", self.bytes, labels
+    def measures(self, named: tuple[str, str], labels: Mapping[str, str]) -> Iterator[Measured]:
+        """Under MirrorMaker's names; named: OF_TASK or OF_MIRROR."""
+        group, start = named
+        yield group, f"{start}record-count", self.records, labels
+        yield group, f"{start}byte-count", self.bytes, labels
         for name, ages in (("record-age-ms", self.age), ("replication-latency-ms", self.latency)):
             for ending, value in (ages or {}).items():
-                yield GROUP, name + ending, value, labels
+                yield group, start + name + ending, value, labels
 
 
 def _ages(batch: Passed, now_ms: int) -> dict[str, float]:

@@ -1,0 +1,1 @@
+"""Mirrors under constant load and random faults for many minutes."""

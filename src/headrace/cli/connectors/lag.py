@@ -1,0 +1,30 @@
+"""`headrace connectors lag`: how far a source connector is behind, by partition."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headrace.cli.connectors import options, tables
+
+
+def lag(
+    name: options.Name,
+    freshness: Annotated[
+        bool, typer.Option("--freshness/--no-freshness", help="With times, for which records of the source are read.")
+    ] = True,
+    url: options.Url = options.DEFAULT_URL,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show how many records, and how much time, each partition of a Kafka source or a mirror is behind.
+
+    A partition is as far as it is delivered and its offset stored. Its freshness is the age of the oldest record that is not.
+    """
+    query = {} if freshness else {"freshness": "false"}
+    answer = options.connect(url).call("GET", "headrace", "connectors", name, "lag", query=query)
+    if as_json:
+        typer.echo(answer.text)
+        return
+    found = answer.object
+    tables.show(tables.lag(found), tables.lag_of_all(found))
