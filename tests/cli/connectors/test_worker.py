@@ -96,7 +96,7 @@ def test_the_whole_life_of_a_connector(
     assert all(word in shown for word in (f"{NAME} (source)", "[hidden]", "task 0", f"topics: copy.{topic}", f"{topic}:0"))
     assert "task 0: microbatch (stream.mode=auto takes micro-batches: " in shown
     assert done(cli, "topics", NAME) == f"copy.{topic}\n"
-    behind = done(cli, "lag", NAME)
+    behind = headrace("connectors", "lag", NAME, environ={"HEADRACE_URL": url, "COLUMNS": "160"}).stdout
     assert all(word in behind for word in ("topic", "freshness", "2023-11-14T22:13:20.000+00:00", "0.0 s", "0 records behind"))
     assert json.loads(done(cli, "lag", NAME, "--json"))["partitions"][0]["offset"] == 2
     assert "2023" not in done(cli, "lag", NAME, "--no-freshness")
