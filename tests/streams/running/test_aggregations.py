@@ -24,8 +24,9 @@ from headrace.streams.engine import state
 from headrace.streams.serdes import WindowedSerde
 from tests.streams.running import reference
 from tests.streams.running.conftest import STRINGS, batches, feed
+from tests.support import seeds
 
-SEEDS = (1, 2)
+SEEDS = seeds(1, 2)
 
 
 def _grouped(builder: StreamsBuilder):
@@ -181,7 +182,7 @@ def test_a_buffer_with_too_many_bytes_ends_the_application_if_it_has_to(drive):
             feed(driver, "in", [("b", "x", 3)])
 
 
-@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("seed", seeds(3, 4))
 def test_sessions_merge_and_take_late_records_as_kafka_does(drive, seed):
     builder, expected = StreamsBuilder(), reference.Sessions(8, 17)
     _grouped(builder).windowed_by(SessionWindows.of_inactivity_gap_and_grace(8, 17)).count(Materialized.as_("s")).to_stream().to(

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from headrace.streams import JoinWindows, Materialized, Serdes, StreamsBuilder
 from tests.streams.running import reference
 from tests.streams.running.conftest import STRINGS, batches, feed, randomly
+from tests.support import seeds
 
 
 def both(left, right):
@@ -34,7 +35,7 @@ def _feed_both(driver, left, right) -> None:
 
 
 @pytest.mark.parametrize("kind", ["inner", "left"])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", seeds(1, 2))
 def test_a_record_gets_the_row_that_the_table_has_at_its_turn(drive, kind, seed):
     builder = StreamsBuilder()
     stream, table = builder.stream("left", STRINGS), builder.table("right", STRINGS)
@@ -90,7 +91,7 @@ def test_tables_give_the_rows_that_both_have(drive, kind):
 
 
 @pytest.mark.parametrize("kind", ["inner", "left", "outer"])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", seeds(1, 2))
 def test_streams_meet_within_their_window_and_stay_alone_after_it(drive, kind, seed):
     builder = StreamsBuilder()
     left, right = builder.stream("left", STRINGS), builder.stream("right", STRINGS)

@@ -11,6 +11,7 @@ from headrace.errors import StreamsError
 from headrace.streams import Grouped, Materialized, Serdes, StreamsBuilder, TimeWindows
 from headrace.testing.topics_in_memory import TopicsInMemory
 from tests.streams.running.conftest import STRINGS, batches, feed
+from tests.support import seeds
 
 
 class Killed(BaseException):
@@ -69,7 +70,7 @@ def _application() -> StreamsBuilder:
     return builder
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", seeds(1, 2, 3))
 def test_a_kill_at_any_moment_counts_nothing_twice(drive, spark, seed):
     """Each try goes on from the topics alone; records of repartition topics come again after a kill, as in Kafka."""
     builder, topics, expected = StreamsBuilder(), Killing(spark), {}
