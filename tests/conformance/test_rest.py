@@ -42,8 +42,8 @@ SCENARIOS = (
 
 SLOW = {
     "R14-restart-failed", "R17-offsets-sink", "R32-names", "R36-two-workers", "R38-exactly-once", "R43-broker-down", "R44-crash",
-    "B02-create-groups", "B04-create-existing", "B05-create-off", "B06-create-invalid", "B09-broker-refuses", "B12-auto-create", "B14-dead-letters",
-    "B17-internal-bad", "A01-source-topics", "A02-sink-topics", "A03-tracking-off",
+    "B02-create-groups", "B04-create-existing", "B05-create-off", "B06-create-invalid", "B09-broker-refuses", "B12-auto-create",
+    "B14-dead-letters", "B17-internal-bad", "A01-source-topics", "A02-sink-topics", "A03-tracking-off",
 }  # fmt: skip
 """Of these, the ones that take half a minute or more each: played by `make conformance`, not by `make test`."""
 
