@@ -210,8 +210,9 @@ public final class TransactionalWrite implements FlatMapFunction {
             JsonNode given = field(group, "offsets");
             for (int i = 0; i < given.size(); i++) {
                 JsonNode one = at(given, i);
+                // librdkafka, when it gives the text back, reads on to the next zero byte.
                 found.put(new TopicPartition(at(one, 0).asText(), at(one, 1).asInt()),
-                    new OffsetAndMetadata(at(one, 2).asLong(), at(one, 3).asText()));
+                    new OffsetAndMetadata(at(one, 2).asLong(), at(one, 3).asText() + "\0"));
             }
             return found;
         }
