@@ -10,7 +10,7 @@ from headrace.errors import HeadraceError
 from headrace.testing.worker import EmbeddedWorker
 from tests.support import wait_until
 
-CONNECTOR_S = 90  # how long anything may take on a machine that is busy with other things
+CONNECTOR_S = 180  # how long anything may take on a machine that is busy with other things
 
 
 class Deployed:

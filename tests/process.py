@@ -15,7 +15,7 @@ import httpx
 
 from tests.support import wait_until
 
-_START_S = 90
+_START_S = 180
 
 
 def worker_properties(group: str, listener: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ from tests.clusters import Cluster, record
 from tests.process import WorkerProcess, worker_properties
 from tests.support import wait_until
 
-RUNNING_S = 90
+RUNNING_S = 180
 WORKER = {
     "config.providers": "file,env",
     "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PAGE = (Path(__file__).parents[2] / "docs" / "spark-formats.md").read_text(encoding="utf-8")
 EXAMPLES = {one["name"]: one["config"] for one in map(json.loads, re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL))}
-LONG_S = 120
+LONG_S = 180
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, Sent
 from tests.support import wait_until
 
-FLOW_S = 90  # how long anything may take on a machine that is busy with other things
+FLOW_S = 180  # how long anything may take on a machine that is busy with other things
 PACKAGE = "org.apache.kafka.connect.mirror."
 
 

@@ -14,7 +14,7 @@ from requests import HTTPError
 
 from tests.support import wait_until
 
-WAIT_S = 90
+WAIT_S = 180
 SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 
 

@@ -19,7 +19,7 @@ from tests.clusters import Cluster, record
 from tests.process import worker_properties
 from tests.support import wait_until
 
-WAIT_S = 90
+WAIT_S = 180
 NAME = "lines of/50% größe"
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -10,7 +10,7 @@ from headrace.streams.states import State
 from tests.clusters import Cluster, record
 from tests.support import wait_until
 
-WAIT_S = 90
+WAIT_S = 180
 
 
 class Application:
