@@ -19,16 +19,7 @@ def mirror(
     worker: EmbeddedWorker, source: Cluster, destination: Cluster, topic_name: Callable[[str], str]
 ) -> Iterator[Callable[..., Mirror]]:
     """Creates mirrors, by `mirror(whitelist, more_config)`, and deletes them after the test."""
-    made: list[Mirror] = []
-
-    def create(whitelist: str, config: Mapping[str, str | None] | None = None) -> Mirror:
-        made.append(Mirror(worker, (source, destination), topic_name("mirror"), whitelist, config or {}))
-        made[-1].create()
-        return made[-1]
-
-    yield create
-    for one in made:
-        one.delete()
+    yield from _mirrors(worker, (source, destination), lambda: topic_name("mirror"), {})
 
 
 @pytest.fixture(scope="package")
@@ -44,11 +35,16 @@ def exact_mirror(
     exact: EmbeddedWorker, source: Cluster, destination: Cluster, topic_name: Callable[[str], str]
 ) -> Iterator[Callable[..., Mirror]]:
     """The same as `mirror`, on that worker."""
+    yield from _mirrors(exact, (source, destination), lambda: topic_name("exact"), {"exactly.once.support": "required"})
+
+
+def _mirrors(
+    worker: EmbeddedWorker, clusters: tuple[Cluster, Cluster], name: Callable[[], str], always: Mapping[str, str]
+) -> Iterator[Callable[..., Mirror]]:
     made: list[Mirror] = []
 
     def create(whitelist: str, config: Mapping[str, str | None] | None = None) -> Mirror:
-        required = {"exactly.once.support": "required", **(config or {})}
-        made.append(Mirror(exact, (source, destination), topic_name("exact"), whitelist, required))
+        made.append(Mirror(worker, clusters, name(), whitelist, {**always, **(config or {})}))
         made[-1].create()
         return made[-1]
 
