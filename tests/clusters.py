@@ -98,12 +98,22 @@ class Cluster:
         except RetriableError:
             return 0
 
-    def read(self, topic: str) -> list[Sent]:
-        """All records now in a topic, partition by partition in their order."""
+    def read(self, topic: str, *, settled: bool = False) -> list[Sent]:
+        """All records now in a topic, partition by partition in their order.
+
+        settled: wait until transactions in it have ended first: one that is committed is so in each partition a little later.
+        """
         info = self.admin.describe(topic)
         if info is None:
             return []
         ends = self.admin.partition_offsets([(topic, p) for p in info.partitions], "latest")
+
+        def ended() -> bool:
+            stable = self.admin.partition_offsets(ends, "latest", read_committed=True)
+            return all(stable[partition] >= end for partition, end in ends.items())
+
+        if settled:
+            wait_until(ended, 90, f"the transactions in {topic} end")
         config = {"bootstrap.servers": self.bootstrap, "group.id": "reader", "enable.partition.eof": True}
         consumer = Consumer({**config, "enable.auto.commit": False, "fetch.message.max.bytes": 20_000_000})
         consumer.assign([TopicPartition(topic, p, 0) for p in info.partitions])

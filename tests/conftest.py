@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import os
 import uuid
 from collections.abc import Callable, Iterator, MutableMapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 import structlog
 from structlog.testing import capture_logs
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from headrace.testing.worker import EmbeddedWorker
+
+# The same examples each time, so that a failure is of the change that is tested; HEADRACE_TESTS=all looks for new ones.
+hypothesis.settings.register_profile("same", derandomize=os.environ.get("HEADRACE_TESTS") != "all")
+hypothesis.settings.load_profile("same")
 
 # The process has one session, made by whoever asks first: it has what tests of formats need.
 spark_session._DEFAULTS[FORMATS] = "delta,postgresql"

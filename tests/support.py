@@ -14,16 +14,19 @@ T = TypeVar("T")
 def wait_until(condition: Callable[[], T], timeout_s: float, what: str | Callable[[], str]) -> T:
     """Ask again and again, every 50 ms, until the condition gives something true; returns that.
 
-    Fails with `what` was waited for and the last answer when the time is over (asked then, if it is a function). An exception of
+    What takes long to be asked is asked more seldom: what is waited for needs the processors more. Fails with `what` was waited for and the last answer when the time is over (asked then, if it is a function). An exception of
     the condition passes.
     """
     pause, end = threading.Event(), time.monotonic() + timeout_s
-    while not (answer := condition()):
-        if time.monotonic() > end:
+    while True:
+        asked = time.monotonic()
+        if answer := condition():
+            return answer
+        answered = time.monotonic()
+        if answered > end:
             waited_for = what if isinstance(what, str) else what()
             raise AssertionError(f"waited {timeout_s:g} s for: {waited_for}; last answer: {answer!r}")
-        pause.wait(0.05)
-    return answer
+        pause.wait(max(0.05, 2 * (answered - asked)))
 
 
 def seeds(*given: T) -> list[T]:

@@ -52,12 +52,13 @@ class Mirror(Deployed):
         """Wait until the copy of a source topic has this many records or more, and fail if a task does; returns them."""
         copy = self.prefix + topic
 
-        def done() -> bool:
+        def copied() -> list[Sent]:
             assert "FAILED" not in self.states(), self.status()
-            return self.destination.size(copy) >= count
+            # The ends count the marks of transactions, too.
+            found = self.destination.read(copy) if self.destination.size(copy) >= count else []
+            return found if len(found) >= count else []
 
-        wait_until(done, CONNECTOR_S, lambda: f"{count} records in {copy}; {self.status()}; {self.offsets()}")
-        return self.destination.read(copy)
+        return wait_until(copied, CONNECTOR_S, lambda: f"{count} records in {copy}; {self.status()}; {self.offsets()}")
 
 
 def offsets_in(cluster: Cluster, topic: str) -> dict[str, int]:

@@ -77,7 +77,7 @@ def crash(
                 return sorted(o["offset"]["offset"] for o in second.call("GET", f"/connectors/{name}/offsets")["offsets"])
 
             wait_until(lambda: ends() == [COUNT // PARTITIONS - 1] * PARTITIONS, 2 * CONNECTOR_S, "all is copied")
-        return Crash(written, committed, destination.read(copy))
+        return Crash(written, committed, destination.read(copy, settled=True))
 
     return crashed
 

@@ -32,7 +32,7 @@ def test_records_and_offsets_are_committed_together_and_once(
     one = mirror(topic)
     end = 99
     wait_until(lambda: list(one.offsets().values()) == [end] * PARTITIONS, CONNECTOR_S, lambda: f"all is copied; {one.status()}")
-    copied = destination.read(one.prefix + topic)
+    copied = destination.read(one.prefix + topic, settled=True)
     assert sorted(copied) == sorted(sent)
     assert one.topics() == {one.prefix + topic}
     assert one.states() == ["RUNNING", "RUNNING"]
@@ -62,7 +62,15 @@ def test_a_connectors_own_offset_topic_has_its_offsets_and_the_workers_a_copy(
     assert stored(destination, own, key) == stored(destination, "exact-offset", key) == b'{"offset":2}'
     one.put("resume")
     wait_until(lambda: one.offsets() == {partition: 4}, CONNECTOR_S, "the last two are copied again")
-    assert sorted(r.value or b"" for r in destination.read(one.prefix + topic)) == [b"0", b"1", b"2", b"3", b"3", b"4", b"4"]
+    assert sorted(r.value or b"" for r in destination.read(one.prefix + topic, settled=True)) == [
+        b"0",
+        b"1",
+        b"2",
+        b"3",
+        b"3",
+        b"4",
+        b"4",
+    ]
     one.put("stop")
     one.await_states("STOPPED")
     one.worker.call("DELETE", f"{one.path}/offsets")
@@ -92,8 +100,8 @@ def test_a_record_that_fails_leaves_nothing_of_its_batch_and_tolerated_ones_are_
         "errors.deadletterqueue.topic.replication.factor": "1",
     })  # fmt: skip
     wait_until(lambda: one.offsets() == {f"{topic}:0": 2}, CONNECTOR_S, lambda: f"all is copied; {one.status()}")
-    assert [r.value for r in destination.read(one.prefix + topic)] == [b'{"a":1}', b'{"a":3}']
-    assert [r.value for r in destination.read(letters)] == [b'{"a":"x"}']
+    assert [r.value for r in destination.read(one.prefix + topic, settled=True)] == [b'{"a":1}', b'{"a":3}']
+    assert [r.value for r in destination.read(letters, settled=True)] == [b'{"a":"x"}']
 
 
 def test_new_tasks_start_after_those_before_them_were_fenced_off(

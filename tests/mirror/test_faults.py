@@ -70,7 +70,7 @@ def await_all(mirrors: list[Mirror], sender: Sender) -> None:
 
 
 def copied(one: Mirror, topic: str, partition: int) -> list[bytes | None]:
-    return [r.value for r in one.destination.read(one.prefix + topic) if r.partition == partition]
+    return [r.value for r in one.destination.read(one.prefix + topic, settled=True) if r.partition == partition]
 
 
 def test_nothing_is_lost_while_brokers_are_killed_and_the_network_is_cut(

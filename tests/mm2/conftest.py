@@ -11,7 +11,7 @@ from tests.clusters import Cluster
 from tests.mm2.flow import Flow
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def flow(worker: EmbeddedWorker, source: Cluster, destination: Cluster, topic_name: Callable[[str], str]) -> Iterator[Flow]:
     """MirrorSourceConnector, MirrorCheckpointConnector and MirrorHeartbeatConnector from `source` to `destination`."""
     running = Flow(worker, (source, destination), topic_name("flow"))

@@ -111,7 +111,7 @@ def call(shared: tuple[CurrentHerder, Client], herder: MemoryHerder) -> Client:
     return client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def worker_url(destination_broker: Broker) -> Iterator[str]:
     """The address of a real worker on a real broker, for those tests that need one behind the server."""
     properties = worker_properties("rest-tests", f"http://127.0.0.1:{free_port()}") | {"offset.flush.interval.ms": "500"}

@@ -92,7 +92,7 @@ def _with_nulls(batch, state, step):
     return {key: state[key] for key in touched if state[key] is not None or before.get(key) is not None}
 
 
-@pytest.mark.parametrize("windows", [(20, 20, 0), (20, 20, 30), (20, 5, 10)])
+@pytest.mark.parametrize("windows", seeds((20, 5, 10), (20, 20, 0), (20, 20, 30)))
 def test_windows_take_late_records_until_their_grace_is_over(drive, windows):
     size, advance, grace = windows
     builder, expected = StreamsBuilder(), reference.Windows(size, advance, grace)
@@ -225,7 +225,7 @@ def test_the_reference_of_sliding_windows_keeps_to_their_definition():
         assert found.all() == {window: n for window, n in counts.items() if n}
 
 
-@pytest.mark.parametrize(("seed", "grace"), [(3, 100), (4, 8), (5, 0)])
+@pytest.mark.parametrize(("seed", "grace"), seeds((4, 8), (3, 100), (5, 0)))
 def test_windows_slide_over_the_records_as_kafka_slides_them(drive, seed, grace):
     builder = StreamsBuilder()
     windows = _grouped(builder).windowed_by(SlidingWindows.of_time_difference_and_grace(10, grace))
