@@ -15,7 +15,7 @@ from tests.transforms.chains import BYTES, DROPPED, STRING, Failed, Record, conf
 BATCHED = settings(
     max_examples=3,
     deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # an example is many records, and the failure names the one: no shrinking
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # no shrinking: of an example's many records, a failure names one
     suppress_health_check=[
         HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large, HealthCheck.large_base_example
     ],
