@@ -14,8 +14,8 @@ T = TypeVar("T")
 def wait_until(condition: Callable[[], T], timeout_s: float, what: str | Callable[[], str]) -> T:
     """Ask again and again, every 50 ms, until the condition gives something true; returns that.
 
-    What takes long to be asked is asked more seldom: what is waited for needs the processors more. Fails with `what` was waited for
-    and the last answer when the time is over (asked then, if it is a function). An exception of the condition passes.
+    What takes long to be asked is asked more seldom: what is waited for needs the processors more. Fails with `what` was waited
+    for and the last answer when the time is over (asked then, if it is a function). An exception of the condition passes.
     """
     pause, end = threading.Event(), time.monotonic() + timeout_s
     while True:
