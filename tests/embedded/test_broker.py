@@ -15,6 +15,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
 from headrace.embedded import Broker
+from headrace.embedded.ports import free_port
 from headrace.errors import SetupError
 from tests.support import wait_until
 
@@ -128,9 +129,9 @@ def test_a_port_in_use_is_named():
 
 def test_a_port_taken_at_the_last_moment_is_named():
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        listeners = {"listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{port - 1}"}
-        listeners["controller.quorum.voters"] = f"1@127.0.0.1:{port - 1}"
+        port, controller = taken.getsockname()[1], free_port()
+        listeners = {"listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}"}
+        listeners["controller.quorum.voters"] = f"1@127.0.0.1:{controller}"
         with pytest.raises(SetupError) as caught:
             Broker(settings=listeners).start()
     assert str(caught.value) == (
