@@ -26,7 +26,7 @@ def wait_until(condition: Callable[[], T], timeout_s: float, what: str | Callabl
         if answered > end:
             waited_for = what if isinstance(what, str) else what()
             raise AssertionError(f"waited {timeout_s:g} s for: {waited_for}; last answer: {answer!r}")
-        pause.wait(max(0.05, 2 * (answered - asked)))
+        pause.wait(min(max(0.05, 2 * (answered - asked)), 0.5))
 
 
 def seeds(*given: T) -> list[T]:
