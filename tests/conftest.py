@@ -16,11 +16,13 @@ import structlog
 from structlog.testing import capture_logs
 
 from headrace.embedded import Broker
+from headrace.embedded import broker as embedded_broker
 from headrace.embedded.ports import free_port
 from headrace.spark import session as spark_session
 from headrace.spark.extras import FORMATS
 from tests.clusters import Cluster
 from tests.process import worker_properties
+from tests.support import QUICK_JVM
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,6 +35,8 @@ hypothesis.settings.load_profile("same")
 
 # The process has one session, made by whoever asks first: it has what tests of formats need.
 spark_session._DEFAULTS[FORMATS] = "delta,postgresql"
+spark_session._JIT += f" {QUICK_JVM}"
+embedded_broker._JAVA_OPTIONS += (QUICK_JVM,)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

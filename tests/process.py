@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import httpx
 
-from tests.support import wait_until
+from tests.support import QUICK_JVM, wait_until
 
 _START_S = 180
 
@@ -25,6 +25,7 @@ def worker_properties(group: str, listener: str) -> dict[str, str]:
         "listeners": listener,
         "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
         "value.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+        "spark.driver.extraJavaOptions": QUICK_JVM,
     }
     for kind in ("config", "offset", "status"):
         properties |= {f"{kind}.storage.topic": f"{group}-{kind}", f"{kind}.storage.replication.factor": "1"}

@@ -10,6 +10,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+QUICK_JVM = "-XX:TieredStopAtLevel=1"
+"""For the Java machines of tests: none runs so long that optimised code pays, and its compiler takes half of the processors."""
+
 
 def wait_until(condition: Callable[[], T], timeout_s: float, what: str | Callable[[], str]) -> T:
     """Ask again and again, every 50 ms, until the condition gives something true; returns that.

@@ -66,7 +66,7 @@ def test_a_stream_meets_the_rows_of_a_table_that_was_mapped_and_filtered(drive):
         assert sorted(r.value for r in _out(driver)) == ["1-X", "2-None"]
 
 
-@pytest.mark.parametrize("kind", ["inner", "left", "outer"])
+@pytest.mark.parametrize("kind", seeds("outer", "left", "inner"))
 def test_tables_give_the_rows_that_both_have(drive, kind):
     builder = StreamsBuilder()
     left, right = builder.table("left", STRINGS), builder.table("right", STRINGS)
