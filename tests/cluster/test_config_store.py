@@ -156,7 +156,7 @@ def test_a_write_without_a_broker_fails_in_connects_words(logs, source_broker, m
         before = time.monotonic()
         with pytest.raises(ConnectError) as raised:
             store.put_connector("c", {})
-        assert time.monotonic() - before < 5
+        assert time.monotonic() - before < 20, "not the 30 s that a write has by default"
         assert str(raised.value) == FAILED_WRITE
         assert (
             "Caused by: org.apache.kafka.connect.errors.ConnectException: Error writing connector configuration to Kafka"

@@ -58,7 +58,7 @@ def test_a_broker_that_is_away_costs_no_more_than_the_timeout(group, topic, sour
             before = time.monotonic()
             with pytest.raises(RetriableError):
                 call()
-            assert time.monotonic() - before < 5
+            assert time.monotonic() - before < 20, "not the 30 s that a call has by default"
     finally:
         source_broker.start()
     group.write({(topic, 0): 3}, 60)

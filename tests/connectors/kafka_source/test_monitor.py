@@ -186,7 +186,7 @@ def test_a_start_that_is_called_off_ends_without_an_error(silence):
     began = time.monotonic()
     one.monitor.start(stopping)
     one.monitor.stop(0.5)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
 
 
 def test_a_stop_waits_no_longer_than_it_may(silence):
@@ -195,7 +195,7 @@ def test_a_stop_waits_no_longer_than_it_may(silence):
         one.monitor.start()
     began = time.monotonic()
     one.monitor.stop(0.5)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def test_an_outage_is_logged_and_the_partitions_are_kept(logs):
