@@ -15,6 +15,7 @@ from headrace.spark import failure
 from headrace.spark.kafka import producer_columns
 from headrace.spark.transactions import Covered, GroupOffsets, Transactions, Written
 from tests.clusters import Cluster
+from tests.support import wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -58,10 +59,10 @@ class Writer:
 
     def seen(self) -> list[int]:
         """What a consumer that reads committed records sees."""
-        return sorted(int(r.value or b"") for r in self.cluster.read(self.topic))
+        return sorted(int(r.value or b"") for r in self.cluster.read(self.topic, settled=True))
 
     def offsets(self) -> list[int]:
-        return [json.loads(r.value or b"")["offset"] for r in self.cluster.read(self.offset_topic)]
+        return [json.loads(r.value or b"")["offset"] for r in self.cluster.read(self.offset_topic, settled=True)]
 
 
 @pytest.fixture
@@ -145,5 +146,6 @@ def test_offsets_of_a_group_are_committed_with_a_batch_or_not_at_all(writer: Wri
     owner.write(writer.frame(0, 4), writer.props, covered(4))
     with pytest.raises(Exception, match="bad"):
         owner.write(writer.frame(4, 8, bad=6), writer.props, covered(8))
-    assert writer.cluster.admin.committed(group) == {(writer.topic, 0): 4}
+    committed = writer.cluster.admin.committed
+    wait_until(lambda: committed(group) == {(writer.topic, 0): 4}, 60, lambda: f"up to 4, not {committed(group)}")
     assert writer.seen() == [0, 1, 2, 3]
