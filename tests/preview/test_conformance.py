@@ -13,7 +13,7 @@ from headrace.testing.conformance import _converters, cases, outcome
 from headrace.transforms.stages import stages
 
 FILE = Path(__file__).parents[1] / "conformance" / "smt" / "cases.jsonl"
-CONFIGS, EACH = 30, 3
+CONFIGS, EACH = 16, 3
 
 
 def chosen():
@@ -52,4 +52,4 @@ def test_a_preview_equals_the_deployed_result(spark):
         for case, trace in zip(found, traces(spark, plan, from_objects([c["input"] for c in found], "t")), strict=True):
             assert as_outcome(trace) == shown(outcome(config, case["input"])), case["id"]
             compared += 1
-    assert compared > 50
+    assert compared > 2 * CONFIGS

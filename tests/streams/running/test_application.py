@@ -15,13 +15,12 @@ from typing import Any
 
 import pytest
 
-from headrace.cli.streams import application
 from headrace.errors import MissingInternalTopicsError, StreamsError
 from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder
 from headrace.streams.states import State
 from tests.clusters import record
 from tests.streams.running.application import WAIT_S
-from tests.support import wait_until
+from tests.support import seeds, wait_until
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "streams"
 
@@ -100,7 +99,7 @@ def process(directory: Path, app: str, config: dict[str, str]) -> Iterator[subpr
         running.wait()
 
 
-@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+@pytest.mark.parametrize("guarantee", seeds("exactly_once_v2", "at_least_once"))
 def test_word_count_killed_in_the_middle_counts_every_word_once(destination, topic_name, tmp_path, guarantee):
     """The example itself, its topics renamed; killed once it has written something, and started again."""
     lines, counts, name = topic_name("lines"), topic_name("word-counts"), topic_name("word-count")
@@ -122,15 +121,10 @@ def test_word_count_killed_in_the_middle_counts_every_word_once(destination, top
         return {r.key.decode(): int.from_bytes(r.value, "big") for r in destination.read(counts) if r.key and r.value}
 
     assert found() != expected, "the application was faster than the test"
-    if guarantee == "at_least_once":
-        with process(tmp_path, f"{tmp_path}/app.py", config) as second:
-            wait_until(lambda: found() == expected or second.poll() is not None, WAIT_S, "all words")
-            second.send_signal(signal.SIGTERM)
-            assert second.wait(WAIT_S) == 0, (tmp_path / "err").read_text()
-    else:  # in this process, whose Spark is there
-        with application.streams(f"{tmp_path}/app.py", None, [f"{key}={value}" for key, value in config.items()]) as second:
-            second.start()
-            wait_until(lambda: found() == expected or second.state() is State.ERROR, WAIT_S, "all words")
+    with process(tmp_path, f"{tmp_path}/app.py", config) as second:
+        wait_until(lambda: found() == expected or second.poll() is not None, WAIT_S, "all words")
+        second.send_signal(signal.SIGTERM)
+        assert second.wait(WAIT_S) == 0, (tmp_path / "err").read_text()
     assert found() == expected
     if guarantee == "exactly_once_v2":  # no result is there twice: each is greater than the one before
         seen: dict[bytes | None, int] = {}
