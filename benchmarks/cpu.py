@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,13 @@ _PROC = Path("/proc")
 _TICKS = os.sysconf("SC_CLK_TCK")
 # proc_pid_stat(5), counted after the name: ppid; utime, stime, cutime, cstime; num_threads; rss in pages
 _PARENT, _TIMES, _THREADS, _RSS = 1, slice(11, 15), 17, 21
+_PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
+
+
+def adopt_orphans() -> None:
+    """Become the parent of processes whose own has ended: a worker's Java ends after it, and would count as foreign."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-import threading
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from benchmarks.load import PARTITIONS
-from benchmarks.process import BenchmarkError
+from benchmarks.process import BenchmarkError, Child
 from benchmarks.throughput import EndOffsets
 
-PAYLOAD = b"x" * 100  # after the sequence number and the time
 GRACE_S = 30
-TICK_S = 0.001  # at high rates, what is due is sent this often: a pause for each record would be more than it takes
 
 
 @dataclass(frozen=True)
@@ -48,44 +46,21 @@ class Route:
     copy: str
 
 
-class _Sender(threading.Thread):
-    """Sends records at a steady rate, each with its number and the time of its sending (ns)."""
-
-    def __init__(self, broker: str, topic: str, load: Load) -> None:
-        super().__init__(daemon=True)
-        self._producer = Producer({"bootstrap.servers": broker, "linger.ms": 0, "acks": "1"})
-        self._topic, self._load = topic, load
-        self.stopped = threading.Event()
-
-    def run(self) -> None:
-        start, number = time.monotonic(), 0
-        while number < self._load.total and not self.stopped.wait(
-            max(TICK_S, start + number / self._load.rate - time.monotonic())
-        ):
-            due = min(self._load.total, int((time.monotonic() - start) * self._load.rate) + 1)
-            for one in range(number, due):
-                value = b"%d %d %b" % (one, time.time_ns(), PAYLOAD)
-                self._producer.produce(self._topic, value, partition=one % PARTITIONS)
-            number = due
-            self._producer.poll(0)
-        self._producer.flush(30)
-
-
-def measure(route: Route, load: Load, check: Callable[[], None]) -> list[float]:
+def measure(route: Route, load: Load, check: Callable[[], None], log: Path) -> list[float]:
     """Send `load` along `route` and return the latencies of the counted records in ms.
 
     A record that arrives twice counts with its first arrival. `check` is called when nothing arrives; it raises if the
-    engine has failed. Raises BenchmarkError if a record is missing GRACE_S seconds after the last was sent.
+    engine has failed. `log` receives what the sender prints. Raises BenchmarkError if a record is missing GRACE_S seconds
+    after the last was sent.
     """
-    sender = _Sender(route.source, route.topic, load)
-    sender.start()
+    arguments = [route.source, route.topic, str(load.rate), str(load.total)]
+    sender = Child("the sender", [sys.executable, "-m", "benchmarks.sender", *arguments], log)
     deadline = time.monotonic() + load.warmup_s + load.measured_s + GRACE_S
     try:
         partitions = _await_topic(route.destination, route.copy, check, deadline)
         arrivals = _arrivals(route.destination, partitions, load, check, deadline)
     finally:
-        sender.stopped.set()
-        sender.join()
+        sender.stop()
     return [latency for number, latency in arrivals.items() if number >= load.skipped]
 
 

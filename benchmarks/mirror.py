@@ -152,7 +152,8 @@ class Bench:
         os.sync()
         with engine.mirroring(topic) as mirroring:
             route = latency.Route(self.source, topic, self.destination, mirroring.copy)
-            found = latency.measure(route, what, lambda: engine.check(mirroring.connector))
+            log = self.workdir / f"{topic}.log"
+            found = latency.measure(route, what, lambda: engine.check(mirroring.connector), log)
         rows = {f"latency-p{p}-{what.rate}": latency.percentile(found, p / 100) for p in (50, 99)}
         text = ", ".join(f"{name} {value:.1f} ms" for name, value in rows.items())
         self.console.print(f"{engine.label} {text}, max {max(found):.1f} ms of {len(found)}")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from rich.console import Console
 
 from benchmarks import mirror, monitor
+from benchmarks.cpu import adopt_orphans
 from benchmarks.options import Options
 from benchmarks.process import BenchmarkError
 from benchmarks.soak import bench as soak
@@ -38,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are: {', '.join(BENCHMARKS)}")
     options = Options(given.quick, given.rounds or (1 if given.quick else 2), given.only, given.minutes, given.seed)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped by SIGTERM"))  # as Ctrl-C: all that runs is stopped
+    adopt_orphans()
     console = Console(width=None if sys.stdout.isatty() else 140)
     failed = False
     for name in given.names or UNNAMED:
