@@ -54,6 +54,18 @@ def tree_seconds(pid: int) -> float:
     return sum(sum(map(int, fields[_TIMES])) for fields in _tree(pid)) / _TICKS
 
 
+def part_seconds(pid: int, mark: str) -> float:
+    """Return the CPU seconds of those living descendants of a process that have `mark` in their command line."""
+    found = 0
+    for each, fields in _tree_pids(pid).items():
+        try:
+            command = (_PROC / str(each) / "cmdline").read_bytes()
+        except OSError:  # it has just ended
+            continue
+        found += sum(map(int, fields[_TIMES])) if mark.encode() in command else 0
+    return found / _TICKS
+
+
 def tree_rss_mb(pid: int) -> float:
     """Return the resident memory of a process and its living descendants, in MiB; pages that they share count for each."""
     return sum(int(fields[_RSS]) for fields in _tree(pid)) * os.sysconf("SC_PAGE_SIZE") / 2**20

@@ -14,19 +14,19 @@ from benchmarks.process import Child
 PARTITIONS = 2
 
 
-def create_topic(broker: str, topic: str) -> None:
-    """Create `topic` with PARTITIONS partitions and one replica."""
+def create_topic(broker: str, topic: str, partitions: int = PARTITIONS) -> None:
+    """Create `topic` with one replica."""
     admin = AdminClient({"bootstrap.servers": broker, "log_level": 4})
-    admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(30)
+    admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(30)
 
 
-def fill(broker: str, topic: str, records: int, size: int, log: Path) -> str:
+def fill(broker: str, topic: str, records: int, size: int, log: Path, partitions: int = PARTITIONS) -> str:
     """Create `topic` and write `records` records of `size` random bytes (no key, no headers) to it.
 
     Returns the loader's own summary: records/s and its latencies. The partitions come out equal: the partitioner goes
     round them by size. The producer's settings are Kafka's defaults, so the batches are those of an ordinary producer.
     """
-    create_topic(broker, topic)
+    create_topic(broker, topic, partitions)
     properties = (f"bootstrap.servers={broker}", "acks=1", "partitioner.adaptive.partitioning.enable=false")
     child = Child(
         f"ProducerPerformance ({topic})",

@@ -20,6 +20,7 @@ class Headrace(Mirror):
     """One headrace worker, as `headrace worker FILE.properties` starts it."""
 
     name: ClassVar[str] = "headrace"
+    partitions = PARTITIONS  # of the topics that it makes
 
     def command(self, properties: Path) -> list[str]:
         """Run `headrace worker`."""
@@ -27,7 +28,7 @@ class Headrace(Mirror):
 
     def worker_properties(self) -> dict[str, str]:
         """Return what both sides share; in real-time mode each partition holds a task slot of Spark, and one is left."""
-        return super().worker_properties() | ({"spark.master": f"local[{PARTITIONS + 1}]"} if self.continuous else {})
+        return super().worker_properties() | ({"spark.master": f"local[{self.partitions + 1}]"} if self.continuous else {})
 
     def connector(self, topic: str, alias: str) -> dict[str, str]:
         """Defaults for all but the destination topics, which are made as MirrorMaker makes them."""
@@ -38,7 +39,7 @@ class Headrace(Mirror):
             "source.topic.whitelist": re.escape(topic),
             "source.group.id": f"bench-{alias}",
             "destination.topics.prefix": f"{alias}.",
-            "topic.creation.default.partitions": str(PARTITIONS),
+            "topic.creation.default.partitions": str(self.partitions),
             "topic.creation.default.replication.factor": "1",
             **({"stream.mode": "realtime"} if self.continuous else {}),
         }

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from benchmarks import mirror, monitor
+from benchmarks import mirror, monitor, scale
 from benchmarks.cpu import adopt_orphans
 from benchmarks.options import Options
 from benchmarks.process import BenchmarkError
@@ -25,6 +25,7 @@ BENCHMARKS: dict[str, Callable[[Options, Console], None]] = {
     "transforms": transforms.run,
     "workers": workers.run,
     "monitor": monitor.run,
+    "scale": scale.run,
     "soak": soak.run,
 }
 UNNAMED = tuple(name for name in BENCHMARKS if name != "soak")

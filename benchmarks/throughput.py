@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from benchmarks.process import BenchmarkError
 
@@ -31,9 +32,10 @@ class EndOffsets:
 
     def __init__(self, broker: str, topic: str, committed: bool = False) -> None:
         # A consumer handle: unlike a producer's, its metadata requests never create a topic.
-        isolation = "read_committed" if committed else "read_uncommitted"
-        known = {"group.id": "bench", "allow.auto.create.topics": False, "isolation.level": isolation}
+        known = {"group.id": "bench", "allow.auto.create.topics": False}
         self._client = Consumer({"bootstrap.servers": broker, **known})
+        self._admin = AdminClient({"bootstrap.servers": broker, "log_level": 0})
+        self._isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         self._topic = topic
 
     def partitions(self) -> list[TopicPartition]:
@@ -43,8 +45,12 @@ class EndOffsets:
 
     def count(self, partitions: list[TopicPartition]) -> int:
         """Return the sum of the end offsets."""
+        latest: dict[TopicPartition, Any] = dict.fromkeys(partitions, OffsetSpec.latest())
+        if not latest:
+            return 0
         try:
-            return sum(self._client.get_watermark_offsets(each, timeout=30)[1] for each in partitions)
+            found = self._admin.list_offsets(latest, isolation_level=self._isolation, request_timeout=30)
+            return sum(future.result().offset for future in found.values())
         except KafkaException:  # created a moment ago, leader not yet known
             return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -18,7 +19,7 @@ from headrace.spark.jars import classpath
 from headrace.spark.java import find_java
 from tests.clusters import Cluster
 from tests.process import WorkerProcess, worker_properties
-from tests.support import wait_until
+from tests.support import QUICK_JVM, wait_until
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 
@@ -35,7 +36,8 @@ class KafkaConnect:
         command = [str(find_java().program), *options, "org.apache.kafka.connect.cli.ConnectDistributed", str(file)]
         self.log = directory / "connect.log"
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            env = {**os.environ, "JDK_JAVA_OPTIONS": QUICK_JVM}
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env)
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         answer = httpx.request(method, self.url + path, json=body, timeout=100)
