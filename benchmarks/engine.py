@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 import httpx
 
 from benchmarks.cpu import tree_seconds
+from benchmarks.load import PARTITIONS
 from benchmarks.process import BenchmarkError, Child, free_port, write_properties
 
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
@@ -161,6 +162,7 @@ class Mirror(Engine):
         """exactly_once: with KIP-618's delivery; continuous: with the least delay, where there is a choice."""
         super().__init__(destination, label, workdir)
         self.source, self.exactly_once, self.continuous = source, exactly_once, continuous
+        self.partitions = PARTITIONS  # of the topics that it makes, where it does not take the source's number
         self._mirrored = 0
 
     def worker_properties(self) -> dict[str, str]:

@@ -28,12 +28,13 @@ Rounds = dict[type[Mirror], dict[str, list[float]]]
 
 @dataclass(frozen=True)
 class Source:
-    """A source topic `name` of `records` records of `size` bytes, which is mirrored `passes` times."""
+    """A source topic `name` of `records` records of `size` bytes in `partitions`, which is mirrored `passes` times."""
 
     name: str
     size: int
     records: int
     passes: int = 1
+    partitions: int = load.PARTITIONS
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ class Bench:
     def fill_source(self) -> None:
         """Write the source topics that are mirrored whole."""
         for each in (*self.plan.warm_up, *self.plan.throughput):
-            summary = load.fill(self.source, each.name, each.records, each.size, self.workdir / f"load-{each.name}.log")
+            log = self.workdir / f"load-{each.name}.log"
+            summary = load.fill(self.source, each.name, each.records, each.size, log, each.partitions)
             self.console.print(f"loaded {each.name}: {','.join(summary.split(',')[:2])}")
 
     def round(self, kind: type[Mirror], number: int) -> Values:
@@ -128,6 +130,7 @@ class Bench:
     def copy(self, engine: Mirror, source: Source, tuned: bool = True) -> float:
         """Mirror one loaded topic and return the steady records/s."""
         os.sync()
+        engine.partitions = source.partitions
         with (
             engine.mirroring(source.name, tuned) as mirroring,
             throughput.EndOffsets(self.destination, mirroring.copy) as offsets,

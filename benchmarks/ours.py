@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import ClassVar
 
 from benchmarks.engine import Mirror
-from benchmarks.load import PARTITIONS
 
 
 def worker(properties: Path) -> list[str]:
@@ -20,7 +19,6 @@ class Headrace(Mirror):
     """One headrace worker, as `headrace worker FILE.properties` starts it."""
 
     name: ClassVar[str] = "headrace"
-    partitions = PARTITIONS  # of the topics that it makes
 
     def command(self, properties: Path) -> list[str]:
         """Run `headrace worker`."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import clusters, load, report, throughput
+from benchmarks import clusters, mirror, report
 from benchmarks.cpu import CpuTime, foreign_share, part_seconds
 from benchmarks.engine import Mirror
 from benchmarks.options import Options
@@ -53,41 +52,27 @@ class OnCluster(Headrace):
 
 
 @dataclass(frozen=True)
-class Bench:
-    """What the measurements of a run share."""
+class Scale:
+    """The measurements of a run, with the copies of the mirror's benchmark."""
 
-    source: str
-    destination: str
+    bench: mirror.Bench
     plan: Plan
-    workdir: Path
-    console: Console
 
     def copy(self, engine: Mirror, partitions: int) -> float:
         """Mirror the topic of so many partitions; returns the steady records/s."""
-        os.sync()
-        if isinstance(engine, Headrace):
-            engine.partitions = partitions
-        with (
-            engine.mirroring(f"parts-{partitions}") as mirroring,
-            throughput.EndOffsets(self.destination, mirroring.copy) as offsets,
-        ):
-            samples = throughput.follow(
-                offsets, self.plan.records, lambda: engine.check(mirroring.connector), self.plan.timeout_s
-            )
-        rate = throughput.steady_rate(samples, self.plan.records)
-        self.console.print(f"{engine.label} {partitions} partitions: {rate:,.0f} records/s")
-        return rate
+        return self.bench.copy(engine, _source(self.plan, partitions))
 
     def by_partitions(self, kind: type[Mirror]) -> dict[str, float]:
         """The rows of all numbers of partitions."""
-        with kind(self.source, self.destination, f"{kind.name.split()[0].lower()}-partitions", self.workdir) as engine:
+        bench = self.bench
+        with kind(bench.source, bench.destination, f"{kind.name.split()[0].lower()}-partitions", bench.workdir) as engine:
             for _ in range(self.plan.passes):
                 self.copy(engine, self.plan.partitions[0])
             return {f"partitions-{number}": self.copy(engine, number) for number in self.plan.partitions}
 
     def by_executors(self, executors: int) -> dict[str, float]:
         """The rows of so many executors: records/s, and which share of the worker's CPU time was not theirs."""
-        with OnCluster(self.source, self.destination, executors, self.workdir) as engine:
+        with OnCluster(self.bench.source, self.bench.destination, executors, self.bench.workdir) as engine:
             for _ in range(self.plan.passes):
                 self.copy(engine, SHARED)
             before, whole = engine.executor_seconds(), engine.cpu_seconds()
@@ -96,21 +81,26 @@ class Bench:
             return {f"executors-{executors}": rate, f"driver-share-{executors}": 1 - spent / (engine.cpu_seconds() - whole)}
 
 
+def _source(plan: Plan, partitions: int) -> mirror.Source:
+    return mirror.Source(f"parts-{partitions}", 100, plan.records, partitions=partitions)
+
+
 def run(options: Options, console: Console) -> None:
     """Measure, print the table, and write results/scale.json unless the run is quick or one-sided."""
     plan = QUICK if options.quick else FULL
     ours, peer = dict[str, float](), dict[str, float]()
     before = CpuTime.now()
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch, clusters.two_brokers() as (source, destination):
-        bench = Bench(source, destination, plan, Path(scratch), console)
-        for number in sorted({*plan.partitions, SHARED}):
-            load.fill(source, f"parts-{number}", plan.records, 100, Path(scratch) / f"load-{number}.log", number)
+        sources = tuple(_source(plan, number) for number in sorted({*plan.partitions, SHARED}))
+        bench = mirror.Bench(source, destination, mirror.Plan((), sources, (), plan.timeout_s), Path(scratch), console)
+        bench.fill_source()
+        scale = Scale(bench, plan)
         if options.only != "ours":
-            peer |= bench.by_partitions(MirrorMaker)
+            peer |= scale.by_partitions(MirrorMaker)
         if options.only != "peer":
-            ours |= bench.by_partitions(Headrace)
+            ours |= scale.by_partitions(Headrace)
             for executors in plan.executors:
-                ours |= bench.by_executors(executors)
+                ours |= scale.by_executors(executors)
     foreign = foreign_share(before)
     rows = [
         report.Row(name, "of 1" if name.startswith("driver") else "records/s", _one(ours, name), _one(peer, name))

@@ -80,8 +80,7 @@ class WorkerProcess:
 
     def children(self) -> list[int]:
         """The processes that it has started, its JVM among them."""
-        stats = {stat.parent.name: stat for stat in Path("/proc").glob("[0-9]*/stat")}
-        return [int(pid) for pid, stat in stats.items() if parent(stat) == self.process.pid]
+        return children(self.process.pid)
 
     def kill(self) -> None:
         """`kill -9` of the process itself, and of nothing else."""
@@ -96,6 +95,12 @@ class WorkerProcess:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
+
+
+def children(pid: int) -> list[int]:
+    """The processes that run and that this one has started."""
+    stats = {stat.parent.name: stat for stat in Path("/proc").glob("[0-9]*/stat")}
+    return [int(number) for number, stat in stats.items() if parent(stat) == pid]
 
 
 def is_alive(pid: int) -> bool:

@@ -14,6 +14,11 @@ QUICK_JVM = "-XX:TieredStopAtLevel=1"
 """For the Java machines of tests: none runs so long that optimised code pays, and its compiler takes half of the processors."""
 
 
+def quick_java() -> dict[str, str]:
+    """The environment of a process whose Java machines are to be such."""
+    return {**os.environ, "JDK_JAVA_OPTIONS": QUICK_JVM}
+
+
 def wait_until(condition: Callable[[], T], timeout_s: float, what: str | Callable[[], str]) -> T:
     """Ask again and again, every 50 ms, until the condition gives something true; returns that.
 

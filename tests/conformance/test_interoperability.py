@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
@@ -19,7 +18,7 @@ from headrace.spark.jars import classpath
 from headrace.spark.java import find_java
 from tests.clusters import Cluster
 from tests.process import WorkerProcess, worker_properties
-from tests.support import QUICK_JVM, wait_until
+from tests.support import quick_java, wait_until
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 
@@ -36,8 +35,7 @@ class KafkaConnect:
         command = [str(find_java().program), *options, "org.apache.kafka.connect.cli.ConnectDistributed", str(file)]
         self.log = directory / "connect.log"
         with self.log.open("ab") as log:
-            env = {**os.environ, "JDK_JAVA_OPTIONS": QUICK_JVM}
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env)
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=quick_java())
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         answer = httpx.request(method, self.url + path, json=body, timeout=100)

@@ -21,14 +21,13 @@ from typing import Any
 import pytest
 
 from headrace.embedded import Broker
-from tests.support import QUICK_JVM
+from tests.support import quick_java
 
 Results = list[dict[str, Any]]
 AT_ONCE = 2
 TOOL = Path(__file__).parent / "rest"
 ROOT = Path(__file__).parents[2]
 SETTINGS = {"num.partitions": "3", "default.replication.factor": "1", "log.cleaner.enable": "false"}
-QUICK = {**os.environ, "JDK_JAVA_OPTIONS": QUICK_JVM}
 WORKER = f"{sys.executable} -m headrace.cli worker {{properties}}"
 BROKER = f"{sys.executable} -m tests.conformance.broker {{properties}} {{cluster_id}}"
 
@@ -135,7 +134,9 @@ def play(scenario: str, broker: Broker, work: Path) -> Results:
     command += ["--bootstrap", broker.bootstrap, "--worker-cmd", WORKER, "--rest-port", str(free_ports())]
     command += ["--broker-cmd", BROKER, "--broker-port", str(free_ports()), "--report", str(report)]
     command += ["--start-timeout", "180", "--wait-timeout", "120"]
-    ended = subprocess.run([*command, "--keep-logs", str(work)], cwd=ROOT, env=QUICK, capture_output=True, text=True, timeout=900)
+    ended = subprocess.run(
+        [*command, "--keep-logs", str(work)], cwd=ROOT, env=quick_java(), capture_output=True, text=True, timeout=900
+    )
     assert report.exists(), ended.stdout + ended.stderr
     return json.loads(report.read_text(encoding="utf-8"))[0]["results"]
 

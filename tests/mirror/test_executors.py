@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S
 from tests.mirror.mirror import offsets_in
 from tests.mirror.test_transforms import SCHEMALESS, T
-from tests.process import WorkerProcess, is_alive, worker_properties
+from tests.process import WorkerProcess, children, is_alive, worker_properties
 from tests.support import QUICK_JVM, seeds, wait_until
 
 PARTITIONS, EACH = 4, 25
@@ -29,26 +30,14 @@ TOLERANT = {
 }  # fmt: skip
 
 
-def executors(worker: WorkerProcess) -> list[int]:
-    """The processes of its executors."""
-    mine, found = {worker.process.pid}, []
-    while True:
-        more = {pid: command for pid, (above, command) in processes().items() if above in mine and pid not in mine}
-        if not more:
-            return found
-        mine |= more.keys()
-        found += [pid for pid, command in more.items() if "CoarseGrainedExecutorBackend" in command]
-
-
-def processes() -> dict[int, tuple[int, str]]:
-    """Parent and command line of each."""
-    found: dict[int, tuple[int, str]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            above = int(stat.read_text().rpartition(")")[2].split()[1])
-            found[int(stat.parent.name)] = above, stat.with_name("cmdline").read_text()
-        except OSError:  # it has just ended
-            continue
+def executors(pid: int) -> list[int]:
+    """The processes of executors below this one."""
+    found = []
+    for child in children(pid):
+        found += executors(child)
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            if "CoarseGrainedExecutorBackend" in Path(f"/proc/{child}/cmdline").read_text():
+                found.append(child)
     return found
 
 
@@ -77,10 +66,10 @@ def test_executors_read_change_and_write_the_records(
     copy = f"{name}.{topic}"
     with WorkerProcess(tmp_path, properties) as worker:
         worker.await_ready().call("POST", "/connectors", {"name": name, "config": config})
-        wait_until(lambda: destination.size(dead) == 1, CONNECTOR_S, lambda: f"the bad record is put aside; {worker.errors}")
+        wait_until(lambda: destination.read(dead), CONNECTOR_S, lambda: f"the bad record is put aside; {worker.errors}")
         ends = {f"{topic}:{p}": EACH - (p > 0) for p in range(PARTITIONS)}
         wait_until(lambda: offsets_in(destination, f"{group}-offset") == ends, CONNECTOR_S, lambda: f"offsets; {worker.errors}")
-        workers = executors(worker)
+        workers = executors(worker.process.pid)
         assert len(workers) == 2
         status = worker.call("GET", f"/connectors/{name}/status")
         worker.kill()

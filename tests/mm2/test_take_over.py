@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from headrace.connectors.mirror.formats import Checkpoint
 from headrace.spark.jars import classpath
 from headrace.spark.java import find_java
 from tests.clusters import Cluster, record
-from tests.support import QUICK_JVM, wait_until
+from tests.support import quick_java, wait_until
 
 S = 240  # a JVM of each side has to start on a machine that is busy with other things
 HEADRACE = [sys.executable, "-m", "headrace.cli", "mirror"]
@@ -26,8 +25,7 @@ HEADRACE = [sys.executable, "-m", "headrace.cli", "mirror"]
 def process(command: list[str], log: Path) -> Iterator[None]:
     """A process that is asked to end after the block."""
     with log.open("ab") as out:
-        env = {**os.environ, "JDK_JAVA_OPTIONS": QUICK_JVM}
-        running = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, env=env)
+        running = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, env=quick_java())
     try:
         yield
         assert running.poll() is None, log.read_text()

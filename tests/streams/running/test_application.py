@@ -20,7 +20,7 @@ from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder
 from headrace.streams.states import State
 from tests.clusters import record
 from tests.streams.running.application import WAIT_S
-from tests.support import QUICK_JVM, seeds, wait_until
+from tests.support import quick_java, seeds, wait_until
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "streams"
 
@@ -90,8 +90,7 @@ def process(directory: Path, app: str, config: dict[str, str]) -> Iterator[subpr
     settings = [part for key, value in config.items() for part in ("--set", f"{key}={value}")]
     with (directory / "out").open("wb") as out, (directory / "err").open("wb") as err:
         command = [sys.executable, "-m", "headrace.cli", "streams", "run", app, *settings]
-        env = {**os.environ, "JDK_JAVA_OPTIONS": QUICK_JVM}
-        running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, process_group=0, env=env)
+        running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, process_group=0, env=quick_java())
     try:
         yield running
     finally:
