@@ -34,6 +34,12 @@ _DEFAULTS = {
     "spark.sql.streaming.pollingDelay": "50ms",
     "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
     "spark.sql.streaming.stopTimeout": "10000",
+    # Hadoop's own way runs ten processes for each entry of a query's log.
+    "spark.sql.streaming.checkpointFileManagerClass": "io.headrace.QueryLog",
+    # What a consumer has handed over last, up to 10,000 records of each partition, is kept for the batch that goes on from there: for
+    # five minutes by default, and by then a backlog of a few hundred partitions has filled the heap.
+    "spark.kafka.consumer.fetchedData.cache.timeout": "5s",
+    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "5s",
     # Two entries, the batch that runs and the one before it, are all that is read back from the scratch log of a query.
     "spark.sql.streaming.minBatchesToRetain": "2",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
@@ -49,7 +55,8 @@ EXTENSIONS = "io.headrace.Functions"
 # Spark compiles a chain of transforms into one method, and HotSpot by default leaves a method of more than 8000 bytes to its
 # interpreter, which is several times slower (docs/decisions/0007).
 _JIT = "-XX:-DontCompileHugeMethods"
-_LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+# The tasks share the driver's heap, which gets what Kafka's scripts give a Connect worker (Spark: 1 GB).
+_LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.memory": "2g"}
 
 
 def session(conf: Mapping[str, str] | None = None) -> SparkSession:

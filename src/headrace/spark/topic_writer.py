@@ -16,13 +16,14 @@ from headrace.values.sql import lit
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# Kafka Connect's producer settings for source tasks (Worker.baseProducerProps), but for three: idempotence keeps the order with
-# several requests in flight; big batches and a short linger are worth 40 % of throughput; and a record is only too large when the
-# broker says so (docs/decisions/0004).
+# Kafka Connect's producer settings for source tasks (Worker.baseProducerProps), but for three: with idempotence a retry writes
+# nothing twice; big batches and a short linger are worth 40 % of throughput; and a record is only too large when the broker says
+# so (docs/decisions/0004).
 PRODUCER = {
     "acks": "all",
     "delivery.timeout.ms": "2147483647",
     "enable.idempotence": "true",
+    "max.in.flight.requests.per.connection": "1",
     "batch.size": "262144",
     "linger.ms": "5",
     "max.request.size": "33554432",

@@ -1,0 +1,30 @@
+"""The log of a streaming query is written without a process of its own for each file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headrace.runtime.stream import batch_offsets, begin_after
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def test_the_log_has_its_entries_and_no_checksums(spark: SparkSession, tmp_path: Path) -> None:
+    found: list[int] = []
+
+    def batch(frame: DataFrame, number: int) -> None:
+        found.append(number)
+
+    begin_after(tmp_path, '{"offset":0,"timestamp":0}')
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
+    query = rows.writeStream.foreachBatch(batch).option("checkpointLocation", str(tmp_path)).start()
+    try:
+        while not found or found[-1] < 4:
+            assert query.isActive, query.exception()
+    finally:
+        query.stop()
+    assert batch_offsets(tmp_path, 4)
+    # Hadoop's own way would have written a checksum beside each, and run two processes for each of these files.
+    assert [path for path in tmp_path.rglob("*") if path.name.endswith(".crc")] == []
