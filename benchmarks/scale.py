@@ -20,7 +20,9 @@ MEMORY_MB = 1024  # of an executor
 
 @dataclass(frozen=True)
 class Plan:
-    """`records` of 100 bytes are copied to each topic, after `passes` copies of the first one for a JVM to warm up."""
+    """`passes` copies of the first topic, then of each one that warms up the JVM for so many partitions and one that counts; the
+    topics have `records` of 100 bytes.
+    """
 
     records: int = 1_000_000
     passes: int = 4
@@ -68,7 +70,11 @@ class Scale:
         with kind(bench.source, bench.destination, f"{kind.name.split()[0].lower()}-partitions", bench.workdir) as engine:
             for _ in range(self.plan.passes):
                 self.copy(engine, self.plan.partitions[0])
-            return {f"partitions-{number}": self.copy(engine, number) for number in self.plan.partitions}
+            rates: dict[str, float] = {}
+            for number in self.plan.partitions:
+                self.copy(engine, number)
+                rates[f"partitions-{number}"] = self.copy(engine, number)
+            return rates
 
     def by_executors(self, executors: int) -> dict[str, float]:
         """The rows of so many executors: records/s, and which share of the worker's CPU time was not theirs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -44,15 +45,12 @@ class EndOffsets:
         return [] if found.error else [TopicPartition(self._topic, number) for number in found.partitions]
 
     def count(self, partitions: list[TopicPartition]) -> int:
-        """Return the sum of the end offsets."""
+        """Return the sum of the end offsets; a partition whose leader is not known yet, as its topic is new, counts 0."""
         latest: dict[TopicPartition, Any] = dict.fromkeys(partitions, OffsetSpec.latest())
         if not latest:
             return 0
-        try:
-            found = self._admin.list_offsets(latest, isolation_level=self._isolation, request_timeout=30)
-            return sum(future.result().offset for future in found.values())
-        except KafkaException:  # created a moment ago, leader not yet known
-            return 0
+        found = self._admin.list_offsets(latest, isolation_level=self._isolation, request_timeout=30)
+        return sum(map(_offset, found.values()))
 
     def __enter__(self) -> Self:
         return self
@@ -60,6 +58,13 @@ class EndOffsets:
     def __exit__(self, *_: object) -> None:
         """Close the connections."""
         self._client.close()
+
+
+def _offset(future: Future[Any]) -> int:
+    try:
+        return future.result().offset
+    except KafkaException:
+        return 0
 
 
 def follow(offsets: EndOffsets, total: int, check: Callable[[], None], timeout_s: float) -> list[Sample]:
