@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_LOOK_S = 0.1
+_LOOK_S = 1.0
 
 Ended = Callable[[str | None, str, bool], None]
 """Takes Spark's offset JSON before and after a batch that has ended, and whether it had records; stores what it means."""
