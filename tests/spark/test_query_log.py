@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headrace.runtime.stream import batch_offsets, begin_after
+from tests.support import wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -21,8 +22,8 @@ def test_the_log_has_its_entries_and_no_checksums(spark: SparkSession, tmp_path:
     rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
     query = rows.writeStream.foreachBatch(batch).option("checkpointLocation", str(tmp_path)).start()
     try:
-        while not found or found[-1] < 4:
-            assert query.isActive, query.exception()
+        wait_until(lambda: 4 in found or not query.isActive, 60, "five batches")
+        assert query.isActive, query.exception()
     finally:
         query.stop()
     assert batch_offsets(tmp_path, 4)

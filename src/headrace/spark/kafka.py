@@ -36,6 +36,8 @@ READ_AT_ONCE = {"max.poll.records": "10000"}
 # A consumer that has read a batch asks for more at once, and at the end of the log the broker keeps that request for as long as
 # this (Kafka: 500 ms). The next batch's requests wait behind it on the same connection, with one of the session's few slots.
 _DEFAULTS = {"fetch.max.wait.ms": "20", **READ_AT_ONCE}
+ONE_REQUEST = {"max.in.flight.requests.per.connection": "1"}
+"""For producers, unless they are set otherwise: with more, a new partition can hold one up for ever (docs/decisions/0004)."""
 _NOT_FOR_SINK = {"key.serializer", "value.serializer", "interceptor.classes", "transactional.id"}
 
 Positions = Mapping[str, Mapping[int, int]]
@@ -98,7 +100,7 @@ def producer_columns(record: Record) -> list[Column]:
 
 def sink_options(producer: Mapping[str, str]) -> dict[str, str]:
     """The options of Spark's Kafka sink for a producer with these Java settings, which sets timestamps (docs/decisions/0003)."""
-    options = {f"kafka.{key}": value for key, value in producer.items() if key not in _NOT_FOR_SINK}
+    options = {f"kafka.{key}": value for key, value in {**ONE_REQUEST, **producer}.items() if key not in _NOT_FOR_SINK}
     return options | {"kafka.interceptor.classes": ",".join(filter(None, [INTERCEPTOR, producer.get("interceptor.classes")]))}
 
 

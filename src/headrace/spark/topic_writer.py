@@ -23,7 +23,6 @@ PRODUCER = {
     "acks": "all",
     "delivery.timeout.ms": "2147483647",
     "enable.idempotence": "true",
-    "max.in.flight.requests.per.connection": "1",
     "batch.size": "262144",
     "linger.ms": "5",
     "max.request.size": "33554432",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.config import Type, parse_type
 from headrace.spark import failure
-from headrace.spark.kafka import INTERCEPTOR, ORIGIN
+from headrace.spark.kafka import INTERCEPTOR, ONE_REQUEST, ORIGIN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -116,7 +116,7 @@ class Transactions:
 
     def _use(self, producer: Mapping[str, str]) -> None:
         interceptors = ",".join(filter(None, [INTERCEPTOR, producer.get("interceptor.classes")]))
-        settings = {**producer, "enable.idempotence": "true", "acks": "all", "interceptor.classes": interceptors}
+        settings = {**ONE_REQUEST, **producer, "enable.idempotence": "true", "acks": "all", "interceptor.classes": interceptors}
         if settings != self._settings:
             self.end()
         self._run = self._run or uuid.uuid4().hex

@@ -192,10 +192,8 @@ class StreamsConfig(TopologyConfig):
 
     @property
     def producer_settings(self) -> dict[str, str]:
-        """Settings of the producers: what Kafka Streams has, but for three."""
-        # One request at a time: see docs/decisions/0004.
-        own = {"linger.ms": "5", "batch.size": "262144", "max.in.flight.requests.per.connection": "1"}
-        return own | self._client("producer.")
+        """Settings of the producers; a few of Kafka Streams' own defaults."""
+        return {"linger.ms": "5", "batch.size": "262144", **self._client("producer.")}
 
     @property
     def consumer_settings(self) -> dict[str, str]:
