@@ -124,11 +124,12 @@ def test_a_topic_made_anew_while_stopped_is_recognized_though_it_is_longer(
     assert len(losses(one)) == 2, "told once: what is stored from then on is of the new topic"
 
 
+@pytest.mark.parametrize("mode", ["microbatch", "realtime"])
 def test_a_topic_made_anew_while_it_is_read_is_recognized_though_it_is_longer(
-    source: Cluster, mirror: Make, topic_name: Name
+    source: Cluster, mirror: Make, topic_name: Name, mode: str
 ) -> None:
     topic = filled(source, topic_name("running"))
-    one = mirror(topic, {"topic.list.poll.interval.ms": "3600000", "source.data.loss": "rewind"})
+    one = mirror(topic, {"topic.list.poll.interval.ms": "3600000", "source.data.loss": "rewind", "stream.mode": mode})
     wait_until(lambda: one.offsets() == {f"{topic}:0": 9}, CONNECTOR_S, "all is copied")
     made_anew(source, topic, 20)
     new = [r.value for r in values(20, first=1000)]
@@ -138,6 +139,7 @@ def test_a_topic_made_anew_while_it_is_read_is_recognized_though_it_is_longer(
 
     wait_until(copied, CONNECTOR_S, f"the new topic from its beginning; {one.status()}")
     assert brief(one) == [("recreated", 10, None, "rewind", 0)]
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 19}, CONNECTOR_S, "all is stored")
     told(one, "fail")
     made_anew(source, topic, 1)
     assert "offset 20 and what followed, as the topic was deleted and made anew" in one.trace()

@@ -1,7 +1,8 @@
-"""`stream.mode=realtime`: records are copied without a pause, and offsets stored meanwhile."""
+"""Real-time mode: records are copied without a pause, and offsets stored meanwhile."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, MutableMapping
 from pathlib import Path
@@ -20,7 +21,7 @@ from tests.support import wait_until
 
 BYTES = {f"{part}.converter": "org.apache.kafka.connect.converters.ByteArrayConverter" for part in ("key", "value", "header")}
 REAL_TIME = {"stream.mode": "realtime", **BYTES}
-PARTITIONS = 3
+PARTITIONS, BACKLOG = 3, 20_000
 
 
 def test_records_are_copied_as_they_come_and_offsets_follow(
@@ -43,7 +44,8 @@ def test_records_are_copied_as_they_come_and_offsets_follow(
     one.await_states("STOPPED")
     source.produce(topic, [record(b"later", b"x")])
     one.put("resume")
-    assert one.await_copied(topic, 101)[-1].key == b"later"
+    copied = one.await_copied(topic, 101)
+    assert (len(copied), copied[-1].key) == (101, b"later"), "nothing is copied again after a stop"
 
 
 def test_what_needs_more_task_slots_than_there_are_is_refused(
@@ -60,24 +62,32 @@ def test_what_needs_more_task_slots_than_there_are_is_refused(
 def test_a_worker_killed_with_9_loses_no_record(
     source: Cluster, destination: Cluster, destination_broker: Broker, topic_name: Callable[[str], str], tmp_path: Path
 ) -> None:
-    topic, name, group = topic_name("crash"), topic_name("mirror"), topic_name("live-worker")
+    topic, name, group, late = topic_name("crash"), topic_name("mirror"), topic_name("live-worker"), topic_name("late")
     source.create(topic, PARTITIONS)
+    source.create(late)
+    source.produce(late, [record()] * BACKLOG)
     config = {
         "connector.class": "KafkaSourceConnector", "source.bootstrap.servers": source.bootstrap, "tasks.max": "1",
-        "source.topic.whitelist": topic, "destination.topics.prefix": f"{name}.", **REAL_TIME,
+        "source.topic.whitelist": f"{topic}|{late}", "destination.topics.prefix": f"{name}.", **BYTES,
         "topic.creation.default.partitions": str(PARTITIONS), "topic.creation.default.replication.factor": "1",
     }  # fmt: skip
     properties = worker_properties(group, f"http://127.0.0.1:{free_port()}")
-    properties |= {"bootstrap.servers": destination_broker.bootstrap, "spark.master": f"local[{PARTITIONS + 1}]"}
+    slots = (os.cpu_count() or 1) + PARTITIONS + 1  # so that nobody has to ask for it
+    properties |= {"bootstrap.servers": destination_broker.bootstrap, "spark.master": f"local[{slots}]"}
     copy = f"{name}.{topic}"
 
     def stored() -> dict[str, int]:
-        return offsets_in(destination, f"{group}-offset")
+        return {p: offset for p, offset in offsets_in(destination, f"{group}-offset").items() if p.startswith(f"{topic}:")}
 
     with Sender(source.bootstrap, topic, PARTITIONS) as sender:
         with WorkerProcess(tmp_path, properties) as first:
             first.await_ready().call("POST", "/connectors", {"name": name, "config": config})
             wait_until(lambda: len(stored()) == PARTITIONS, CONNECTOR_S, f"offsets are stored; {first.errors}")
+            wait_until(lambda: "mode=realtime" in first.errors, CONNECTOR_S, f"it has caught up; {first.errors}")
+            assert (
+                "stream.mode=auto takes micro-batches until the task has caught up" in first.errors.partition("mode=realtime")[0]
+            )
+            assert destination.size(f"{name}.{late}") == BACKLOG
             size = destination.size(copy)
             wait_until(lambda: destination.size(copy) > size + 300, CONNECTOR_S, f"more than that is copied; {first.errors}")
             children = first.children()

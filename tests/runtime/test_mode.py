@@ -8,31 +8,44 @@ from typing import Any
 import pytest
 
 from headrace.errors import ConnectError, RetriableError
-from headrace.runtime.mode import Facts, choose
+from headrace.runtime.mode import CLOSE, Facts, Mode, choose, without_facts, without_slots
 
 GOOD = Facts(
-    partitions=3, slots=4, free=True, supported=True, transactions=False, schemas=False, fallible=False, routed=True, drops=False,
-    interval=False,
+    local=True, unable=None, transactions=False, schemas=False, fallible=False, routed=True, drops=False,
+    interval=False, behind=CLOSE,
 )  # fmt: skip
 
 
-def test_real_time_is_for_who_asks_for_it() -> None:
-    assert choose("realtime", GOOD).name == "realtime"
-    assert choose("auto", GOOD).name == choose("microbatch", GOOD).name == "microbatch"
-    assert "holds a task slot for every partition" in choose("auto", GOOD).reason
+def test_auto_takes_real_time_where_nothing_is_against_it() -> None:
+    assert choose("realtime", GOOD).name == choose("auto", GOOD).name == "realtime"
+    assert "beside one for each core" in choose("auto", GOOD).reason
+
+
+def test_auto_catches_up_in_micro_batches() -> None:
+    late = replace(GOOD, behind=CLOSE + 1)
+    mode = choose("auto", late)
+    assert (mode.name, mode.passing) == ("microbatch", True)
+    assert "until the task has caught up; 10001 records are to be read" in mode.reason
+    assert choose("realtime", late).name == "realtime"
+
+
+def test_auto_takes_micro_batches_where_offsets_would_wait_for_the_end_of_a_batch() -> None:
+    apart = replace(GOOD, local=False)
+    assert choose("realtime", apart).name == "realtime"
+    assert choose("auto", apart).name == "microbatch"
+    assert choose("auto", apart).reason.startswith("stream.mode=auto takes micro-batches: Spark's tasks run in other processes")
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"supported": False}, "needs the pauses between batches"),
+        ({"unable": "this connector does not read from Kafka"}, "does not read from Kafka"),
         ({"transactions": True}, "exactly once"),
         ({"interval": True}, "transaction.boundary=interval"),
         ({"schemas": True}, "schemas come with the records"),
         ({"fallible": True}, "a record can fail"),
         ({"routed": False}, "the topics depend on the records"),
         ({"drops": True}, "can leave records out"),
-        ({"slots": 2}, "each of its 3 partitions holds a task slot of Spark, and there are 2 for it beside"),
     ],
 )
 def test_what_speaks_against_it_is_said_in_one_sentence(change: dict[str, Any], words: str) -> None:
@@ -40,8 +53,24 @@ def test_what_speaks_against_it_is_said_in_one_sentence(change: dict[str, Any], 
     with pytest.raises(ConnectError, match=f"^stream.mode=realtime is not possible: .*{words}"):
         choose("realtime", facts)
     assert choose("auto", facts).name == "microbatch"
+    assert words in choose("auto", facts).reason
 
 
-def test_slots_that_others_hold_are_waited_for() -> None:
-    with pytest.raises(RetriableError, match="has to wait: other tasks in real-time mode hold the task slots"):
-        choose("realtime", replace(GOOD, free=False))
+def test_each_partition_needs_a_slot() -> None:
+    assert without_facts("auto", 3, 3) is without_facts("realtime", 3, 3) is None
+    words = "each of its 3 partitions holds a task slot of Spark, and there are 2 for it beside "
+    with pytest.raises(ConnectError, match=f"^stream.mode=realtime is not possible: {words}the one for all else; spark.master"):
+        without_facts("realtime", 3, 2)
+    assert without_facts("auto", 3, 2) == Mode(
+        "microbatch", f"stream.mode=auto takes micro-batches: {words}one for each core; spark.master=local[N] gives more."
+    )
+    assert without_facts("microbatch", 3, 3) == Mode("microbatch", "stream.mode=microbatch")
+
+
+def test_slots_that_others_hold_are_waited_for_by_who_asks_for_them() -> None:
+    with pytest.raises(
+        RetriableError, match=r"^stream.mode=realtime has to wait: other tasks in real-time mode hold the task slots"
+    ):
+        without_slots("realtime")
+    assert without_slots("auto").name == "microbatch"
+    assert "other tasks in real-time mode hold the task slots" in without_slots("auto").reason

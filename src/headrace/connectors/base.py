@@ -24,6 +24,8 @@ from headrace.record import Record
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from headrace.spark.marks import Durable
+
 Props = Mapping[str, str]
 SourcePartition = Mapping[str, Any]
 SourceOffset = Mapping[str, Any]
@@ -149,7 +151,8 @@ class Progress:
     topics: names of the source topics (or whatever the routing starts from) that have records in the batch, None: not known;
     summary: the covered range in words, for logs and traces; before: the offsets to store if records of the batch failed, from
     their origins (`Record.origin` as texts): those of what precedes them; by default none; check: raises RetriableError if the
-    source is not the one any more from which the stream was opened, so that the batch is not to be committed.
+    source is not the one any more from which the stream was opened, so that the batch is not to be committed; settled: nothing
+    that comes after this is being written until it is committed.
     """
 
     offsets: Sequence[tuple[SourcePartition, SourceOffset]]
@@ -157,6 +160,7 @@ class Progress:
     summary: str
     before: Callable[[Sequence[Mapping[str, str | None]]], Offsets] = _none
     check: Callable[[], None] = _fine
+    settled: bool = True
 
 
 class Task(ABC):
@@ -208,13 +212,13 @@ class SourceTask(OffsetTask):
     def open(self, spark: SparkSession, stored: StoredOffsets) -> Stream | None:
         """The stream from the stored offsets on; None while there is nothing to read (asked again after a pause)."""
 
-    def real_time(self, spark: SparkSession) -> Stream | None:
+    def real_time(self, spark: SparkSession) -> Stream | str:
         """The stream that was opened last, for Spark's real-time mode, where batches have neither size nor pause.
 
-        None if the task cannot do without them; else `partitions` says how many tasks of Spark read it, `interval_ms` how
-        often offsets are to be stored, and `lag` is given.
+        If the task cannot do without them: why, as a part of a sentence. Else `partitions` says how many tasks of Spark read it,
+        `interval_ms` how often offsets are to be stored, and `lag` is given.
         """
-        return None
+        return "this connector does not read from Kafka"
 
     @abstractmethod
     def progress(self, start: str | None, end: str) -> Progress:
@@ -235,7 +239,8 @@ class Stream:
     is all that changes in its offset, under the same name; losses: what the source has lost since the offsets were stored, to be
     written down before anything else (a task that cannot go on raises DataLossError instead); partitions: how many it has, and
     topics: those they are of, where that is known; lag: gives how many records of each partition are still to be read, if
-    that can be asked.
+    that can be asked; told: takes, in real-time mode, what has come by and is acknowledged, after its offsets are stored; behind:
+    so many records wait to be read when it is opened.
     """
 
     frame: DataFrame
@@ -251,6 +256,8 @@ class Stream:
     partitions: int = 0
     topics: frozenset[str] = frozenset()
     lag: Callable[[], Mapping[str, int] | None] | None = None
+    told: Callable[[Durable], None] | None = None
+    behind: int = 0
 
 
 class StoredOffsets:

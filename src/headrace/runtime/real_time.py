@@ -20,9 +20,9 @@ from headrace.kafka.groups import Partition
 from headrace.kafka.positions import by_topic
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Batch
-from headrace.spark import failure, large_records
+from headrace.spark import failure
 from headrace.spark.kafka import offsets_json, parse_offsets
-from headrace.spark.marks import Marks
+from headrace.spark.marks import Durable, Marks
 from headrace.spark.real_time import RealTimeQuery
 from headrace.spark.topic_writer import Way
 
@@ -35,10 +35,12 @@ _LOOK_S = 1.0
 
 Ended = Callable[[str | None, str, bool], None]
 """Takes Spark's offset JSON before and after a batch that has ended, and whether it had records; stores what it means."""
+Told = Callable[[Durable], None]
+"""Takes what has come by and is acknowledged, after its offsets are stored."""
 
 
 class RealTimeRun:
-    """Runs one query; `stop` ends it at once, so that what came since the last batch ended is copied again."""
+    """Runs one query, and stores how far it has come, while it runs and when it is stopped."""
 
     def __init__(
         self, who: tuple[str, int], store_ms: int, ended: Ended, abandon: Callable[[], None], recorder: TaskRecorder
@@ -50,41 +52,41 @@ class RealTimeRun:
         self._stopping = threading.Event()
         self._storing = threading.Lock()
         self._running: RealTimeQuery | None = None
+        self._tell: Told = lambda _: None
         self._ends: dict[Partition, int] = {}  # what was stored since the query began
         self._told = self._batches = 0  # records that the recorder knows of, and those of batches that have ended
         self._since = time.monotonic()
 
-    def run(self, frame: DataFrame, marks: Marks, write: Callable[[DataFrame, Way], None]) -> None:
+    def run(self, frame: DataFrame, marks: Marks, write: Callable[[DataFrame, Way], None], told: Told) -> None:
         """Run until `stop`, or raise what ended the query.
 
         marks: those that the frame's records leave; write: has a way of writing applied to the frame, guarded, with the settings
-        of the producer (`TopicWriter.write`).
+        of the producer (`TopicWriter.write`); told: how far it has come, if there are marks.
         """
+        self._tell = told
         scratch = Path(tempfile.mkdtemp(prefix=f"headrace-{self._who[1]}-"))
 
-        def start(guarded: DataFrame, producer: Mapping[str, str]) -> None:
-            guarded.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", "{}-{}".format(*self._who))
-            self._running = RealTimeQuery(guarded, producer, marks, scratch, self._store_ms)
+        def follow(guarded: DataFrame, producer: Mapping[str, str]) -> None:
+            if not self._stopping.is_set():
+                guarded.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", "{}-{}".format(*self._who))
+                self._running = RealTimeQuery(guarded, producer, marks, scratch, self._store_ms)
+                self._follow(self._running)
 
         try:
-            write(frame, start)
-            if self._running is not None:
-                self._follow(self._running)
-        except Exception as e:
-            record = large_records.found(e)
-            if record is not None:
-                raise large_records.too_large(record) from None
+            write(frame, follow)
+        except Exception:
             if not self._stopping.is_set():
                 raise
         finally:
-            self._end()
+            with self._storing:  # whoever stops it may still be storing
+                self._end()
             marks.close()
             shutil.rmtree(scratch, ignore_errors=True)
 
     def _follow(self, running: RealTimeQuery) -> None:
         """Store how far it has come, now and then and whenever a batch ends, until the query does."""
         last, before, over, due = -1, None, False, time.monotonic() + self._store_ms / 1000
-        while not over:
+        while not over and not self._stopping.is_set():
             over = running.query.awaitTermination(_LOOK_S)
             progress = running.query.lastProgress
             if progress is not None and progress["batchId"] > last:
@@ -118,6 +120,7 @@ class RealTimeRun:
         if moved:
             self._ended(None, offsets_json(by_topic(moved)), True)
             self._ends |= moved
+        self._tell(durable)
         self._count(durable.records)
 
     def _count(self, records: int) -> None:
@@ -130,30 +133,33 @@ class RealTimeRun:
 
     def _end(self) -> None:
         if self._running is not None:
-            try:
-                self._running.stop()
-            except Exception as e:  # Spark waits for the query's thread, and not for ever
-                log.warning("task.stop.slow", connector=self._who[0], task=self._who[1], cause=failure.root(e).message)
+            self._quietly("task.stop.slow", self._running.stop)  # Spark waits for the query's thread, and not for ever
 
     def stop(self, timeout_s: float = -1) -> None:
-        """End the query; offsets that are being stored get `timeout_s`."""
+        """End the query; what it has read is written and stored, so that nothing is copied again, if that takes no longer than
+        `timeout_s`, and the brokers answer.
+        """
         if self._storing.acquire(timeout=timeout_s):
-            self._last_store()
             self._stopping.set()
-            self._storing.release()
+            try:
+                self._quietly("task.stop.not-stored", self._last_store)
+            finally:
+                self._storing.release()
         else:
             self._stopping.set()
             self._abandon()
         self._end()
 
     def _last_store(self) -> None:
-        """Store once more, so that little is copied again; what cannot be stored is."""
-        if self._running is None or self._stopping.is_set():
-            return
-        try:
+        if self._running is not None:
+            self._running.end()
             self._store(self._running)
+
+    def _quietly(self, event: str, do: Callable[[], None]) -> None:
+        try:
+            do()
         except Exception as e:
-            log.warning("task.stop.not-stored", connector=self._who[0], task=self._who[1], cause=failure.root(e).message)
+            log.warning(event, connector=self._who[0], task=self._who[1], cause=failure.root(e).message)
 
 
 def _text(offsets: object) -> str:

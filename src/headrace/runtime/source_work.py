@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import structlog
@@ -17,14 +17,16 @@ from headrace.runtime.chain import SourceChain
 from headrace.runtime.counting import Counts
 from headrace.runtime.delivery import Delivery, Ports
 from headrace.runtime.exactly_once import ExactlyOnce
+from headrace.runtime.lag import close
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Lost, Streams
-from headrace.runtime.mode import Facts, Mode, choose
+from headrace.runtime.mode import CLOSE, Facts, Mode, choose, without_facts, without_slots
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.real_time import RealTimeRun
 from headrace.runtime.routing import routing
-from headrace.runtime.stream import Begin, StreamRun
-from headrace.spark.marks import Marks
+from headrace.runtime.stream import Begin, StreamRun, Watch
+from headrace.spark.kafka import is_local
+from headrace.spark.marks import Durable, Marks
 from headrace.spark.real_time import SHORTEST_MS, SLOTS, most
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_NOTHING_TO_READ_S = 5.0
+_NOTHING_TO_READ_S, _LOOK_S = 5.0, 1.0
 
 
 @dataclass(frozen=True)
@@ -116,39 +118,53 @@ class SourceWork:
             return _NOTHING_TO_READ_S
         if stream.initial:
             self._needs.ports.store_offsets(stream.initial)
-        continuous = task.real_time(spark) if task.stream_mode == "realtime" else None
-        with SLOTS.hold(continuous.partitions if continuous else 0, spark) as free:
-            chain = SourceChain(self._plan, (continuous or stream).record, Counts(spark))
-            if task.stream_mode is not None:
-                self._tell_mode(choose(task.stream_mode, self._facts(chain, stream, continuous, (most(spark), free))))
-            if continuous is not None:
-                self._write_on(task, continuous, chain)
-            else:
-                self._write_batches(task, spark, stream, chain)
+        mode = self._real_time(task, spark, stream, task.stream_mode) if task.stream_mode is not None else None
+        if mode is None or mode.name == "microbatch":
+            caught_up = Watch(_LOOK_S, lambda query: close(query, CLOSE))
+            self._write_batches(task, spark, stream, caught_up if mode is not None and mode.passing else None)
         return 0.0
 
-    def _tell_mode(self, mode: Mode) -> None:
+    def _chain(self, stream: Stream) -> SourceChain:
+        return SourceChain(self._plan, stream.record, Counts(stream.frame.sparkSession))
+
+    def _real_time(self, task: SourceTask, spark: SparkSession, stream: Stream, wanted: str) -> Mode:
+        """Tell which mode it is, and write in real-time mode if it is that; returns which it was."""
+        slots = most(spark, wanted)
+        if (mode := without_facts(wanted, stream.partitions, slots)) is not None:
+            return self._tell_mode(mode)
+        found = task.real_time(spark)
+        continuous, unable = (stream, found) if isinstance(found, str) else (found, None)
+        chain = self._chain(continuous)
+        mode = choose(wanted, self._facts(chain, stream, is_local(spark), unable))
+        with SLOTS.hold(stream.partitions if mode.name == "realtime" else 0, slots) as free:
+            mode = self._tell_mode(mode if free else without_slots(wanted))
+            if mode.name == "realtime":
+                self._write_on(task, continuous, chain)
+        return mode
+
+    def _tell_mode(self, mode: Mode) -> Mode:
         if mode != self._mode and not self._stopping.is_set():
             log.info("task.stream-mode", mode=mode.name, reason=mode.reason)
             self._needs.recorder.tell(Streams(mode.name, mode.reason))
             self._needs.streams(mode)
         self._mode = mode
+        return mode
 
-    def _facts(self, chain: SourceChain, stream: Stream, continuous: Stream | None, room: tuple[int, bool]) -> Facts:
+    def _facts(self, chain: SourceChain, stream: Stream, local: bool, unable: str | None) -> Facts:
         return Facts(
-            partitions=0 if continuous is None else continuous.partitions,
-            slots=room[0],
-            free=room[1],
-            supported=continuous is not None,
+            local=local,
+            unable=unable,
             transactions=self._needs.exactly is not None,
             schemas=chain.learns,
             fallible=not chain.learns and chain.compiled().fails,
             routed=routing(self._plan.stages, stream).destination is not None,
             drops=any(stage.transformation.drops for stage in self._plan.stages),
             interval=self._task.context.interval_ms is not None,
+            behind=stream.behind,
         )
 
-    def _write_batches(self, task: SourceTask, spark: SparkSession, stream: Stream, chain: SourceChain) -> None:
+    def _write_batches(self, task: SourceTask, spark: SparkSession, stream: Stream, watch: Watch | None) -> None:
+        chain = self._chain(stream)
         frame = chain.incoming(stream.frame)
         if not chain.learns:
             frame = chain.outgoing(frame)
@@ -157,7 +173,7 @@ class SourceWork:
         who = (self._plan.connector, self._plan.task)
         self._run = run = StreamRun(spark, who, self._deliver(task, stream, chain), self._delivery.abandon, self._needs.recorder)
         if not self._stopping.is_set():
-            run.run(frame, begin=Begin(stream.after, stream.interval_ms))
+            run.run(frame, watch, Begin(stream.after, stream.interval_ms))
 
     def _write_on(self, task: SourceTask, stream: Stream, chain: SourceChain) -> None:
         """In real-time mode: the topics first, then everything as it comes."""
@@ -169,8 +185,15 @@ class SourceWork:
         def ended(start: str | None, end: str, records: bool) -> None:
             progress = task.progress(start, end)
             self._delivery.ended(progress, copies(progress.topics or ()) if records else ())
-            task.committed(progress)
+            task.committed(replace(progress, settled=False))
 
+        def told(durable: Durable) -> None:
+            if stream.told is not None:
+                stream.told(durable if direct else replace(durable, written={}))
+
+        direct = all(
+            way.destination and stream.destination and way.destination(t) == stream.destination(t) for t in stream.topics
+        )
         self._delivery.prepare(copies(stream.topics))
         who = (self._plan.connector, self._plan.task)
         marks = Marks(stream.frame.sparkSession, "{}-{}".format(*who))
@@ -180,7 +203,7 @@ class SourceWork:
         if stream.lag is not None:
             self._needs.recorder.follow_lag(stream.lag)
         if not self._stopping.is_set():
-            run.run(frame, marks, lambda frame, start: self._delivery.continuous(frame, way, start))
+            run.run(frame, marks, lambda frame, start: self._delivery.continuous(frame, way, start), told)
 
     def _open(self, task: SourceTask, spark: SparkSession) -> Stream | None:
         try:

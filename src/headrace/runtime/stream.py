@@ -36,10 +36,12 @@ Deliver = Callable[["DataFrame", str | None, str], None]
 
 @dataclass(frozen=True)
 class Watch:
-    """What ends a run by itself: `changed` is asked every `interval_s` on the thread of the run, between or beside batches."""
+    """What ends a run by itself: `changed` is asked every `interval_s` on the thread of the run, between or beside batches; it is
+    given Spark's query.
+    """
 
     interval_s: float
-    changed: Callable[[], bool]
+    changed: Callable[[Any], bool]
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class StreamRun:
 
     def _look(self, watch: Watch) -> None:
         while not self._query.awaitTermination(watch.interval_s):
-            if watch.changed():
+            if watch.changed(self._query):
                 self.stop()
 
     def _start(self, frame: DataFrame, scratch: Path) -> Any:

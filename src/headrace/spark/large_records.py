@@ -7,6 +7,7 @@ record came from.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _OVERHEAD = 61 + 7  # the header of a batch, and the least that a record takes beside its key and value
 _BEGIN, _NEXT, _END = "headrace.record-too-large\x02", "\x1f", "\x03"
+# The text of a query that has failed has its plan as well, in which the report is not made yet: its parts are apart there.
+_REPORT = re.compile(f"{_BEGIN}([0-9]+ bytes of key and value){_NEXT}([^{_NEXT}{_END}]*)((?:{_NEXT}[^{_NEXT}{_END}]*)*){_END}")
 _REFUSAL = "The request included a message larger than the max message size the server will accept."
 
 
@@ -61,11 +64,8 @@ def _limit(limits: Mapping[str, int]) -> Column:
 
 def found(error: BaseException) -> LargeRecord | None:
     """The record that a guarded write has failed at, None if it failed for another reason."""
-    _, mark, report = str(error).partition(_BEGIN)
-    if not mark:
-        return None
-    size, topic, *origins = report.partition(_END)[0].split(_NEXT)
-    return LargeRecord(size, topic, ", ".join(origins))
+    report = _REPORT.search(str(error))
+    return LargeRecord(report[1], report[2], ", ".join(report[3].split(_NEXT)[1:])) if report else None
 
 
 def largest(frame: DataFrame) -> LargeRecord:

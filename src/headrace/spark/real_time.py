@@ -5,6 +5,7 @@ What ends a batch is time alone. Spark reports its offsets then; until then, `Ma
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,7 +23,6 @@ SHORTEST_MS, LONGEST_MS = 5000, 300_000
 """The shortest batch that Spark allows (`spark.sql.streaming.realTimeMode.minBatchDuration`), and the one that is taken where
 nobody has to wait for its end. Between two batches nothing is read, for some tenths of a second.
 """
-_KEPT = 1  # slots for everybody else
 
 
 class Slots:
@@ -32,10 +32,10 @@ class Slots:
         self._lock, self._held = threading.Lock(), 0
 
     @contextmanager
-    def hold(self, wanted: int, spark: SparkSession) -> Iterator[bool]:
-        """Hold so many slots of the session; gives whether they can be had."""
+    def hold(self, wanted: int, most: int) -> Iterator[bool]:
+        """Hold so many slots; gives whether they can be had, so that no more than `most` are held in all."""
         with self._lock:
-            fits = self._held + wanted <= most(spark)
+            fits = self._held + wanted <= most
             self._held += wanted if fits else 0
         try:
             yield fits
@@ -47,9 +47,12 @@ class Slots:
 SLOTS = Slots()
 
 
-def most(spark: SparkSession) -> int:
-    """How many task slots of the session real-time queries may hold."""
-    return spark.sparkContext.defaultParallelism - _KEPT
+def most(spark: SparkSession, mode: str) -> int:
+    """How many task slots of the session real-time queries may hold, by `stream.mode`: who asks for it leaves one to everybody
+    else; `auto` leaves as many as this machine has cores, as most of what holds a slot waits.
+    """
+    slots = spark.sparkContext.defaultParallelism
+    return slots - 1 if mode == "realtime" else max(0, slots - (os.cpu_count() or 1))
 
 
 class RealTimeQuery:
@@ -76,9 +79,13 @@ class RealTimeQuery:
         """How far it has come within its batch; None if that is not known."""
         return self._marks.durable(self._options) if self._marks.kept else None
 
+    def end(self) -> None:
+        """Read no more; what was read is written on. Raises what Spark raises if that takes too long."""
+        self.query.stop()
+
     def stop(self) -> None:
         """End the query, and drop what waits in its producer: it is to be written again, and must not come twice in disorder."""
         try:
-            self.query.stop()
+            self.end()
         finally:
             abort(self._spark, self._options)

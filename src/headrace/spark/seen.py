@@ -10,6 +10,10 @@ from headrace.kafka.groups import Partition
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+BYTES = "coalesce(octet_length(key), 0) + coalesce(octet_length(value), 0)"
+MILLIS = "coalesce(unix_millis(timestamp), 0L)"
+"""Of a record of Spark's Kafka source: the size of key and value, and the timestamp in epoch ms."""
+
 
 @dataclass(frozen=True)
 class Passed:
@@ -32,9 +36,7 @@ class Seen:
 
     def of(self, frame: DataFrame) -> DataFrame:
         """The frame (columns of Spark's Kafka source), each of whose records is taken note of when it comes by."""
-        size = "coalesce(octet_length(key), 0) + coalesce(octet_length(value), 0)"
-        millis = "coalesce(unix_millis(timestamp), 0L)"
-        return frame.where(f"headrace_seen({self._gathered.id()}L, topic, partition, {millis}, {size})")
+        return frame.where(f"headrace_seen({self._gathered.id()}L, topic, partition, {MILLIS}, {BYTES})")
 
     def begin(self) -> None:
         """A batch begins."""

@@ -62,7 +62,7 @@ class TopicWriter:
     def write(self, frame: DataFrame, what: str, way: Way = write) -> None:
         """Write a batch of `headrace.spark.kafka.producer_columns` and wait until every record is acknowledged.
 
-        what: the batch in words; way: writes a frame with these producer settings. Raises ConnectError,
+        what: the batch in words; way: writes a frame, which may be a stream, with these producer settings. Raises ConnectError,
         or RetriableError if trying it again may help.
         """
         try:
@@ -88,7 +88,7 @@ class TopicWriter:
         record = large_records.found(error)
         if record is None:
             cause = failure.root(error)
-            refused = cause.java_class.endswith("RecordTooLargeException")
+            refused = cause.java_class.endswith("RecordTooLargeException") and not frame.isStreaming  # which cannot be read again
             return large_records.too_large(large_records.largest(frame), cause.message) if refused else None
         before, now = self.known[record.topic].max_message_bytes or 0, self._look_up(record.topic)
         self.known[record.topic] = now

@@ -10,6 +10,7 @@ from headrace.config.validators import Lambda, Range, ValidString
 from headrace.connectors.kafka_source.overrides import CONSUMER, CONSUMER_DEFAULTS
 from headrace.connectors.kafka_source.pattern import check_whitelist, whitelist_pattern
 from headrace.connectors.loss_config import DataLossConfig
+from headrace.connectors.stream_mode_config import StreamModeConfig
 from headrace.errors import ConfigError
 
 _SERIALIZATION = "org.apache.kafka.common.serialization."
@@ -25,7 +26,7 @@ def _check_servers(name: str, value: Any) -> None:
         raise ConfigError(f"At least one bootstrap server must be configured in {name}")
 
 
-class KafkaSourceConfig(DataLossConfig):
+class KafkaSourceConfig(DataLossConfig, StreamModeConfig):
     """Configuration of a KafkaSourceConnector. Any other `source.…` key is a setting of its Kafka clients
     (`overrides`).
     """
@@ -212,28 +213,6 @@ class KafkaSourceConfig(DataLossConfig):
         validator=Range(1),
         importance=Importance.LOW,
         doc="Of headrace: how many records a task reads from the source cluster before it writes and commits, at most.",
-        group=_TASKS,
-    )
-
-    stream_mode: str = option(
-        "stream.mode",
-        Type.STRING,
-        "auto",
-        validator=ValidString("auto", "realtime", "microbatch"),
-        importance=Importance.LOW,
-        doc="Of headrace: `microbatch`: records are written batch by batch. `realtime`: Spark reads and writes them without a "
-        "pause, which takes milliseconds instead of tenths of a second, holds a task slot of Spark for each partition, and after "
-        "a failure copies again what came since offsets were stored. `auto`: micro-batches, for now.",
-        group=_TASKS,
-    )
-    stream_realtime_batch_ms: int = option(
-        "stream.realtime.batch.ms",
-        Type.INT,
-        5000,
-        validator=Range(5000),
-        importance=Importance.LOW,
-        doc="Of headrace: how often offsets are stored in real-time mode. Where Spark runs in the worker's own process, records "
-        "go on meanwhile; on a cluster, offsets are stored between two batches, with a pause of some tenths of a second.",
         group=_TASKS,
     )
 

@@ -45,6 +45,8 @@ from headrace.spark.seen import Seen
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from headrace.spark.marks import Durable, Read, Written
+
 log = structlog.get_logger(__name__)
 
 _TIMEOUT_S, _CHECK_S = 30.0, 5.0
@@ -77,6 +79,7 @@ class KafkaSourceTask(SourceTask):
         self._positions: dict[str, dict[int, int]] = {}
         self._counts: dict[str, int] = {}
         self._ids: dict[str, str] = {}
+        self._waiting = 0
         self._begun: dict[Partition, Position] = {}  # where this task has begun to read what had no stored offset
         self._lag = LagCommitter.of(self._config, self._admin)
         self.shutdown_wait_s = self._config.max_shutdown_wait_ms / 1000
@@ -110,13 +113,19 @@ class KafkaSourceTask(SourceTask):
         """The records that are to be copied: all."""
         return frame
 
-    def real_time(self, spark: SparkSession) -> Stream | None:
-        """The stream that was opened last, without limits of its batches.
+    def real_time(self, spark: SparkSession) -> Stream | str:
+        """The stream that was opened last, without limits of its batches."""
+        stream = self._stream(spark, {})
+        return replace(stream, interval_ms=self._config.stream_realtime_batch_ms, lag=self._behind, told=self._told)
 
-        What comes by is not measured: a batch takes seconds, a record on its way does not.
-        """
-        self._seen = None
-        return replace(self._stream(spark, {}), interval_ms=self._config.stream_realtime_batch_ms, lag=self._behind)
+    def _told(self, durable: Durable) -> None:
+        """Count what came by in real-time mode."""
+        prefix, kept = self._config.destination_topics_prefix, self._config.destination_partition == "source"
+        for partition, read in durable.read.items():
+            self._count(partition, read, durable.written.get((prefix + partition[0], partition[1])) if kept else None)
+
+    def _count(self, partition: Partition, read: Read, copy: Written | None) -> None:
+        self._measured[partition] = self._measured.get(partition, PartitionMetrics()).during(read, copy)
 
     def _behind(self) -> dict[str, int] | None:
         at = dict(self._copied)
@@ -141,6 +150,7 @@ class KafkaSourceTask(SourceTask):
             ordinal="offset",
             partitions=sum(map(len, self._positions.values())),
             topics=frozenset(self._positions),
+            behind=self._waiting,
         )
 
     def _decide(self, stored: StoredOffsets) -> tuple[Start, list[Loss]]:
@@ -166,6 +176,7 @@ class KafkaSourceTask(SourceTask):
         for p, offset in start.positions.items():
             if p not in known or p in resumed:
                 self._begun[p] = Position(offset, self._ids.get(p[0]))
+        self._waiting = sum(max(0, readable[p] - offset) for p, offset in start.positions.items())
         return start, losses
 
     def _known(self, stored: StoredOffsets) -> dict[Partition, Position]:

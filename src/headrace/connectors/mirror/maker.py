@@ -25,7 +25,7 @@ _CLIENT = re.compile(r"consumer|producer|admin")
 _BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 _WORKER = (
     "offset.storage", "config.storage", "status.storage", "key.converter", "value.converter", "header.converter", "task",
-    "worker", "replication.policy", "config.providers",
+    "worker", "replication.policy", "config.providers", "spark.",
 )  # fmt: skip
 """Beginnings of settings that may stand at the top, for the workers of all flows."""
 

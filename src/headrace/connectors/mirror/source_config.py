@@ -7,11 +7,12 @@ from headrace.config.validators import Lambda, Range, ValidString
 from headrace.connectors.loss_config import DataLossConfig
 from headrace.connectors.mirror.config import MirrorConfig, Only
 from headrace.connectors.mirror.filters import Filter, Selection, check_patterns
+from headrace.connectors.stream_mode_config import StreamModeConfig
 
 _PATTERNS = Lambda(check_patterns, "list of regular expressions")
 
 
-class MirrorSourceConfig(DataLossConfig, MirrorConfig):
+class MirrorSourceConfig(DataLossConfig, StreamModeConfig, MirrorConfig):
     """Configuration of a MirrorSourceConnector."""
 
     topics: list[str] = option(

@@ -5,6 +5,7 @@ Source partition: `{"cluster": <alias>, "partition": <n>, "topic": <name>}`; sou
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -24,9 +25,12 @@ from headrace.errors import HeadraceError
 from headrace.kafka.admin import Admin
 from headrace.kafka.groups import Partition
 from headrace.record import HEADERS_TYPE
+from headrace.spark.kafka import is_local
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+
+    from headrace.spark.marks import Durable
 
 log = structlog.get_logger(__name__)
 
@@ -49,7 +53,8 @@ def kafka_source_props(config: MirrorSourceConfig, props: Props) -> dict[str, st
         "destination.partition": "source",
         "batch.max.records": str(config.batch_max_records),
         "source.data.loss": config.source_data_loss,
-        "stream.mode": props.get("stream.mode") or "auto",
+        "stream.mode": config.stream_mode,
+        "stream.realtime.batch.ms": str(config.stream_realtime_batch_ms),
         TASK_PARTITIONS: encode(assigned),
     }
 
@@ -86,6 +91,20 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
             return None
         self._ends = {}
         self._sync({(topic, p): offset for topic, parts in self._positions.items() for p, offset in parts.items()})
+        return self._as_mirror(stream)
+
+    def real_time(self, spark: SparkSession) -> Stream | str:
+        """The stream that was opened last, where none is left out, and it is known where each is written to, or nobody asks."""
+        if self._mirror.provenance_headers_enabled:
+            return "provenance.headers.enabled=true leaves out records, so that it is not known which topics are in use"
+        if self._syncs is not None and not is_local(spark):
+            return (
+                "Spark's tasks run in other processes, where it is not known which offset a copy gets (emit.offset-syncs.enabled)"
+            )
+        stream = super().real_time(spark)
+        return stream if isinstance(stream, str) else self._as_mirror(stream)
+
+    def _as_mirror(self, stream: Stream) -> Stream:
         topics = sorted({topic for topic, _ in self._assigned})
         names = {topic: self._remote(topic) for topic in topics}
         record = replace(stream.record, topic=_renamed(stream.frame["topic"], names, self._policy.remote(self._alias, "")))
@@ -105,10 +124,6 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
             return frame
         return frame.where(_not_from(frame["headers"], self._mirror.target_cluster_alias))
 
-    def real_time(self, spark: SparkSession) -> Stream | None:
-        """None: offset syncs are exact because nothing is written between two batches (docs/decisions/0011)."""
-        return None
-
     def progress(self, start: str | None, end: str) -> Progress:
         """Offsets of the last records of a batch, from Spark's offset JSON."""
         found = super().progress(start, end)
@@ -121,23 +136,38 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
     def committed(self, progress: Progress) -> None:
         """Take note of what was copied, look where the copies end now, and tell what that means in offsets."""
         super().committed(progress)
-        self._sync({(str(p["topic"]), int(p["partition"])): int(o["offset"]) + 1 for p, o in progress.offsets})
+        if progress.settled:
+            self._sync({(str(p["topic"]), int(p["partition"])): int(o["offset"]) + 1 for p, o in progress.offsets})
 
     def _sync(self, upstream: Mapping[Partition, int]) -> None:
         """Everything before these offsets is in the copies, and nothing from them on is being written."""
         if self._syncs is None:
             return
-        copies = {partition: (self._remote(partition[0]), partition[1]) for partition in upstream}
+        copies = {partition: self._copy(partition) for partition in upstream}
         try:
             found = self._target.partition_offsets(copies.values(), "latest", _TARGET_S)
         except HeadraceError as error:
             log.warning("mirror.sync.failed", cause=str(error))
             return
         for partition, end in upstream.items():
-            before, after = self._ends.get(partition), Ends(end, found[copies[partition]])
-            inner = within(partition, before, after) if before and self._alone else []
-            self._syncs.take(pair(partition, after, alone=self._alone), inner)
-            self._ends[partition] = after
+            self._take(partition, Ends(end, found[copies[partition]]), alone=self._alone)
+
+    def _told(self, durable: Durable) -> None:
+        """Count what came by in real-time mode, and tell where it was written to."""
+        copies = Counter(map(self._copy, durable.read))
+        for partition, read in durable.read.items():
+            copy = durable.written.get(self._copy(partition)) if copies[self._copy(partition)] == 1 else None
+            self._count(partition, read, copy)
+            downstream = copy.after(read.acknowledged) if copy else None
+            if downstream is not None and self._syncs is not None:
+                self._take(partition, Ends(read.end, downstream), alone=True)
+
+    def _take(self, partition: Partition, after: Ends, *, alone: bool) -> None:
+        """Tell where a copy has come to, and what follows from it for the records since the last time."""
+        before = self._ends.get(partition)
+        if self._syncs is not None and before != after:
+            self._syncs.take(pair(partition, after, alone=alone), within(partition, before, after) if before and alone else [])
+        self._ends[partition] = after
 
     def measures(self) -> Iterable[Measured]:
         """Counts and latencies of each partition, as MirrorMaker's metrics have them; the topic is the copy."""
@@ -152,6 +182,9 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         super().stop()
         if self._syncs is not None:
             self._syncs.close()
+
+    def _copy(self, partition: Partition) -> Partition:
+        return self._remote(partition[0]), partition[1]
 
     def _remote(self, topic: str) -> str:
         return self._policy.remote(self._alias, topic)
