@@ -39,6 +39,9 @@ spark_session._JIT += f" {QUICK_JVM}"
 embedded_broker._JAVA_OPTIONS += (QUICK_JVM,)
 
 
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write golden files from what the tests see, instead of comparing")
 
@@ -87,6 +90,17 @@ def spark() -> SparkSession:
     from headrace.spark.session import session
 
     return session()
+
+
+@pytest.fixture(scope="module")
+def interpreted(spark: SparkSession) -> Iterator[None]:
+    """Without generated code, for modules with many small plans, each of which would compile its own; undone at their end."""
+    before = {key: spark.conf.get(key) for key in _INTERPRETED}
+    for key, value in _INTERPRETED.items():
+        spark.conf.set(key, value)
+    yield
+    for key, value in before.items():
+        spark.conf.set(key, str(value))
 
 
 @pytest.fixture(scope="session")

@@ -20,23 +20,10 @@ DIFFERENT = {
 }
 """Case → why headrace does something else."""
 
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-"""Without these each case would compile code of its own; with them and a constant for a record, a case needs no Spark job."""
-
 
 def params(cases):
     marks = {id: [pytest.mark.xfail(reason=reason, strict=True)] for id, reason in DIFFERENT.items()}
     return [pytest.param(case, id=case["id"], marks=marks.get(case["id"], [])) for case in cases]
-
-
-@pytest.fixture(scope="module")
-def interpreted(spark):
-    before = {key: spark.conf.get(key) for key in INTERPRETED}
-    for key, value in INTERPRETED.items():
-        spark.conf.set(key, value)
-    yield
-    for key, value in before.items():
-        spark.conf.set(key, value)
 
 
 def test_every_difference_is_of_a_case():

@@ -107,7 +107,7 @@ def test_word_count_killed_in_the_middle_counts_every_word_once(destination, top
     (tmp_path / "app.py").write_text(text)
     destination.create(lines, 2)
     destination.create(counts, 1)
-    words = [f"word{i % 700} other{i % 13}" for i in range(10_000)]
+    words = [f"word{i % 700} other{i % 13}" for i in range(6_000)]
     destination.produce(lines, [record(None, line.encode(), partition=i % 2) for i, line in enumerate(words)])
     config = {"application.id": name, "bootstrap.servers": destination.bootstrap, "session.timeout.ms": "6000",
               "headrace.max.batch.records": "2000", "processing.guarantee": guarantee}  # fmt: skip

@@ -13,6 +13,8 @@ from headrace.testing.topics_in_memory import TopicsInMemory
 from tests.streams.running.conftest import STRINGS, batches, feed
 from tests.support import seeds
 
+SIZES = (7, 9)  # of batches: each try begins with a new application
+
 
 class Killed(BaseException):
     """The process is gone."""
@@ -78,13 +80,13 @@ def test_a_kill_at_any_moment_counts_nothing_twice(drive, spark, seed):
     windows = builder.stream("in2", STRINGS).group_by_key().windowed_by(TimeWindows.of_size_and_grace(20, 10))
     windows.reduce(lambda one, other: F.concat(one, other), Materialized.as_("windows"))
     with drive(builder) as calm:
-        for batch in batches(seed):
+        for batch in batches(seed, SIZES):
             feed(calm, "in", batch)
             feed(calm, "in2", batch)
         for name in ("counts", "windows"):
             expected[name] = list(calm.store(name).all())
     chance, driver, kills = random.Random(seed), None, 0
-    for batch in batches(seed):
+    for batch in batches(seed, SIZES):
         topics.steps = None
         for topic in ("in", "in2"):
             feeding = driver or drive(builder, topics=topics)
