@@ -1,4 +1,4 @@
-"""The soak: mirrors at least once and exactly once side by side, under load, while everything around them fails by chance."""
+"""The soak: mirrors at least once, in real-time mode and exactly once, under load, while everything around them fails."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ from headrace.embedded import Broker
 TOPIC, RATE = "soak", 400
 CALM_S = (3.0, 20.0)  # between two faults
 CATCH_UP_S = 300
-KINDS = {"at-least-once": False, "exactly-once": True}
+KINDS: dict[str, dict[str, bool]] = {
+    "at-least-once": {},
+    "real-time": {"continuous": True},
+    "exactly-once": {"exactly_once": True},
+}
 
 
 def run(options: Options, console: Console) -> None:
@@ -38,8 +42,8 @@ def run(options: Options, console: Console) -> None:
         source, target = (stack.enter_context(Broker(name=name, data=scratch / name)) for name in ("source", "target"))
         create_topic(source.bootstrap, TOPIC)
         deployed = [
-            _deployed(stack, Headrace(source.bootstrap, target.bootstrap, kind, scratch, exactly), kind, exactly)
-            for kind, exactly in KINDS.items()
+            _deployed(stack, Headrace(source.bootstrap, target.bootstrap, kind, scratch, **how), kind)
+            for kind, how in KINDS.items()
         ]
         soak = Soak(source, target, deployed, console)
         soak.run(seconds, random.Random(seed))
@@ -50,9 +54,9 @@ def run(options: Options, console: Console) -> None:
         console.print(f"written: {report.save('soak', rows, {**method, 'traces': soak.traces})}")
 
 
-def _deployed(stack: ExitStack, engine: Headrace, kind: str, exactly: bool) -> Deployment:
+def _deployed(stack: ExitStack, engine: Headrace, kind: str) -> Deployment:
     stack.enter_context(engine)
-    config = engine.connector(TOPIC, kind) | ({"exactly.once.support": "required"} if exactly else {})
+    config = engine.connector(TOPIC, kind) | ({"exactly.once.support": "required"} if engine.exactly_once else {})
     engine.call("POST", "/connectors", {"name": kind, "config": config})
     return Deployment(engine, kind)
 

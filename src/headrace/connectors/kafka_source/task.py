@@ -165,6 +165,7 @@ class KafkaSourceTask(SourceTask):
         known = self._known(stored)
         logs = {p: Log(earliest[p], latest[p], self._ids.get(p[0])) for p in present}
         losses = find(known, logs, cast("Policy", self._config.source_data_loss))
+        self._check({loss.partition[0] for loss in losses})  # ids were asked for first: these may be the offsets of others
         resumed = {loss.partition: loss.resumed for loss in losses if loss.resumed is not None}
         if len(resumed) < len(losses):
             raise DataLossError(losses)
@@ -224,10 +225,12 @@ class KafkaSourceTask(SourceTask):
         ]
 
     def _check(self, topics: Collection[str]) -> None:
-        """Raise RetriableError if one of these is another topic than the one that was opened: nothing may be committed then.
+        """Raise RetriableError if one of these is another topic than the one that was looked up: nothing may be committed then.
 
         If that cannot be found out the batch counts: the ids that are stored with it are those of the topics that were opened.
         """
+        if not topics:
+            return
         try:
             found = self._admin.topic_ids(topics, _CHECK_S)
         except HeadraceError as error:
