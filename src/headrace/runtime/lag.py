@@ -28,7 +28,7 @@ def source_lag(query: Any) -> Callable[[], dict[str, int] | None]:
     return lag
 
 
-def close(query: Any, most: int) -> bool:
+def is_close(query: Any, most: int) -> bool:
     """Whether a query has no more records than this to read, as it has said last; False if it does not say."""
     found = source_lag(query)()
     return found is not None and sum(found.values()) <= most

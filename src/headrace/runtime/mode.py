@@ -52,7 +52,7 @@ def without_facts(wanted: str, partitions: int, slots: int) -> Mode | None:
     if partitions <= slots:
         return None
     beside = "the one for all else" if wanted == "realtime" else "one for each core"
-    return _against(
+    return _refused(
         wanted,
         f"each of its {partitions} partitions holds a task slot of Spark, and there are {slots} for it beside {beside}; "
         "spark.master=local[N] gives more",
@@ -65,7 +65,7 @@ def choose(wanted: str, facts: Facts) -> Mode:
     if problem is None and wanted == "auto" and not facts.local:
         problem = "Spark's tasks run in other processes, where offsets could be stored between two batches only"
     if problem is not None:
-        return _against(wanted, problem)
+        return _refused(wanted, problem)
     if wanted == "realtime":
         return Mode("realtime", "stream.mode=realtime")
     if facts.behind > CLOSE:  # which micro-batches are faster at
@@ -74,7 +74,7 @@ def choose(wanted: str, facts: Facts) -> Mode:
     return Mode("realtime", _GOOD)
 
 
-def _against(wanted: str, problem: str) -> Mode:
+def _refused(wanted: str, problem: str) -> Mode:
     if wanted == "realtime":
         raise ConnectError(f"stream.mode=realtime is not possible: {problem}.")
     return _instead(problem)

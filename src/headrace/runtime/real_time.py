@@ -54,7 +54,7 @@ class RealTimeRun:
         self._running: RealTimeQuery | None = None
         self._tell: Told = lambda _: None
         self._ends: dict[Partition, int] = {}  # what was stored since the query began
-        self._told = self._batches = 0  # records that the recorder knows of, and those of batches that have ended
+        self._counted = self._batches = 0  # records that the recorder knows of, and those of batches that have ended
         self._since = time.monotonic()
 
     def run(self, frame: DataFrame, marks: Marks, write: Callable[[DataFrame, Way], None], told: Told) -> None:
@@ -125,10 +125,10 @@ class RealTimeRun:
 
     def _count(self, records: int) -> None:
         """So many records have been written since the query began."""
-        now, new = time.monotonic(), records - self._told
+        now, new = time.monotonic(), records - self._counted
         if new > 0:
             self._recorder.tell(Batch(read=new, written=new, took_ms=(now - self._since) * 1000))
-            self._told = records
+            self._counted = records
         self._since = now
 
     def _end(self) -> None:

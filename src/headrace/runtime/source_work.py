@@ -17,7 +17,7 @@ from headrace.runtime.chain import SourceChain
 from headrace.runtime.counting import Counts
 from headrace.runtime.delivery import Delivery, Ports
 from headrace.runtime.exactly_once import ExactlyOnce
-from headrace.runtime.lag import close
+from headrace.runtime.lag import is_close
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Lost, Streams
 from headrace.runtime.mode import CLOSE, Facts, Mode, choose, without_facts, without_slots
@@ -120,7 +120,7 @@ class SourceWork:
             self._needs.ports.store_offsets(stream.initial)
         mode = self._real_time(task, spark, stream, task.stream_mode) if task.stream_mode is not None else None
         if mode is None or mode.name == "microbatch":
-            caught_up = Watch(_LOOK_S, lambda query: close(query, CLOSE))
+            caught_up = Watch(_LOOK_S, lambda query: is_close(query, CLOSE))
             self._write_batches(task, spark, stream, caught_up if mode is not None and mode.passing else None)
         return 0.0
 
@@ -187,13 +187,15 @@ class SourceWork:
             self._delivery.ended(progress, copies(progress.topics or ()) if records else ())
             task.committed(replace(progress, settled=False))
 
+        # Where the chain routes elsewhere, or mixes topics, it is not known whose copies were acknowledged.
+        direct = all(
+            way.destination and stream.destination and way.destination(t) == stream.destination(t) for t in stream.topics
+        )
+
         def told(durable: Durable) -> None:
             if stream.told is not None:
                 stream.told(durable if direct else replace(durable, written={}))
 
-        direct = all(
-            way.destination and stream.destination and way.destination(t) == stream.destination(t) for t in stream.topics
-        )
         self._delivery.prepare(copies(stream.topics))
         who = (self._plan.connector, self._plan.task)
         marks = Marks(stream.frame.sparkSession, "{}-{}".format(*who))
