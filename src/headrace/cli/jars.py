@@ -17,8 +17,10 @@ def jars(
     """Fetch the jars of Spark's Kafka connector and of the embedded broker.
 
     They are fetched once, on first use if not before, into `HEADRACE_HOME`, or `headrace` in the user's cache directory.
-    `HEADRACE_IVY_SETTINGS` can name an Ivy settings file with a mirror.
+    `HEADRACE_IVY_SETTINGS` can name an Ivy settings file with a mirror. The classes that Spark and the broker load at every
+    start are archived there as well, by this command only; they start in half the time with them.
     """
+    from headrace.cli.archives import make
     from headrace.spark.jars import Conf, extension_jar, home
     from headrace.spark.jars import jars as retrieve
 
@@ -26,4 +28,5 @@ def jars(
     with progress("looking for jars") as tell:
         count = sum(len(retrieve(conf, tell)) for conf in wanted)
         extension_jar(tell)
+        make(tell)
     typer.echo(f"{count + 1} jars are in {home()}")

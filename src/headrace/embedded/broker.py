@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,6 +21,7 @@ from headrace.embedded.diagnosis import explain
 from headrace.embedded.ports import free_port, require_free
 from headrace.embedded.settings import HOST, server_properties, to_text
 from headrace.errors import SetupError
+from headrace.spark.archive import using
 from headrace.spark.jars import Progress, classpath
 from headrace.spark.java import find_java
 
@@ -45,16 +46,23 @@ class Broker:
         deleted by `stop()`.
     settings: `server.properties` of Kafka, above those of `headrace.embedded.settings`.
     name: what messages call it.
+    java_options: of its Java machine, instead of those by which it starts from an archive of its classes.
 
     The process dies with this one, even with `kill -9`. Its log is `broker.log` in the data directory.
     """
 
     def __init__(
-        self, port: int = 0, data: Path | None = None, settings: Mapping[str, str] | None = None, name: str = "broker"
+        self,
+        port: int = 0,
+        data: Path | None = None,
+        settings: Mapping[str, str] | None = None,
+        name: str = "broker",
+        java_options: Sequence[str] | None = None,
     ) -> None:
         self.name = name
         self.port = port
         self.settings = dict(settings or {})
+        self._java_options = java_options
         self._scratch = data is None
         self._data = data.absolute() if data else None
         self._controller_port = 0
@@ -99,7 +107,9 @@ class Broker:
             return self
         tell = progress or (lambda _: None)
         try:
-            command = [str(find_java().program), *_JAVA_OPTIONS, "-cp", classpath("broker", progress)]
+            class_path = classpath("broker", progress)
+            options = using("broker") if self._java_options is None else self._java_options
+            command = [str(find_java().program), *_JAVA_OPTIONS, *options, "-cp", class_path]
             properties = self._prepare()
             if not directory.is_formatted(self.data, properties["node.id"]):
                 tell(f"formatting the storage of {self.name}")

@@ -52,7 +52,7 @@ def jars(conf: Conf, progress: Progress | None = None) -> list[Path]:
     """
     target = home() / "jars" / f"{conf}-{_digest([IVY_FILE])}"
     if not target.is_dir():
-        with _claimed(target, progress) as partial:
+        with claimed(target, progress) as partial:
             if partial:
                 _retrieve(conf, partial, progress or _ignore)
     return sorted(target.glob("*.jar"))
@@ -72,7 +72,7 @@ def extension_jar(progress: Progress | None = None) -> Path:
     target = home() / "jars" / f"headrace-{_digest([IVY_FILE, *sources])}.jar"
     if not target.is_file():
         libraries = os.pathsep.join([classpath("spark", progress), *map(str, wheel_jar("janino").parent.glob("*.jar"))])
-        with _claimed(target, progress) as partial:
+        with claimed(target, progress) as partial:
             if partial:
                 (progress or _ignore)("compiling headrace's Java classes")
                 _compile(sources, libraries, partial)
@@ -141,7 +141,7 @@ def _compile(sources: list[Path], class_path: str, into: Path) -> None:
 
 
 @contextmanager
-def _claimed(target: Path, progress: Progress | None) -> Iterator[Path | None]:
+def claimed(target: Path, progress: Progress | None) -> Iterator[Path | None]:
     """Make a file or directory appear whole: yields the name to build it under, which becomes the target at the end.
 
     Yields None if another process made it while this one waited for the lock.

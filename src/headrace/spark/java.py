@@ -33,10 +33,11 @@ _INSTALL = {
 
 @dataclass(frozen=True)
 class Java:
-    """A Java that is new enough: the `java` program and its feature version (17, 21 …)."""
+    """A Java that is new enough: the `java` program, its feature version (17, 21 …), and all that `java -version` says."""
 
     program: Path
     version: int
+    about: str
 
 
 def find_java(environ: Mapping[str, str] = os.environ) -> Java:
@@ -56,24 +57,26 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Java:
         if not found:
             raise SetupError(f"Java {OLDEST} or newer is needed, but there is none on PATH; {_remedy(environ)}.")
         program, place = Path(found), f"{found} on PATH"
-    version = _version(program)
-    if version is None:
+    about = _about(program)
+    # `openjdk version "17.0.15"`, `"21" 2023-09-19`, `"24-ea"`; up to Java 8 it was `"1.8.0_392"`
+    match = re.search(r'version "(?:1\.)?(\d+)', about)
+    if match is None:
         raise SetupError(f"Java {OLDEST} or newer is needed, but {place} does not run; {_remedy(environ)}.")
+    version = int(match[1])
     if version < OLDEST:
         raise SetupError(f"Java {OLDEST} or newer is needed, but {place} is version {version}; {_remedy(environ)}.")
-    return Java(program, version)
+    return Java(program, version, about)
 
 
 @functools.cache
-def _version(program: Path) -> int | None:
-    """The feature version that `java -version` tells, or None if it cannot be run (macOS ships such a stub)."""
+def _about(program: Path) -> str:
+    """What `java -version` says, or nothing if it cannot be run (macOS ships such a stub)."""
     try:
         answer = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
-        return None
-    # `openjdk version "17.0.15"`, `"21" 2023-09-19`, `"24-ea"`; up to Java 8 it was `"1.8.0_392"`
-    match = re.search(r'version "(?:1\.)?(\d+)', answer.stderr + answer.stdout)
-    return int(match[1]) if match and answer.returncode == 0 else None
+        return ""
+    lines = (answer.stderr + answer.stdout).splitlines() if answer.returncode == 0 else []
+    return "\n".join(line for line in lines if not line.startswith(("NOTE:", "Picked up")))  # of options in the environment
 
 
 def _remedy(environ: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from headrace.errors import SetupError
+from headrace.spark.archive import using
 from headrace.spark.callbacks import start_callbacks
 from headrace.spark.extras import FORMATS, wanted
 from headrace.spark.jars import extension_jar, jars
@@ -98,7 +99,7 @@ def settings(conf: Mapping[str, str]) -> dict[str, str]:
     merged["spark.sql.extensions"] = ",".join(filter(None, extensions))
     merged["spark.jars"] = ",".join(filter(None, [conf.get("spark.jars"), *own_jars]))
     log4j = f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}"
-    for side, own in (("driver", [log4j, _JIT]), ("executor", [_JIT])):
+    for side, before, own in (("driver", using("spark"), [log4j, _JIT]), ("executor", [], [_JIT])):
         key = f"spark.{side}.extraJavaOptions"
-        merged[key] = " ".join(filter(None, [conf.get(key), *own]))
+        merged[key] = " ".join(filter(None, [*before, conf.get(key), *own]))
     return merged

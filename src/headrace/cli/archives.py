@@ -1,0 +1,90 @@
+"""Make the archives of `headrace.spark.archive`: run Spark and a broker once, and have Java write down what they loaded.
+
+`python -m headrace.cli.archives spark <file>` is the child process that runs Spark, since a process has one session only.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from headrace.embedded import Broker
+from headrace.spark.archive import Of, archive, making
+from headrace.spark.jars import claimed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_TIMEOUT_S = 180
+
+
+def make(tell: Callable[[str], None]) -> None:
+    """Make the archives that are missing, which takes seconds; `tell` is told which, and which could not be made.
+
+    Where Java writes none, an empty file says so, so that it is not asked again. Raises SetupError if a jar is missing or
+    the cache cannot be written.
+    """
+    for of in get_args(Of):
+        target = archive(of)
+        if target.is_file():
+            continue
+        with claimed(target, tell) as partial:
+            if partial:
+                tell(f"archiving the classes of {of}, for quick starts")
+                partial.unlink(missing_ok=True)
+                _run(of, partial, tell)
+                partial.touch()
+
+
+def _run(of: Of, file: Path, tell: Callable[[str], None]) -> None:
+    command = [sys.executable, "-m", "headrace.cli.archives", of, str(file)]
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+        said = ended.stderr.strip().splitlines()
+        status = ended.returncode
+    except subprocess.TimeoutExpired:
+        said, status = [f"it took more than {_TIMEOUT_S} s"], 1
+    if status:
+        tell(f"the classes of {of} could not be archived, it will start more slowly: {said[-1] if said else f'status {status}'}")
+
+
+def _spark(file: Path) -> None:
+    """A session, a table, and a query that streams: what a preview and a worker begin with."""
+    from headrace.spark.session import session
+
+    spark = session({"spark.master": "local[2]", "spark.driver.extraJavaOptions": " ".join(making(file))})
+    spark.range(3).selectExpr("parse_json(to_json(named_struct('id', id))) AS value").collect()
+
+    def write(batch: DataFrame, number: int) -> None:
+        batch.write.format("noop").mode("append").save()
+
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
+    query = rows.selectExpr("CAST(value AS STRING) AS value").writeStream.foreachBatch(write).trigger(availableNow=True).start()
+    query.awaitTermination(_TIMEOUT_S)
+    gateway: Any = spark.sparkContext._gateway
+    spark.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()  # its end is what ends Spark's Java
+    gateway.proc.wait()
+
+
+def _broker(file: Path) -> None:
+    """A broker that takes a record."""
+    with tempfile.TemporaryDirectory() as data, Broker(data=Path(data), java_options=making(file)) as broker:
+        client: dict[str, Any] = {"bootstrap.servers": broker.bootstrap}
+        admin = AdminClient(client)
+        admin.create_topics([NewTopic("archived", 1, 1)])["archived"].result(_TIMEOUT_S)
+        producer = Producer(client)
+        producer.produce("archived", b"value")
+        producer.flush(_TIMEOUT_S)
+
+
+if __name__ == "__main__":
+    {"spark": _spark, "broker": _broker}[sys.argv[1]](Path(sys.argv[2]))

@@ -1,0 +1,48 @@
+"""The archives of classes: those of this machine are in use, and a changed jar asks for another one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headrace.embedded import Broker
+from headrace.spark import archive
+from headrace.spark.jars import jars
+
+
+def mapped(pid: int | None) -> str:
+    """The files that a process has in its memory."""
+    return Path(f"/proc/{pid}/maps").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a process has mapped is read from /proc")
+def test_spark_and_the_broker_take_their_classes_from_the_archives(spark: SparkSession, destination_broker: Broker):
+    gateway: Any = spark.sparkContext._gateway
+    assert f"{archive.archive('spark')}\n" in mapped(gateway.proc.pid)
+    assert f"{archive.archive('broker')}\n" in mapped(destination_broker.pid)
+
+
+def test_a_jar_that_changes_has_another_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "one.jar").write_bytes(b"1")
+    monkeypatch.setattr(archive, "jars", lambda conf: [tmp_path / "one.jar"])
+    before = archive.archive("broker")
+    assert archive.archive("broker") == before
+    os.utime(tmp_path / "one.jar", ns=(1, 1))
+    assert archive.archive("broker") != before
+
+
+def test_without_an_archive_java_is_told_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    broker = jars("broker")
+    monkeypatch.setattr(archive, "jars", lambda conf: broker)
+    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path))
+    assert archive.using("broker") == archive.using("spark") == []
+    archive.archive("broker").parent.mkdir()
+    archive.archive("broker").touch()  # this Java could not make one
+    assert archive.using("broker") == []
+    archive.archive("broker").write_bytes(b"classes")
+    assert archive.using("broker")[0] == f"-XX:SharedArchiveFile={archive.archive('broker')}"
