@@ -16,7 +16,7 @@ PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 test: setup
 	@$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
-# All recorded scenarios of Kafka Connect's REST API; `make test` leaves out three that take a minute or two each.
+# All recorded scenarios of Kafka Connect's REST API; `make test` leaves out those that take half a minute or more.
 conformance: setup
 	@HEADRACE_CONFORMANCE=all $(BIN)/python -m pytest tests/conformance $(ARGS)
 

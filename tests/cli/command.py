@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,13 +9,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO
 
+from tests.support import quick_java
+
 PLAIN = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
 
 
 def headrace(*arguments: str, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Run it to its end, within two minutes."""
     command = [sys.executable, "-m", "headrace.cli", *arguments]
-    env = {**os.environ, **PLAIN, **(environ or {})}
+    env = {**quick_java(), **PLAIN, **(environ or {})}
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=env)
 
 
@@ -41,7 +42,7 @@ class Running:
 def running(*arguments: str) -> Iterator[Running]:
     """Start it; killed at the end of the block if it still runs."""
     command = [sys.executable, "-m", "headrace.cli", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **PLAIN}) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**quick_java(), **PLAIN}) as process:
         assert process.stdout
         try:
             yield Running(process, process.stdout)

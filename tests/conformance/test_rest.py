@@ -42,9 +42,10 @@ SCENARIOS = (
 """Scenarios that have to come out as recorded, but for the lines below."""
 
 SLOW = {
-    "R14-restart-failed", "R17-offsets-sink", "R32-names", "R36-two-workers", "R38-exactly-once", "R43-broker-down", "R44-crash",
-    "B02-create-groups", "B04-create-existing", "B05-create-off", "B06-create-invalid", "B09-broker-refuses", "B12-auto-create",
-    "B14-dead-letters", "B17-internal-bad", "A01-source-topics", "A02-sink-topics", "A03-tracking-off",
+    "R05-source-life", "R14-restart-failed", "R16-offsets-source", "R17-offsets-sink", "R32-names", "R36-two-workers",
+    "R38-exactly-once", "R43-broker-down", "R44-crash", "B01-create-default", "B02-create-groups", "B04-create-existing",
+    "B05-create-off", "B06-create-invalid", "B09-broker-refuses", "B12-auto-create", "B14-dead-letters", "B17-internal-bad",
+    "A01-source-topics", "A02-sink-topics", "A03-tracking-off",
 }  # fmt: skip
 """Of these, the ones that take half a minute or more each: played by `make conformance`, not by `make test`."""
 

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from headrace.embedded import Broker
 from headrace.spark import archive
 from headrace.spark.jars import jars
+from headrace.spark.java import _about, find_java
 
 
 def mapped(pid: int | None) -> str:
@@ -34,6 +35,13 @@ def test_a_jar_that_changes_has_another_archive(tmp_path: Path, monkeypatch: pyt
     assert archive.archive("broker") == before
     os.utime(tmp_path / "one.jar", ns=(1, 1))
     assert archive.archive("broker") != before
+
+
+def test_options_in_the_environment_do_not_ask_for_another_one(monkeypatch: pytest.MonkeyPatch):
+    asked = find_java().build
+    _about.cache_clear()
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")  # `java -version` says `emulated-client` with it
+    assert find_java().build == asked != ""
 
 
 def test_without_an_archive_java_is_told_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -33,11 +33,11 @@ _INSTALL = {
 
 @dataclass(frozen=True)
 class Java:
-    """A Java that is new enough: the `java` program, its feature version (17, 21 …), and all that `java -version` says."""
+    """A Java that is new enough: the `java` program, its feature version (17, 21 …), and which build of it it is."""
 
     program: Path
     version: int
-    about: str
+    build: str
 
 
 def find_java(environ: Mapping[str, str] = os.environ) -> Java:
@@ -65,7 +65,8 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Java:
     version = int(match[1])
     if version < OLDEST:
         raise SetupError(f"Java {OLDEST} or newer is needed, but {place} is version {version}; {_remedy(environ)}.")
-    return Java(program, version, about)
+    # `OpenJDK 64-Bit Server VM (build 17.0.15+6, mixed mode, sharing)`: what follows depends on options in the environment
+    return Java(program, version, " ".join(re.findall(r"\(build ([^,)]+)", about)))
 
 
 @functools.cache
@@ -75,8 +76,7 @@ def _about(program: Path) -> str:
         answer = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    lines = (answer.stderr + answer.stdout).splitlines() if answer.returncode == 0 else []
-    return "\n".join(line for line in lines if not line.startswith(("NOTE:", "Picked up")))  # of options in the environment
+    return answer.stderr + answer.stdout if answer.returncode == 0 else ""
 
 
 def _remedy(environ: Mapping[str, str]) -> str:
