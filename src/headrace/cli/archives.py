@@ -28,31 +28,29 @@ _TIMEOUT_S = 180
 def make(tell: Callable[[str], None]) -> None:
     """Make the archives that are missing, which takes seconds; `tell` is told which, and which could not be made.
 
-    Where Java writes none, an empty file says so, so that it is not asked again. Raises SetupError if a jar is missing or
-    the cache cannot be written.
+    Where Java writes none, an empty file says so, so that it is not asked again; after a failure the next call tries again.
+    Raises SetupError if a jar is missing or the cache cannot be written.
     """
     for of in get_args(Of):
         target = archive(of)
         if target.is_file():
             continue
-        with claimed(target, tell) as partial:
-            if partial:
-                tell(f"archiving the classes of {of}, for quick starts")
-                partial.unlink(missing_ok=True)
-                _run(of, partial, tell)
-                partial.touch()
+        try:
+            with claimed(target, tell) as partial:
+                if partial:
+                    tell(f"archiving the classes of {of}, for quick starts")
+                    partial.unlink(missing_ok=True)  # of a run that failed, whose Java may still write to it
+                    _run(of, partial)
+                    partial.touch()
+        except subprocess.SubprocessError as error:
+            said = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) else ""
+            why = (said or str(error)).splitlines()[-1]
+            tell(f"the classes of {of} could not be archived, so it will start more slowly: {why}")
 
 
-def _run(of: Of, file: Path, tell: Callable[[str], None]) -> None:
+def _run(of: Of, file: Path) -> None:
     command = [sys.executable, "-m", "headrace.cli.archives", of, str(file)]
-    try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
-        said = ended.stderr.strip().splitlines()
-        status = ended.returncode
-    except subprocess.TimeoutExpired:
-        said, status = [f"it took more than {_TIMEOUT_S} s"], 1
-    if status:
-        tell(f"the classes of {of} could not be archived, it will start more slowly: {said[-1] if said else f'status {status}'}")
+    subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=True)
 
 
 def _spark(file: Path) -> None:
