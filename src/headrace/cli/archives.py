@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -57,7 +58,7 @@ def _spark(file: Path) -> None:
     """A session, a table, and a query that streams: what a preview and a worker begin with."""
     from headrace.spark.session import session
 
-    spark = session({"spark.master": "local[2]", "spark.driver.extraJavaOptions": " ".join(making(file))})
+    spark = session({"spark.master": "local[2]", "spark.driver.extraJavaOptions": shlex.join(making(file))})
     spark.range(3).selectExpr("parse_json(to_json(named_struct('id', id))) AS value").collect()
 
     def write(batch: DataFrame, number: int) -> None:

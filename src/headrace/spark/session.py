@@ -7,6 +7,7 @@ fairly. Every setting can be given by the worker's `spark.*` keys.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import threading
 from collections.abc import Mapping
@@ -98,8 +99,9 @@ def settings(conf: Mapping[str, str]) -> dict[str, str]:
     extensions = [conf.get("spark.sql.extensions"), *(extra.extension for extra in extras), EXTENSIONS]
     merged["spark.sql.extensions"] = ",".join(filter(None, extensions))
     merged["spark.jars"] = ",".join(filter(None, [conf.get("spark.jars"), *own_jars]))
-    log4j = f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}"
-    for side, before, own in (("driver", using("spark"), [log4j, _JIT]), ("executor", [], [_JIT])):
+    log4j = shlex.quote(f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}")
+    classes = [shlex.quote(option) for option in using("spark")]  # Spark takes the words apart as a shell does
+    for side, before, own in (("driver", classes, [log4j, _JIT]), ("executor", [], [_JIT])):
         key = f"spark.{side}.extraJavaOptions"
         merged[key] = " ".join(filter(None, [*before, conf.get(key), *own]))
     return merged
