@@ -46,7 +46,7 @@ class Broker:
         deleted by `stop()`.
     settings: `server.properties` of Kafka, above those of `headrace.embedded.settings`.
     name: what messages call it.
-    java_options: of its Java machine, instead of those by which it starts from an archive of its classes.
+    java_options: more of them for the Java machine that it runs in.
 
     The process dies with this one, even with `kill -9`. Its log is `broker.log` in the data directory.
     """
@@ -57,7 +57,7 @@ class Broker:
         data: Path | None = None,
         settings: Mapping[str, str] | None = None,
         name: str = "broker",
-        java_options: Sequence[str] | None = None,
+        java_options: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.port = port
@@ -108,14 +108,13 @@ class Broker:
         tell = progress or (lambda _: None)
         try:
             class_path = classpath("broker", progress)
-            options = using("broker") if self._java_options is None else self._java_options
-            command = [str(find_java().program), *_JAVA_OPTIONS, *options, "-cp", class_path]
+            command = [str(find_java().program), *_JAVA_OPTIONS, *using("broker"), "-cp", class_path]
             properties = self._prepare()
             if not directory.is_formatted(self.data, properties["node.id"]):
                 tell(f"formatting the storage of {self.name}")
                 self._format(command)
             tell(f"starting {self.name}")
-            self._process = self._run([*command, "kafka.Kafka", str(self._server_properties)])
+            self._process = self._run([*command, *self._java_options, "kafka.Kafka", str(self._server_properties)])
             atexit.register(self.stop)
             self._wait_until_it_answers(timeout_s)
         except BaseException:

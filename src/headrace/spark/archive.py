@@ -29,7 +29,8 @@ def archive(of: Of) -> Path:
     class_path = jars("broker") if of == "broker" else sorted(wheel_jar("ivy").parent.glob("*.jar"))
     stats = [(jar, jar.stat()) for jar in class_path]
     compared = [find_java().build, *(f"{jar} {stat.st_size} {stat.st_mtime_ns}" for jar, stat in stats)]
-    return home() / "archives" / f"{of}-{hashlib.sha256(chr(10).join(compared).encode()).hexdigest()[:12]}.jsa"
+    digest = hashlib.sha256("\n".join(compared).encode()).hexdigest()[:12]
+    return home() / "archives" / f"{of}-{digest}.jsa"
 
 
 def using(of: Of) -> list[str]:
