@@ -326,9 +326,8 @@ class WorkerConfig(Config):
         return None
 
     def spark_conf(self) -> dict[str, str]:
-        """The `spark.*` settings, with a default for `spark.master`: all cores of this machine."""
-        given = {k: str(v) for k, v in self.originals.items() if k.startswith("spark.") and v is not None}
-        return {"spark.master": "local[*]", **given}
+        """The `spark.*` settings; the session has defaults for others (`headrace.spark.session`)."""
+        return {k: str(v) for k, v in self.originals.items() if k.startswith("spark.") and v is not None}
 
     def client_props(self, kind: str) -> dict[str, str]:
         """Settings, under Java's names, of connectors' clients: "producer", "consumer" or "admin"."""

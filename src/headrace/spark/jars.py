@@ -28,7 +28,7 @@ from headrace.errors import SetupError
 from headrace.spark.java import find_java
 
 Conf = Literal[
-    "spark", "broker", "peers", "postgresql", "delta",
+    "spark", "broker", "peers", "postgresql", "delta", "compiler",
     "postgres-linux-amd64", "postgres-linux-arm64v8", "postgres-darwin-amd64", "postgres-darwin-arm64v8",
 ]  # fmt: skip
 Progress = Callable[[str], None]
@@ -66,16 +66,17 @@ def classpath(conf: Conf, progress: Progress | None = None) -> str:
 def extension_jar(progress: Progress | None = None) -> Path:
     """The jar of headrace's own Java classes, for `spark.jars`; compiled on first use.
 
-    Users have no JDK: the Janino inside the PySpark wheel compiles them. Raises SetupError as `jars()` does.
+    Users have no JDK: Eclipse's compiler, one jar, compiles them. Raises SetupError as `jars()` does.
     """
     sources = sorted(JAVA_SOURCES.rglob("*.java"))
     target = home() / "jars" / f"headrace-{_digest([IVY_FILE, *sources])}.jar"
     if not target.is_file():
-        libraries = os.pathsep.join([classpath("spark", progress), *map(str, wheel_jar("janino").parent.glob("*.jar"))])
+        libraries = os.pathsep.join([classpath("spark", progress), *map(str, wheel_jar("ivy").parent.glob("*.jar"))])
+        compiler = classpath("compiler", progress)  # here: the cache is locked below
         with claimed(target, progress) as partial:
             if partial:
                 (progress or _ignore)("compiling headrace's Java classes")
-                _compile(sources, libraries, partial)
+                _compile(compiler, sources, libraries, partial)
     return target
 
 
@@ -121,19 +122,19 @@ def _why_ivy_failed(conf: str, output: list[str]) -> str:
     )
 
 
-def _compile(sources: list[Path], class_path: str, into: Path) -> None:
-    """Compile Java files with Janino's command line and zip the classes."""
+def _compile(compiler: str, sources: list[Path], class_path: str, into: Path) -> None:
+    """Compile Java files with Eclipse's compiler and zip the classes."""
     classes = into.with_suffix(".classes")
     shutil.rmtree(classes, ignore_errors=True)
     classes.mkdir()
-    janino = os.pathsep.join(str(wheel_jar(name)) for name in ("janino", "commons-compiler"))
-    command = [str(find_java().program), "-cp", janino, "org.codehaus.commons.compiler.samples.CompilerDemo"]
-    command += ["-d", str(classes), "-classpath", class_path, *map(str, sources)]
+    command = [str(find_java().program), "-jar", compiler]
+    command += ["--release", "17", "-nowarn", "-proc:none", "-encoding", "UTF-8", "-d", str(classes)]
+    command += ["-classpath", class_path, *map(str, sources)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     compiled = sorted(classes.rglob("*.class"))
     if result.returncode or not compiled:
         said = (result.stderr or result.stdout).strip().splitlines()
-        raise SetupError(f"headrace's Java classes do not compile: {said[0] if said else 'Janino said nothing'}")
+        raise SetupError(f"headrace's Java classes do not compile: {' '.join(said) if said else 'the compiler said nothing'}")
     with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as jar:
         for file in compiled:
             jar.write(file, file.relative_to(classes))

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from headrace.config import Type, parse_type
+from headrace.kafka.groups import Partition
+from headrace.kafka.positions import by_topic
 from headrace.record import HEADERS_TYPE, Record
 
 if TYPE_CHECKING:
@@ -61,6 +63,27 @@ def read_stream(spark: SparkSession, consumer: Mapping[str, str], positions: Pos
         if key not in _NOT_FOR_SOURCE:
             reader = reader.option(f"kafka.{key}", value)
     return reader.options(**options).load()
+
+
+def read_batch(spark: SparkSession, consumer: Mapping[str, str], ranges: Mapping[Partition, tuple[int, int]]) -> DataFrame:
+    """The records of these ranges of offsets (first, and the one after the last), of each partition in one Spark partition.
+
+    consumer: Java consumer settings. Columns as of `read_stream`.
+    """
+    before = by_topic({p: start for p, (start, _) in ranges.items()})
+    after = by_topic({p: end for p, (_, end) in ranges.items()})
+    settings = patient(consumer)
+    reader = spark.read.format("kafka").options(
+        assign=json.dumps({topic: sorted(parts) for topic, parts in before.items()}),
+        startingOffsets=offsets_json(before),
+        endingOffsets=offsets_json(after),
+        includeHeaders="true",
+        failOnDataLoss="true",
+    )
+    for key, value in (_DEFAULTS | settings).items():
+        if key not in _NOT_FOR_SOURCE:
+            reader = reader.option(f"kafka.{key}", value)
+    return reader.option("kafkaConsumer.pollTimeoutMs", settings["default.api.timeout.ms"]).load()
 
 
 def patient(consumer: Mapping[str, str]) -> dict[str, str]:
