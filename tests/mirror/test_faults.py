@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
-
 from headrace.embedded import Broker
 from headrace.errors import RetriableError
 from tests.clusters import Cluster

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S
