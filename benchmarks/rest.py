@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
 from typing import Any, Self
-
-import httpx
 
 from benchmarks.latency import percentile
 from benchmarks.process import BenchmarkError
 
 Request = tuple[str, str, Any]
 """Method, path, JSON body or None."""
+_HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
 
 
 @dataclass
@@ -70,7 +71,8 @@ class Asking(AbstractContextManager["Asking"]):
             thread.join(100)
 
     def _main(self, number: int) -> None:
-        with httpx.Client(base_url=self._url, timeout=95) as client:
+        # Of the standard library: httpx takes three times the CPU time for a request, on the cores that the worker needs.
+        with closing(HTTPConnection(self._url.removeprefix("http://"), timeout=95)) as client:
             due = time.monotonic() + self._every_s * number / self._threads
             while not self._stopped.wait(max(0.0, due - time.monotonic())):
                 method, path, body = self._request(number)
@@ -78,8 +80,12 @@ class Asking(AbstractContextManager["Asking"]):
                 at = time.monotonic()
                 due = max(at, due + self._every_s)
                 try:
-                    status = client.request(method, path, json=body).status_code
-                except httpx.TransportError:
+                    client.request(method, path, None if body is None else json.dumps(body), _HEADERS)
+                    answer = client.getresponse()
+                    answer.read()
+                    status = answer.status
+                except (OSError, HTTPException):
+                    client.close()  # the next request opens it again
                     status = 0
                 self.answers.seen.append((at, (time.monotonic() - at) * 1000, status))
 
