@@ -97,7 +97,7 @@ class Bench:
     def latencies(self, kind: type[Mirror], label: str) -> Values:
         """Run the engine again, in a process of its own; return the rows of latencies."""
         with kind(self.source, self.destination, f"{label}-latencies", self.workdir) as engine:
-            for _ in range(self.plan.warm_up[0].passes // 4):
+            for _ in range(max(1, self.plan.warm_up[0].passes // 4)):
                 self.copy(engine, self.plan.warm_up[0])
             values: Values = {}
             for each in self.plan.latencies:

@@ -98,7 +98,7 @@ class Mirrors:
         self.engine.partitions = 1
         for number, topic in enumerate(self._topics):
             if time.monotonic() - started > self.size.limit_s:
-                raise self._too_late(number, "created")
+                raise self._too_late(number, "were created")
             config = self.engine.connector(topic, _name(number))
             self.engine.call("POST", "/connectors", {"name": _name(number), "config": config})
 
@@ -115,7 +115,7 @@ class Mirrors:
                     return
                 now = time.monotonic()
                 if now - started > self.size.limit_s:
-                    raise self._too_late(self.size.connectors - len(waiting), "delivering")
+                    raise self._too_late(self.size.connectors - len(waiting), "had delivered")
                 if delivered:
                     moved = now
                 elif now - moved > 5:
@@ -158,7 +158,7 @@ class Mirrors:
 
     def _too_late(self, number: int, what: str) -> BenchmarkError:
         return BenchmarkError(
-            f"{self.engine.name}: {number} of {self.size.connectors} connectors were {what} after {self.size.limit_s:g} s."
+            f"{self.engine.name}: {number} of {self.size.connectors} connectors {what} after {self.size.limit_s:g} s."
         )
 
 
