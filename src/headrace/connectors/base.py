@@ -272,7 +272,10 @@ class FeedTask(OffsetTask):
         """Up to which offset each of these partitions can be read now. Raises RetriableError, KafkaFailure."""
 
     def check(self, topics: Collection[str]) -> None:
-        """Raise RetriableError if one of these source topics is another one than when it was opened: nothing may be stored then."""
+        """Raise RetriableError if one of these source topics is another one than when it was opened.
+
+        Nothing may be stored then.
+        """
 
     def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:
         """Take note of what has come since the last time. Must neither block for long nor raise."""

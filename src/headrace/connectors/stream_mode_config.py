@@ -25,9 +25,9 @@ class StreamModeConfig(Config):
         validator=ValidString("auto", "realtime", "microbatch"),
         importance=Importance.LOW,
         group=_GROUP,
-        doc="Of headrace, and accepted for the sake of old configurations: records are copied one by one, in milliseconds, whatever "
-        "this says. A chain with Python functions that take many records at once is run batch by batch; `stream` in the status "
-        "of the task says so.",
+        doc="Of headrace, and accepted for the sake of old configurations: records are copied one by one, in milliseconds, "
+        "whatever this says. A chain with Python functions that take many records at once is run batch by batch; "
+        "`stream` in the status of the task says so.",
     )
     stream_realtime_batch_ms: int = option(
         "stream.realtime.batch.ms",

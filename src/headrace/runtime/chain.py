@@ -184,8 +184,10 @@ class FeedChain(SourceChain):
     """Between a lane's columns and what a feed hands to its producer (`spark/java/io/headrace/lanes/Chain.java`)."""
 
     def lane_columns(self, columns: DataFrame) -> DataFrame:
-        """The chain over `headrace.spark.plane.columns`: topic, partition, timestamp (bigint, ms), key, value, headers, failure (the
-        report of a record that failed, as JSON), and, if schemas come with the records, key_schema and value_schema: texts of
+        """The chain over `headrace.spark.plane.columns`.
+
+        Columns: topic, partition, timestamp (bigint, ms), key, value, headers, failure (the report of a record that failed, as
+        JSON), and, if schemas come with the records, key_schema and value_schema: texts of
         schemas that the chain does not know.
 
         A record that failed has its original key, value and headers, and the dead letter topic if there is one.
@@ -210,7 +212,10 @@ class FeedChain(SourceChain):
         return frame.selectExpr(*(f"{sql} AS {name}" for name, sql in out.items()))
 
     def learn_texts(self, texts: Mapping[str, Iterable[str]]) -> None:
-        """Take over texts of schemas that a feed has met, for `key` and `value`. The oldest are forgotten where there are too many."""
+        """Take over texts of schemas that a feed has met, for `key` and `value`.
+
+        The oldest are forgotten where there are too many.
+        """
         self._forget()
         for part, new in texts.items():
             self._learn([{part: text} for text in sorted(new)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,7 @@ class FeedDependencies:
 
 
 class SmallerBatchesError(Exception):
-    """A topic takes smaller batches than the producer of the feed's lane sends: the feed is to be added again, to another lane."""
+    """A topic takes smaller batches than the producer of the feed's lane sends: the feed is to move to another lane."""
 
 
 class FeedRun:
@@ -229,7 +229,8 @@ class FeedRun:
         times = self._asked[topic] = [at for at in self._asked.get(topic, []) if now - at < _REPEAT_S] + [now]
         if len(times) >= _REPEATS:
             raise RetriableError(
-                f"Topic '{topic}' has {known.partitions} partitions, and a record is for one that it has not, or its leader is not known."
+                f"Topic '{topic}' has {known.partitions} partitions, and a record is for one that it has not, or whose leader is "
+                "not known."
             )
 
     def _fit(self, known: Target) -> None:

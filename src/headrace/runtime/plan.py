@@ -20,7 +20,6 @@ from headrace.topics.creation import TopicCreation, topic_creation
 from headrace.transforms.chain import Converters
 from headrace.transforms.stages import Stage, stages
 
-
 _PRODUCER_ID = "connector-producer-"
 
 

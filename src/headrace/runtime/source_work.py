@@ -109,7 +109,9 @@ class SourceWork:
             self._run.stop(timeout_s)
 
     def cut_off(self) -> None:
-        """Cancel a poll's jobs: its batch must not be delivered beside its successor's."""
+        """Store no more offsets, and cancel a poll's jobs: its batch must not be delivered beside its successor's."""
+        if isinstance(self._run, FeedRun):
+            self._delivery.commits.abandon()
         if self._polling is not None:
             self._polling.sparkContext.cancelJobGroup(self._jobs)
 

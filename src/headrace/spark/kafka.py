@@ -19,6 +19,7 @@ from headrace.config import Type, parse_type
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import by_topic
 from headrace.record import HEADERS_TYPE, Record
+from headrace.spark.plane import in_driver
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -163,7 +164,7 @@ def abort(spark: SparkSession, options: Mapping[str, str]) -> None:
 
 def is_local(spark: SparkSession) -> bool:
     """Whether Spark's tasks run in the driver's process."""
-    return (spark.sparkContext.master or "").startswith("local")
+    return in_driver(spark.sparkContext.master or "")
 
 
 @contextmanager

@@ -227,6 +227,7 @@ class Handle:
 class _Feeds:
     handles: dict[int, Handle] = field(default_factory=dict)
     early: dict[int, list[Update]] = field(default_factory=dict)  # of feeds whose handle is being made
+    adding: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -243,13 +244,21 @@ class DataPlane:
 
     def add(self, feed: Feed, chain: Any) -> Handle:
         """Begin to read. chain: of `plan_of`."""
-        number = self._plane.add(_json(feed), chain)
-        handle = Handle(self._plane, number)
         with self._feeds.lock:
-            self._feeds.handles[number] = handle
-            for update in self._feeds.early.pop(number, ()):
-                handle.put(update)
-        return handle
+            self._feeds.adding += 1
+        handle: Handle | None = None
+        try:
+            handle = Handle(self._plane, self._plane.add(_json(feed), chain))
+            return handle
+        finally:
+            with self._feeds.lock:
+                self._feeds.adding -= 1
+                if handle is not None:
+                    self._feeds.handles[hash(handle)] = handle
+                    for update in self._feeds.early.pop(hash(handle), ()):
+                        handle.put(update)
+                if not self._feeds.adding:
+                    self._feeds.early.clear()  # of feeds that were forgotten meanwhile
 
     def forget(self, handle: Handle) -> None:
         """Hear no more of a feed; it is removed, if it was not."""
@@ -278,10 +287,10 @@ class DataPlane:
     def _dispatch(self, number: int, update: Update) -> None:
         with self._feeds.lock:
             handle = self._feeds.handles.get(number)
-            if handle is None:
+            if handle is not None:
+                handle.put(update)
+            elif self._feeds.adding:
                 self._feeds.early.setdefault(number, []).append(update)
-                return
-        handle.put(update)
 
 
 _PLANES: dict[str, DataPlane] = {}  # by application id of the session
@@ -301,6 +310,11 @@ def data_plane(spark: SparkSession) -> DataPlane:
 def cores() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_driver(master: str) -> bool:
+    """Whether the tasks of a session with this master run in the driver's own process."""
+    return _LOCAL.fullmatch(master) is not None
 
 
 def default_master() -> str:
@@ -338,7 +352,10 @@ def columns(spark: SparkSession) -> DataFrame:
 
 
 def plan_of(frame: DataFrame) -> Any | str:
-    """The plan of a DataFrame that was built upon `columns`; the operator that keeps it from going record by record, if one does."""
+    """The plan of a DataFrame that was built upon `columns`.
+
+    If an operator keeps it from going record by record, a text: the operator's name.
+    """
     from py4j.protocol import Py4JJavaError
 
     context: Any = frame.sparkSession.sparkContext

@@ -20,7 +20,7 @@ from headrace.spark.callbacks import start_callbacks
 from headrace.spark.extras import FORMATS, wanted
 from headrace.spark.jars import extension_jar, jars
 from headrace.spark.java import find_java
-from headrace.spark.plane import cores, default_master
+from headrace.spark.plane import cores, default_master, in_driver
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -93,16 +93,17 @@ def settings(conf: Mapping[str, str]) -> dict[str, str]:
     extras = wanted({**_DEFAULTS, **conf})
     own_jars = [*map(str, jars("spark")), str(extension_jar()), *(str(jar) for extra in extras for jar in jars(extra.jars))]
     merged = {"spark.app.name": "headrace", "spark.master": default_master(), **_DEFAULTS, "spark.pyspark.python": sys.executable}
-    if conf.get("spark.master", "local").startswith("local"):
+    master = conf.get("spark.master", default_master())
+    if master.startswith("local"):
         merged |= _LOCAL
-    else:
+    if not in_driver(master):
         merged["spark.plugins"] = PLUGIN
     for extra in extras:
         merged |= extra.settings
     if "spark.master" not in conf:  # the slots of tasks that drive lanes are for them alone
         merged["spark.default.parallelism"] = str(cores())
     merged |= conf
-    if merged.get("spark.plugins", PLUGIN) != PLUGIN:
+    if not in_driver(master) and "spark.plugins" in conf:
         merged["spark.plugins"] = f"{conf['spark.plugins']},{PLUGIN}"
     merged.pop(FORMATS, None)
     extensions = [conf.get("spark.sql.extensions"), *(extra.extension for extra in extras), EXTENSIONS]

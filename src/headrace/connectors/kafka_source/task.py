@@ -7,6 +7,7 @@ is recognized by it (`source.data.loss`).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
@@ -29,12 +30,13 @@ from headrace.connectors.kafka_source.config import KafkaSourceConfig
 from headrace.connectors.kafka_source.lag import LagCommitter
 from headrace.connectors.kafka_source.metrics import OF_TASK, PartitionMetrics
 from headrace.connectors.kafka_source.overrides import admin_settings, consumer_settings
-from headrace.connectors.stream_mode_config import warn_of_stream_mode
 from headrace.connectors.loss import DataLossError, Log, Loss, Policy, Position, find
+from headrace.connectors.stream_mode_config import warn_of_stream_mode
 from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka.admin import shared
 from headrace.kafka.groups import Partition
-from headrace.kafka.positions import Start, decide, tell
+from headrace.kafka.latest_offsets import latest_offsets
+from headrace.kafka.positions import Start, decide, warn
 from headrace.record import Record
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_TIMEOUT_S, _CHECK_S = 30.0, 5.0
+_TIMEOUT_S, _CHECK_S, _LOOK_S = 30.0, 5.0, 5.0
 TOPIC_ID = "topicId"
 """The field of a source offset that has the id of its topic; MirrorMaker reads `offset` alone."""
 
@@ -72,6 +74,7 @@ class KafkaSourceTask(FeedTask):
         self._counts: dict[str, int] = {}
         self._ids: dict[str, str] = {}
         self._copied: dict[Partition, int] = {}
+        self._looked_at, self._gone = 0.0, set[str]()  # when all topics were looked for, and which were not there
         self._begun: dict[Partition, Position] = {}  # where this task has begun to read what had no stored offset
         self._lag = LagCommitter.of(self._config, self._admin)
         self.shutdown_wait_s = self._config.max_shutdown_wait_ms / 1000
@@ -89,6 +92,7 @@ class KafkaSourceTask(FeedTask):
         if not start.positions:
             return None
         self._copied = dict(start.positions)
+        self._gone.clear()
         prefix = self._config.destination_topics_prefix
         mode = self._config.destination_partition
         return FeedSource(
@@ -111,7 +115,7 @@ class KafkaSourceTask(FeedTask):
         """How many records of each partition are still to be copied; None if the source cannot be asked now."""
         at = dict(self._copied)
         try:
-            ends = self._admin.partition_offsets(list(at), "latest", _CHECK_S)
+            ends = latest_offsets(self._admin).of(at)
         except HeadraceError:  # the task will say what is wrong
             return None
         return {f"{t}-{p}": max(0, end - at[t, p]) for (t, p), end in ends.items()}
@@ -136,7 +140,7 @@ class KafkaSourceTask(FeedTask):
         # A position after the last stable offset: records of a transaction that is still open were copied before.
         wanted = {p: min(offset, readable.get(p, offset)) for p, offset in wanted.items()}
         start = decide(self._assigned, wanted, {p: (earliest[p], readable[p]) for p in present}, self._config.auto_offset_reset)
-        tell(start, "source")
+        warn(start, "source")
         for p, offset in start.positions.items():
             if p not in known or p in resumed:
                 self._begun[p] = Position(offset, self._ids.get(p[0]))
@@ -174,18 +178,27 @@ class KafkaSourceTask(FeedTask):
     def check(self, topics: Collection[str]) -> None:
         """Raise RetriableError if one of these is another topic than the one that was looked up: nothing may be stored then.
 
-        If that cannot be found out, offsets are stored: with the ids of the topics that were opened.
+        From time to time the task's other topics are looked for as well: nothing is read of one that was deleted. If that cannot
+        be found out, offsets are stored: with the ids of the topics that were opened.
         """
-        if not topics:
+        now = time.monotonic()
+        looks = now - self._looked_at >= _LOOK_S
+        wanted = set(self._ids) - self._gone if looks else set(topics) & self._ids.keys()
+        if not wanted:
             return
         try:
-            found = self._admin.topic_ids(topics, _CHECK_S)
+            found = self._admin.topic_ids(wanted, _CHECK_S)
         except HeadraceError as error:
             log.warning("source.check.failed", cause=str(error))
             return
         for topic, topic_id in found.items():
-            if self._ids.get(topic, topic_id) != topic_id:
+            if self._ids[topic] != topic_id:
                 raise RetriableError(f"Topic {topic} of the source cluster was deleted and created again while it was read.")
+        if looks:
+            self._looked_at = now
+            missing = {p: 0 for p in self._assigned if p[0] in wanted - found.keys()}
+            self._gone |= {topic for topic, _ in missing}
+            warn(Start({}, missing=tuple(missing)), "source")
 
     def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:
         """Count what was copied."""

@@ -1,13 +1,9 @@
 package io.headrace.lanes;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -29,7 +25,6 @@ import org.apache.spark.unsafe.types.UTF8String;
 final class FeedPart {
     /** The least that a record takes beside key and value, and the header of its batch. */
     private static final int OVERHEAD = 61 + 7;
-    private static final int MOST_FAILURES = 100;
     private static final long SETTLES_MS = 5000;
 
     final FeedSpec spec;
@@ -40,8 +35,6 @@ final class FeedPart {
     final AtomicLong inFlight = new AtomicLong(); // bytes
     final AtomicInteger waiting = new AtomicInteger(); // records
     private final Map<String, Target> targets = new HashMap<>();
-    private final Set<String> writtenTo = ConcurrentHashMap.newKeySet(); // since it was added
-    private final Set<String> recentlyWritten = ConcurrentHashMap.newKeySet(); // since the last report
     private final Histogram latency = new Histogram();
     private Chain chain;
     private RuntimeException notSent; // by the send that is under way, on this thread
@@ -58,13 +51,8 @@ final class FeedPart {
     private volatile Report.Failure failure;
     private volatile long failedSinceMs;
 
-    // for the next report, guarded by this
-    private final Set<String> topics = new LinkedHashSet<>();
-    private final Set<String> keySchemas = new LinkedHashSet<>();
-    private final Set<String> valueSchemas = new LinkedHashSet<>();
-    private final List<String> failures = new ArrayList<>();
-    private final List<Integer> transactions = new ArrayList<>();
-    private boolean ended; // its last report is made
+    private final News news = new News();
+    private boolean ended; // its last report is made; guarded by this
 
     FeedPart(FeedSpec spec, Chain chain, Lane lane, Producer<byte[], byte[]> producer, Transaction transaction) {
         this.spec = spec;
@@ -104,14 +92,7 @@ final class FeedPart {
         if (!key && !value) {
             return false;
         }
-        synchronized (this) {
-            if (key) {
-                keySchemas.add(row.getString(Chain.KEY_SCHEMA));
-            }
-            if (value) {
-                valueSchemas.add(row.getString(Chain.VALUE_SCHEMA));
-            }
-        }
+        news.schemas(key ? row.getString(Chain.KEY_SCHEMA) : null, value ? row.getString(Chain.VALUE_SCHEMA) : null);
         lane.urgent();
         return true;
     }
@@ -237,17 +218,13 @@ final class FeedPart {
         return headers;
     }
 
-    private synchronized void failed(String report) {
+    private void failed(String report) {
         failed++;
-        if (failures.size() < MOST_FAILURES) {
-            failures.add(report);
-        }
+        news.failed(report);
     }
 
     private void needs(String topic) {
-        synchronized (this) {
-            topics.add(topic);
-        }
+        news.needs(topic);
         lane.urgent();
     }
 
@@ -328,10 +305,8 @@ final class FeedPart {
     }
 
     void committed(int records) {
-        synchronized (this) {
-            transactions.add(records);
-        }
-        lane.changed();
+        news.committed(records);
+        lane.urgent();
     }
 
     /** Nothing of it is in flight, or, after a failure, nothing has come of it for a while: its topic may be away. */
@@ -356,22 +331,12 @@ final class FeedPart {
                     partitions.add(partition);
                 }
             }
-            boolean quiet = partitions.isEmpty() && topics.isEmpty() && keySchemas.isEmpty() && valueSchemas.isEmpty()
-                && failures.isEmpty() && recentlyWritten.isEmpty() && transactions.isEmpty() && !last && waiting.get() == 0;
-            if (quiet) {
+            if (partitions.isEmpty() && news.isEmpty() && !last && waiting.get() == 0) {
                 return null;
             }
             ended = last;
-            List<String> written = List.copyOf(recentlyWritten);
-            recentlyWritten.removeAll(written);
             String state = !last ? "RUNNING" : failure != null ? "FAILED" : "REMOVED";
-            Report report = new Report(spec.feed(), spec.part(), state, last ? failure : null, partitions, counts(), List.copyOf(topics),
-                List.copyOf(keySchemas), List.copyOf(valueSchemas), List.copyOf(failures), written,
-                List.copyOf(transactions));
-            for (var taken : Arrays.asList(topics, keySchemas, valueSchemas, failures, transactions)) {
-                taken.clear();
-            }
-            return report;
+            return news.report(spec, state, last ? failure : null, partitions, counts());
         }
     }
 
@@ -416,11 +381,8 @@ final class FeedPart {
                 slot.acknowledge(number, metadata.offset(), letter, took);
                 latency.add(took);
                 (letter ? letters : written).incrementAndGet();
-                if (!recentlyWritten.contains(topic)) {
-                    recentlyWritten.add(topic);
-                    if (writtenTo.add(topic)) {
-                        lane.urgent();
-                    }
+                if (news.written(topic)) {
+                    lane.urgent();
                 }
             }
             lane.landed(FeedPart.this);

@@ -30,6 +30,10 @@ record FeedSpec(
         return new FeedSpec(feed, newPart, name, settings, newPartitions, chain, targets, tolerates, letters, transactionalId, commitMs);
     }
 
+    FeedSpec with(Map<String, Target> newTargets) {
+        return new FeedSpec(feed, part, name, settings, partitions, chain, newTargets, tolerates, letters, transactionalId, commitMs);
+    }
+
     FeedSpec with(ChainPlan newChain) {
         return new FeedSpec(feed, part, name, settings, partitions, newChain, targets, tolerates, letters, transactionalId, commitMs);
     }

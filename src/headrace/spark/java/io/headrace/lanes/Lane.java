@@ -100,10 +100,6 @@ final class Lane implements Runnable {
         urgent.run();
     }
 
-    void changed() {
-        urgent.run();
-    }
-
     /** The producer of all feeds but those with transactions. */
     synchronized Producer<byte[], byte[]> producer() {
         if (producer == null) {

@@ -1,5 +1,12 @@
 package io.headrace.lanes;
 
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import java.io.ObjectStreamClass;
+import java.io.UncheckedIOException;
 import java.util.Map;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
@@ -24,7 +31,33 @@ public final class LanePlugin implements SparkPlugin {
         if (executor == null) {
             throw new IllegalStateException("The session has no spark.plugins=" + LanePlugin.class.getName());
         }
-        return (Message.Reply) executor.ask(ask);
+        return (Message.Reply) read((byte[]) executor.ask(bytes(ask)));
+    }
+
+    /** As bytes: Spark's RPC reads no classes of `spark.jars`. */
+    private static byte[] bytes(Message message) {
+        try {
+            ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+            ObjectOutputStream out = new ObjectOutputStream(bytes);
+            out.writeObject(message);
+            out.flush();
+            return bytes.toByteArray();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static Object read(byte[] bytes) {
+        try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes)) {
+            @Override
+            protected Class<?> resolveClass(ObjectStreamClass named) throws ClassNotFoundException {
+                return Class.forName(named.getName(), false, LanePlugin.class.getClassLoader());
+            }
+        }) {
+            return in.readObject();
+        } catch (IOException | ClassNotFoundException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     @Override
@@ -37,7 +70,7 @@ public final class LanePlugin implements SparkPlugin {
 
             @Override
             public Object receive(Object message) {
-                return Plane.answer((Message.Ask) message);
+                return bytes(Plane.answer((Message.Ask) read((byte[]) message)));
             }
         };
     }

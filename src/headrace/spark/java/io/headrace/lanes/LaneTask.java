@@ -293,9 +293,11 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                 if (part != null) {
                     return part.report();
                 }
+                if (failure == null && !removed) {
+                    return null;
+                }
                 Report.Counts none = new Report.Counts(0, 0, 0, 0, 0, 0, 0, 0, false, new Histogram().toArray());
-                return failure == null && !removed ? null : new Report(spec.feed(), spec.part(), failure == null ? "REMOVED" : "FAILED",
-                    failure, List.of(), none, List.of(), List.of(), List.of(), List.of(), List.of(), List.of());
+                return new News().report(spec, failure == null ? "REMOVED" : "FAILED", failure, List.of(), none);
             }
         }
     }

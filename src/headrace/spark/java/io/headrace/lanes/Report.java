@@ -31,7 +31,20 @@ record Report(
      */
     record OfPartition(
         String topic, int partition, long next, long records, long bytes, long upstream, long downstream, long[] age, long[] latency
-    ) implements Serializable { }
+    ) implements Serializable {
+        /** Both, of which the other is the later one. */
+        OfPartition then(OfPartition later) {
+            return new OfPartition(topic, partition, later.next, later.records, later.bytes, later.upstream, later.downstream,
+                joined(age, later.age), joined(latency, later.latency));
+        }
+
+        private static long[] joined(long[] a, long[] b) {
+            if (a[0] == 0 || b[0] == 0) {
+                return a[0] == 0 ? b : a;
+            }
+            return new long[] {a[0] + b[0], Math.min(a[1], b[1]), Math.max(a[2], b[2]), a[3] + b[3], b[4]};
+        }
+    }
 
     /**
      * Totals and present values.
