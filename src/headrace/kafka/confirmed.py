@@ -1,8 +1,8 @@
 """Transactions that count once their records have been read: what the brokers acknowledge may be lost before that.
 
 A commit is acknowledged when the coordinator has it in its log; the markers that let readers see the records follow. Brokers of
-Kafka 4.1 to 4.3 leave out the markers of a partition that has no leader at that moment, as when its only replica stops or starts,
-and never write them (KAFKA-20734). The records then stay undecided, and nobody who reads committed gets past them, until the
+Kafka 4.3 leave out the markers of a partition that has no leader at that moment, as when its only replica stops or starts, and
+never write them (KAFKA-20734). The records then stay undecided, and nobody who reads committed gets past them, until the
 same transactional id ends its next transaction with this partition: they are committed, or aborted, with that one.
 """
 
