@@ -252,7 +252,11 @@ class Worker:
         writes, proof = self._writes, self._session()
         if writes is None or _login(plan.consumer) != _login(self.config.internal_client_props()):
             return admin.commit
-        return lambda group, offsets: writes.write(Write(offsets={group: offsets}), proof, _COMMIT_S)
+
+        def commit(group: str, offsets: GroupOffsets) -> None:
+            writes.write(Write(offsets={group: offsets}), proof, _COMMIT_S)
+
+        return commit
 
     def _is_active(self, connector: str, topic: str) -> bool:
         return not self.config.topic_tracking_enable or topic in self._topics.topics(connector)
