@@ -10,6 +10,7 @@ from headrace.streams.engine.columns import apply, checked, column, keyed, kind_
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Records, Regrouped
 from headrace.streams.engine.state import Layout
+from headrace.streams.engine.versions import folded
 from headrace.streams.operations import TableAggregate, TableFilter, TableGroupBy, TableMapValues
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def source(context: Context, node: str, store: str, kept: bool, records: Records
     return Changes(
         cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", "o"),
         table.lookup,
-        frame.select("p", "k", "v", "o"),
+        frame.select("p", "k", "v", "o", F.col("o").alias("at")),
     )
 
 
@@ -128,9 +129,9 @@ def aggregate(context: Context, node: str, operation: TableAggregate, rows: Regr
         .where("v is not null or ov is not null")
     )  # fmt: skip
     context.put(operation.store, cut)
-    return Changes(
-        cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", F.col("mo").alias("o")), table.lookup
-    )
+    versions = folded(looked, "x", kind, step) if node in context.watched else None
+    changed = cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", F.col("mo").alias("o"))
+    return Changes(changed, table.lookup, versions)
 
 
 def keep(context: Context, store: str, changes: Changes) -> Changes:
@@ -145,9 +146,10 @@ def keep(context: Context, store: str, changes: Changes) -> Changes:
         .where("v is not null or ov is not null")
     )  # fmt: skip
     context.put(store, cut)
-    return Changes(
-        cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", "o"), table.lookup, changes.versions
-    )
+    versions = changes.versions
+    if versions is not None:  # here they are seen when they come, and not before
+        versions = versions.withColumn("o", F.col("at"))
+    return Changes(cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", "o"), table.lookup, versions)
 
 
 def _derived(context: Context, node: str, store: str | None, changes: Changes, of: Mapped) -> Changes:
