@@ -63,6 +63,25 @@ class Named(_Option):
     """The name of an operator."""
 
 
+class AutoOffsetReset:
+    """Where a topic without a committed offset is read from (KIP-1106); a `Consumed` takes it."""
+
+    @staticmethod
+    def earliest() -> str:
+        """From its first record on."""
+        return "earliest"
+
+    @staticmethod
+    def latest() -> str:
+        """What comes from now on."""
+        return "latest"
+
+    @staticmethod
+    def none() -> str:
+        """Not at all: the application fails."""
+        return "none"
+
+
 @dataclass(frozen=True)
 class Consumed(_Formats):
     """How a topic is read. `reset_policy`: `earliest`, `latest`, `none` or `by_duration:<ISO duration>`."""
@@ -71,9 +90,13 @@ class Consumed(_Formats):
     reset_policy: str | None = None
 
     @classmethod
-    def with_(cls, key_serde: Serde | None = None, value_serde: Serde | None = None) -> Self:
-        """With formats of key and value."""
-        return cls(None, key_serde, value_serde)
+    def with_(cls, *given: Any) -> Self:
+        """`with_(key_serde, value_serde)`, also with an extractor and a reset policy behind them, or one of these two alone."""
+        if len(given) == 1 and isinstance(given[0], str):
+            return cls(reset_policy=given[0])
+        if len(given) == 1 and callable(given[0]):
+            return cls(timestamp_extractor=given[0])
+        return cls(None, *given)
 
     def with_timestamp_extractor(self, timestamp_extractor: Callable[..., Any] | None) -> Self:
         """With a function that gives a record's time."""
@@ -96,6 +119,11 @@ class Produced(_Formats):
     ) -> Self:
         """With formats of key and value, and the function that chooses a partition."""
         return cls(None, key_serde, value_serde, partitioner)
+
+    @classmethod
+    def stream_partitioner(cls, partitioner: Partitioner | None) -> Self:
+        """With the function that chooses a partition."""
+        return cls(partitioner=partitioner)
 
     def with_stream_partitioner(self, partitioner: Partitioner | None) -> Self:
         """With the function that chooses a partition."""

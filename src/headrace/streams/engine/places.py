@@ -1,6 +1,6 @@
 """The order within one record: Kafka Streams gives it to one child of a node with all that follows, and then to the next.
 
-Places in the order of a task (`o`) are compared number by number, so the number of the child behind a place gives just this order.
+Places in the order of a task (`o`) are compared number by number, so the number of the child behind a place gives this order.
 Only nodes whose ways meet again need it: behind others nothing can see which came first.
 """
 

@@ -86,7 +86,8 @@ def to_stream(changes: Changes) -> Records:
 
     from headrace.streams.engine.columns import HEADERS
 
-    return Records(changes.frame.select("p", "k", F.col("new").alias("v"), "t", "o", F.lit(None).cast(HEADERS).alias("h")))
+    headers = F.lit(None).cast(HEADERS).alias("h")
+    return Records(changes.frame.select("p", "k", F.col("new").alias("v"), "t", "o", headers), ordered="key")
 
 
 def regroup(node: str, operation: TableGroupBy, changes: Changes) -> Regrouped:
