@@ -135,11 +135,23 @@ def aggregate(context: Context, node: str, operation: TableAggregate, rows: Regr
     return Changes(changed, table.lookup, versions)
 
 
+def one_each(changes: Changes) -> DataFrame:
+    """The last change of each key, which is what a store takes: where a table is not kept, `frame` has all of them."""
+    from pyspark.sql import functions as F
+
+    if changes.has_old:
+        return changes.frame
+    last = changes.frame.groupBy("p", "k").agg(F.max_by(F.struct("old", "new", "t", "o"), "o").alias("x"))
+    return last.select("p", "k", "x.old", "x.new", "x.t", "x.o")
+
+
 def keep(context: Context, store: str, changes: Changes) -> Changes:
     """Keep a table that was computed, because its store has a name."""
     from pyspark.sql import functions as F
 
-    frame = changes.frame
+    frame, versions = one_each(changes), changes.versions
+    if not changes.has_old:
+        versions = changes.frame.select("p", "k", F.col("new").alias("v"), "o", F.col("o").alias("at"))
     table = context.memory.table(store, Layout((("k", kind_of(frame, "k")),), kind_of(frame, "new")))
     looked = table.lookup(frame.select("p", "k", "new", "t", "o"))
     cut = context.cut(
@@ -147,7 +159,6 @@ def keep(context: Context, store: str, changes: Changes) -> Changes:
         .where("v is not null or ov is not null")
     )  # fmt: skip
     context.put(store, cut)
-    versions = changes.versions
     if versions is not None:  # here they are seen when they come, and not before
         versions = versions.withColumn("o", F.col("at"))
     return Changes(cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", "o"), table.lookup, versions)
