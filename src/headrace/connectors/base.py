@@ -25,7 +25,7 @@ from headrace.record import Record
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from headrace.spark.plane import PartitionUpdate
+    from headrace.spark.feeds import PartitionUpdate
 
 Props = Mapping[str, str]
 SourcePartition = Mapping[str, Any]
@@ -276,6 +276,9 @@ class FeedTask(OffsetTask):
 
         Nothing may be stored then.
         """
+
+    def look(self) -> None:
+        """Look, every now and then, whether what is read is still there. Raises RetriableError to be opened again."""
 
     def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:
         """Take note of what has come since the last time. Must neither block for long nor raise."""
