@@ -98,6 +98,21 @@ class TestConnectors:
         assert errors_of("bucket", WELL | {"bucket": "thimble"}, worker()) == ["too small"]
         assert errors_of("bucket", WELL | {"bucket": "thimble", "depth": "x"}, worker()) == []
 
+    def test_dead_letters_of_a_source_are_options(self, worker):
+        dlq = "errors.deadletterqueue."
+        props = WELL | {dlq + "topic.name": "d", dlq + "topic.replication.factor": "x", dlq + "context.headers.enable": "maybe"}
+        assert errors_of(dlq + "topic.replication.factor", props, worker())[0] == (
+            f"Invalid value x for configuration {dlq}topic.replication.factor: Not a number of type SHORT"
+        )
+        assert errors_of(dlq + "context.headers.enable", props, worker()) == [
+            f"Invalid value maybe for configuration {dlq}context.headers.enable: Expected value to be either true or false"
+        ]
+
+    def test_overrides_of_the_client_that_makes_the_topic_of_dead_letters_are_looked_at(self, worker):
+        refusing, props = worker(connector_client_config_override_policy="None"), WELL | {"admin.override.retries": "1"}
+        assert errors_of("admin.override.retries", props, refusing) == []
+        assert errors_of("admin.override.retries", props | {"errors.deadletterqueue.topic.name": "d"}, refusing) != []
+
     def test_groups_are_those_of_the_options_in_order(self, worker):
         body = validation.validate("Well", WELL | {"transforms": "a"}, worker())
         assert (body["name"], body["groups"][0], body["groups"][-2:]) == ("test.Well", "Common", ["Transforms: a", "Well"])

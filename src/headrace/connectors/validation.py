@@ -193,7 +193,7 @@ def _client_overrides(report: Report, props: Props, connector: type[Any], worker
     is_source = connector.plugin_kind == Kind.SOURCE
     has_dlq = bool(str(props.get(rules.DLQ) or "").strip())
     creates_topics = any(key.startswith("topic.creation.") for key in props)
-    used = {"producer": is_source or has_dlq, "consumer": not is_source, "admin": creates_topics if is_source else has_dlq}
+    used = {"producer": is_source or has_dlq, "consumer": not is_source, "admin": has_dlq or (is_source and creates_topics)}
     for client in (client for client, in_use in used.items() if in_use):
         found = overrides.validate(props, client, refuse)
         report.add(found, client_definition(client).options, prefix=overrides.PREFIXES[client])
