@@ -1,4 +1,5 @@
-# pyright: reportOptionalMemberAccess=false, reportArgumentType=false -- None, for a topic that is not created, fails the test
+# pyright: reportOptionalMemberAccess=false, reportArgumentType=false
+# None, for a topic that is not created, fails the test.
 
 import pytest
 
