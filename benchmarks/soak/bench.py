@@ -1,4 +1,4 @@
-"""The soak: mirrors at least once, in real-time mode and exactly once, under load, while everything around them fails."""
+"""The soak: mirrors at least once and exactly once, under load, while everything around them fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import httpx
 from rich.console import Console
@@ -28,23 +28,8 @@ CALM_S = (3.0, 20.0)  # between two faults
 CATCH_UP_S = 300
 
 
-class RealTime(Headrace):
-    """A worker in real-time mode, in which each partition holds a task slot of Spark; one more is left."""
-
-    name: ClassVar[str] = "headrace in real-time mode"
-
-    def worker_properties(self) -> dict[str, str]:
-        """Return the slots too."""
-        return super().worker_properties() | {"spark.master": f"local[{self.partitions + 1}]"}
-
-    def connector(self, topic: str, alias: str) -> dict[str, str]:
-        """Return the mode too."""
-        return super().connector(topic, alias) | {"stream.mode": "realtime"}
-
-
 KINDS: dict[str, tuple[type[Headrace], bool]] = {
     "at-least-once": (Headrace, False),
-    "real-time": (RealTime, False),
     "exactly-once": (Headrace, True),
 }
 """Of each mirror: its worker, and whether it delivers exactly once."""

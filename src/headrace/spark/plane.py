@@ -200,7 +200,7 @@ def plan_of(frame: DataFrame) -> Any | str:
 
     If an operator keeps it from going record by record, a text: the operator's name.
     """
-    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import IllegalArgumentException
 
     context: Any = frame.sparkSession.sparkContext
     try:

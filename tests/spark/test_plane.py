@@ -1,0 +1,221 @@
+"""The data plane: feeds that share lanes, and what fails in one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headrace.errors import ConnectError
+from headrace.runtime.feed_settings import lane_consumer, lane_producer
+from headrace.spark.feeds import Feed, FeedPartition, Target, Update
+from headrace.spark.plane import DataPlane, Handle, cores, data_plane, lane_tasks, plan_of
+from headrace.spark.plane import columns as lane_columns
+from tests.clusters import Cluster, record
+from tests.support import wait_until
+
+WAIT_S = 60
+Name = Callable[[str], str]
+
+
+class Copy:
+    """A feed from a topic of one partition to another one, and what it has said."""
+
+    def __init__(self, plane: DataPlane, spark: SparkSession, cluster: Cluster, names: tuple[str, str], **more: Any) -> None:
+        self.plane, self.cluster, self.source, self.target = plane, cluster, *names
+        value: Column | None = more.pop("value", None)
+        limit = more.pop("limit", 1_048_588)
+        settings = {"bootstrap.servers": cluster.bootstrap}
+        feed = Feed(
+            name=f"{self.target}-0",
+            consumer=lane_consumer(settings),
+            producer=lane_producer(settings, None, transactions=False),
+            partitions=[FeedPartition(self.source, 0, more.pop("offset", 0))],
+            targets=[Target(self.target, 1, limit, True)] if more.pop("known", True) else [],
+            **more,
+        )
+        self.handle: Handle = plane.add(feed, plan_of(chain(lane_columns(spark), self.target, value)))
+        self.updates: list[Update] = []
+
+    def until(self, condition: Callable[[Update], object], what: str) -> Update:
+        """Take updates until one of them says this."""
+
+        def found() -> Update | None:
+            update = self.handle.update(0.1)
+            if update is not None:
+                self.updates.append(update)
+            return next((u for u in self.updates if condition(u)), None)
+
+        answer = wait_until(found, WAIT_S, lambda: f"{what}; {self.updates[-3:]}")
+        assert answer is not None
+        return answer
+
+    def until_copied(self, end: int) -> None:
+        self.until(lambda u: any(p.next >= end for p in u.partitions), f"{end} records are acknowledged")
+
+    def end(self) -> Update:
+        self.handle.remove()
+        return self.until(lambda u: u.ended, "the feed has ended")
+
+    def values(self) -> list[bytes | None]:
+        return [r.value for r in self.cluster.read(self.target)]
+
+
+def chain(frame: DataFrame, target: str, value: Column | None) -> DataFrame:
+    """All records to one topic."""
+    none = F.lit(None).cast("string")
+    return frame.select(
+        F.lit(target).alias("topic"),
+        frame["partition"],
+        F.unix_millis(frame["timestamp"]).alias("timestamp"),
+        frame["key"],
+        (frame["value"] if value is None else value).alias("value"),
+        frame["headers"],
+        none.alias("failure"),
+    )
+
+
+@pytest.fixture
+def copy(spark: SparkSession, source: Cluster, topic_name: Name) -> Iterator[Callable[..., Copy]]:
+    plane, made = data_plane(spark), list[Copy]()
+
+    def make(topic: str, **more: Any) -> Copy:
+        target = topic_name("copy")
+        source.create(target)
+        made.append(Copy(plane, spark, source, (topic, target), **more))
+        return made[-1]
+
+    yield make
+    for one in made:
+        plane.forget(one.handle)
+
+
+def filled(source: Cluster, topic: str, count: int = 10) -> str:
+    source.create(topic)
+    source.produce(topic, [record(b"k", b"%d" % n) for n in range(count)])
+    return topic
+
+
+def test_two_feeds_read_the_same_partition_each_in_a_lane_of_its_own(
+    source: Cluster, copy: Callable[..., Copy], topic_name: Name
+) -> None:
+    topic = filled(source, topic_name("shared"))
+    copies = [copy(topic), copy(topic, offset=4)]
+    for one in copies:
+        one.until_copied(10)
+    assert [one.values() for one in copies] == [[b"%d" % n for n in range(first, 10)] for first in (0, 4)]
+    for one in copies:
+        assert one.end().failure is None
+
+
+def test_a_chain_that_throws_fails_its_feed_at_that_record_and_no_other(
+    source: Cluster, copy: Callable[..., Copy], topic_name: Name
+) -> None:
+    topic = filled(source, topic_name("throws"))
+    bad = F.when(F.col("offset") == 6, F.raise_error(F.lit("no such value")).cast("binary")).otherwise(F.col("value"))
+    failing, healthy = copy(topic, value=bad), copy(topic)
+    failed = failing.until(lambda u: u.ended, "it has failed").failure
+    assert failed is not None
+    assert (failed.kind, failed.place) == ("error", f"topic={topic}, partition=0, offset=6")
+    assert "no such value" in failed.message
+    assert failing.values() == [b"%d" % n for n in range(6)], "what precedes it is delivered"
+    assert max(p.next for u in failing.updates for p in u.partitions) == 6
+    healthy.until_copied(10)
+    source.produce(topic, [record(b"k", b"later")])
+    healthy.until_copied(11)
+    assert healthy.values()[-1] == b"later"
+
+
+def test_a_record_larger_than_its_topic_takes_fails_its_feed_before_it_is_sent(
+    source: Cluster, copy: Callable[..., Copy], topic_name: Name
+) -> None:
+    topic = filled(source, topic_name("large"), 3)
+    source.produce(topic, [record(b"k", bytes(5000)), record(b"k", b"after")])
+    one = copy(topic, limit=2000)
+    failed = one.until(lambda u: u.ended, "it has failed").failure
+    assert failed is not None
+    assert (failed.kind, failed.target, failed.size) == ("large", one.target, 5001)
+    assert failed.place == f"topic={topic}, partition=0, offset=3"
+    assert one.values() == [b"0", b"1", b"2"]
+
+
+def test_records_wait_for_a_topic_that_is_not_known_and_come_in_order_then(
+    source: Cluster, copy: Callable[..., Copy], topic_name: Name
+) -> None:
+    topic = filled(source, topic_name("waits"))
+    one = copy(topic, known=False)
+    assert one.until(lambda u: u.topics, "it asks for the topic").topics == {one.target}
+    assert one.values() == []
+    one.handle.know(Target(one.target, 1, 1_048_588, True))
+    one.until_copied(10)
+    assert one.values() == [b"%d" % n for n in range(10)]
+    assert one.until(lambda u: u.written, "the topic is in use").written == {one.target}
+
+
+def test_a_source_topic_that_is_not_there_any_more_or_too_short_fails_its_feed_alone(
+    source: Cluster, copy: Callable[..., Copy], topic_name: Name
+) -> None:
+    topic = filled(source, topic_name("short"))
+    beyond, healthy = copy(topic, offset=99), copy(topic)
+    failed = beyond.until(lambda u: u.ended, "it has failed").failure
+    assert failed is not None
+    assert failed.java_class == "org.apache.kafka.clients.consumer.OffsetOutOfRangeException"
+    healthy.until_copied(10)
+
+
+def test_killed_tasks_of_spark_lose_nothing_and_copy_nothing_twice(
+    spark: SparkSession, source: Cluster, copy: Callable[..., Copy], topic_name: Name
+) -> None:
+    topic = filled(source, topic_name("killed"), 100)
+    one = copy(topic)
+    one.until_copied(100)
+    context: Any = spark.sparkContext
+    scala = context._jsc.sc()
+
+    def running() -> list[int]:
+        tracker = scala.statusTracker()
+        found = []
+        for stage in list(tracker.getActiveStageIds()):
+            tasks = scala.statusStore().taskList(stage, tracker.getStageInfo(stage).get().currentAttemptId(), 100)
+            found += [tasks.apply(n) for n in range(tasks.size())]
+        return [task.taskId() for task in found if task.status() == "RUNNING"]
+
+    before = running()
+    assert before
+    for task in before:
+        scala.killTaskAttempt(task, True, "the test")
+    source.produce(topic, [record(b"k", b"%d" % n) for n in range(100, 200)])
+    one.until_copied(200)
+    assert one.values() == [b"%d" % n for n in range(200)], "each once, in order"
+    assert not set(before) & set(running())
+    assert one.end().failure is None
+
+
+def test_a_plan_that_does_not_go_record_by_record_is_named(spark: SparkSession) -> None:
+    frame = lane_columns(spark)
+    assert plan_of(frame.groupBy("topic").count()) == "Aggregate"
+    upper = F.udf(lambda text: text.upper())
+    assert "Python" in plan_of(frame.select(upper("topic")))
+
+
+@pytest.mark.parametrize(
+    ("master", "parallelism", "tasks"),
+    [
+        ("local[2]", 1, 1),
+        (f"local[{2 * cores()}]", 1, cores()),
+        ("local[64,3]", 1, cores()),
+        ("spark://host:7077", 8, 4),
+        ("local-cluster[2,1,1024]", 2, 1),
+    ],
+)
+def test_lanes_leave_task_slots_to_other_jobs(master: str, parallelism: int, tasks: int) -> None:
+    assert lane_tasks(master, parallelism) == tasks
+
+
+@pytest.mark.parametrize("master", ["local", "local[1]"])
+def test_a_session_with_one_task_slot_is_refused(master: str) -> None:
+    with pytest.raises(ConnectError, match=r"has one task slot, and the data plane holds one for good"):
+        lane_tasks(master, 1)
