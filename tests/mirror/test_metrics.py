@@ -80,11 +80,10 @@ def test_counts_and_latencies_of_each_partition_are_measured_as_mirror_maker_doe
 
     found = wait_until(measured_both, CONNECTOR_S, "counts and lag are measured")
     assert (found["record_count"], found["byte_count"]) == (50, 200)
-    for ages in ("record_age_ms", "replication_latency_ms"):
-        assert found[ages] == found[f"{ages}_min"]
-        assert found[f"{ages}_max"] - found[f"{ages}_min"] == 98
-        assert found[f"{ages}_avg"] - found[f"{ages}_min"] == 49
-    assert found["replication_latency_ms"] >= found["record_age_ms"] > 1_000_000_000
+    for ages in ("record_age_ms", "replication_latency_ms"):  # of what came since the update before
+        low, average, high = (found[f"{ages}_{name}"] for name in ("min", "avg", "max"))
+        assert 1_000_000_000 < low <= average <= high
+        assert low <= found[ages] <= high
 
 
 def test_a_worker_of_a_group_shows_how_it_got_its_share(worker: EmbeddedWorker) -> None:

@@ -205,7 +205,5 @@ def plan_of(frame: DataFrame) -> Any | str:
     context: Any = frame.sparkSession.sparkContext
     try:
         return context._jvm.io.headrace.lanes.ChainPlan.of(frame._jdf)
-    except Py4JJavaError as error:
-        if error.java_exception.getClass().getName() == "java.lang.IllegalArgumentException":
-            return str(error.java_exception.getMessage())
-        raise
+    except IllegalArgumentException as error:
+        return str(error)
