@@ -71,7 +71,7 @@ def test_a_connectors_own_offset_topic_has_its_offsets_and_the_workers_a_copy(
     assert stored(destination, own, key) is stored(destination, "exact-offset", key) is None
 
 
-def test_a_record_that_fails_leaves_nothing_of_its_batch_and_tolerated_ones_are_dead_letters(
+def test_what_precedes_a_record_that_fails_is_committed_and_tolerated_ones_are_dead_letters(
     mirror: Callable[..., Mirror], source: Cluster, destination: Cluster, topic_name: Callable[[str], str]
 ) -> None:
     topic, letters = topic_name("topic"), topic_name("letters")
@@ -87,7 +87,8 @@ def test_a_record_that_fails_leaves_nothing_of_its_batch_and_tolerated_ones_are_
     trace = one.trace()
     assert "Tolerance exceeded in error handler" in trace
     assert f"topic={topic}, partition=0, offset=1" in trace
-    assert destination.read(one.prefix + topic) == []
+    assert [r.value for r in destination.read(one.prefix + topic, settled=True)] == [b'{"a":1}']
+    assert one.offsets() == {f"{topic}:0": 0}
     one.configure({
         "errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters,
         "errors.deadletterqueue.topic.replication.factor": "1",

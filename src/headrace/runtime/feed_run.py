@@ -34,7 +34,7 @@ from headrace.spark.plane import DataPlane, Handle
 from headrace.spark.target import KAFKA_BATCH_BYTES, Target
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 log = structlog.get_logger(__name__)
 
@@ -64,15 +64,17 @@ class SmallerBatchesError(Exception):
 class FeedRun:
     """Has a lane copy what a task reads; `batches` counts the times that offsets were stored."""
 
-    def __init__(self, needs: FeedDependencies, source: FeedSource, routing: Routing, chain: FeedChain) -> None:
-        self._needs, self._source, self._routing, self._chain = needs, source, routing, chain
+    def __init__(
+        self, needs: FeedDependencies, source: FeedSource, routing: Routing, chain: FeedChain, columns: DataFrame
+    ) -> None:
+        """columns: what the chain was built upon (`headrace.spark.plane.columns`)."""
+        self._needs, self._source, self._routing, self._chain, self._columns = needs, source, routing, chain, columns
         self._known: dict[str, Target] = {}
         self._asked: dict[str, list[float]] = {}  # when a known topic was asked for again
         self._acknowledged: dict[Partition, int] = dict(source.positions)
         self._stored: dict[Partition, int] = dict(source.positions)
         self._counts = feeds.Counts()
         self._batch_bytes: int | None = None  # the largest batch that the topics take, where that is less than is configured
-        self._spark: SparkSession | None = None
         self._handle: Handle | None = None
         self._deadline: float | None = None
         self._stored_at = self._looked_at = self._updated_at = self._checked_at = time.monotonic()
@@ -83,7 +85,7 @@ class FeedRun:
 
         plan: of the chain (`headrace.spark.plane.plan_of`).
         """
-        self._spark, data_plane = spark, plane.data_plane(spark)
+        data_plane = plane.data_plane(spark)
         while True:
             feed = self._feed()
             self._handle = handle = data_plane.add(feed, plan)
@@ -91,7 +93,7 @@ class FeedRun:
                 return self._follow(handle, data_plane)
             except SmallerBatchesError:
                 self._drain(handle, _DRAIN_S)
-                plan = self._plan(spark)
+                plan = self._plan()
             finally:
                 data_plane.forget(handle)
 
@@ -101,8 +103,8 @@ class FeedRun:
         if self._handle is not None:
             self._handle.wake()
 
-    def _plan(self, spark: SparkSession) -> Any:
-        plan = plane.plan_of(self._chain.lane_columns(plane.columns(spark)))
+    def _plan(self) -> Any:
+        plan = plane.plan_of(self._chain.lane_columns(self._columns))
         if isinstance(plan, str):
             raise ConnectError(f"The chain cannot go record by record for a new schema: {plan}")
         return plan
@@ -258,9 +260,8 @@ class FeedRun:
         )
 
     def _learn(self, handle: Handle, texts: Mapping[str, frozenset[str]]) -> None:
-        assert self._spark is not None
         self._chain.learn_texts(texts)
-        handle.replace(self._plan(self._spark))
+        handle.replace(self._plan())
 
     def _look(self, handle: Handle) -> None:
         """Nothing is acknowledged for a while: are the topics there? One that was created again is known anew."""

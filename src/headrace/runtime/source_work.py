@@ -168,6 +168,7 @@ class SourceWork:
                 source,
                 routing(self._plan.stages, source),
                 chain,
+                columns,
             )
         self._run = run
         try:
