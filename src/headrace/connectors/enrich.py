@@ -15,7 +15,8 @@ from headrace.config import ConfigDef, Importance, Option, Recommender, Type, Wi
 from headrace.config.types import invalid
 from headrace.config.validators import Lambda, Validator
 from headrace.connectors.common import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig
-from headrace.connectors.versions import ValidVersion, only
+from headrace.connectors.engine_config import EngineConfig
+from headrace.connectors.versions import ValidVersion, installed
 from headrace.errors import ConfigError, NotFoundError
 from headrace.plugins import Kind
 
@@ -90,7 +91,10 @@ def chain_definition(props: Props) -> ConfigDef:
 def _declared(connector: type[Any] | None) -> ConfigDef:
     if connector is None:
         return ConnectorConfig.definition()
-    return (SourceConnectorConfig if connector.plugin_kind == Kind.SOURCE else SinkConnectorConfig).definition()
+    declared = (SourceConnectorConfig if connector.plugin_kind == Kind.SOURCE else SinkConnectorConfig).definition()
+    if connector not in plugins.java_plugins():
+        return declared
+    return ConfigDef([*declared.options.values(), *EngineConfig.definition().options.values()])
 
 
 def add_aliases(definition: ConfigDef, key: str, slot: Slot, props: Props) -> ConfigDef:
@@ -195,8 +199,8 @@ def _converter_option(declared: Option, slot: Slot, default: str | None) -> Opti
 
 
 def _version_option(declared: Option, cls: type[Any] | None) -> Option:
-    version = None if cls is None else str(cls.version)
-    return replace(declared, default=version, recommender=only(version))
+    version = None if cls is None else str(plugins.versions(cls)[-1].version)
+    return replace(declared, default=version, recommender=installed(cls))
 
 
 def _type_options(
@@ -225,7 +229,7 @@ def _type_options(
             doc=f"Version of the '{alias}' {what.lower()}.",
             order=1,
             display_name=f"{what} version for {alias}",
-            recommender=only(version),
+            recommender=installed(found),
             **fields,
         ),
     )

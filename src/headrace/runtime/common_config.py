@@ -91,7 +91,7 @@ class WorkerConfig(Config):
         None,
         validator=validators.ValidList(empty_ok=False, null_ok=True),
         importance=LOW,
-        doc="Accepted for the sake of existing files; plugins here are Python packages that declare themselves.",
+        doc="Directories of Kafka Connect's plugins in Java: each holds directories or archives, one for each plugin.",
     )
     plugin_discovery: str = option(
         "plugin.discovery",
@@ -99,7 +99,8 @@ class WorkerConfig(Config):
         "hybrid_warn",
         validator=validators.CaseInsensitiveValidString("only_scan", "service_load", "hybrid_warn", "hybrid_fail"),
         importance=LOW,
-        doc="Accepted for the sake of existing files (KIP-898); plugins here are Python packages that declare themselves.",
+        doc="How plugins are found in `plugin.path` (KIP-898): by the manifests in archives (service_load), by looking into "
+        "every class (only_scan), or by both, with a warning (hybrid_warn) or an error (hybrid_fail) about missing manifests.",
     )
     config_providers: list[str] = option(
         "config.providers",
@@ -327,8 +328,7 @@ class WorkerConfig(Config):
 
     def spark_conf(self) -> dict[str, str]:
         """The `spark.*` settings, with a default for `spark.master`: all cores of this machine."""
-        given = {k: str(v) for k, v in self.originals.items() if k.startswith("spark.") and v is not None}
-        return {"spark.master": "local[*]", **given}
+        return spark_settings(self.originals)
 
     def client_props(self, kind: str) -> dict[str, str]:
         """Settings, under Java's names, of connectors' clients: "producer", "consumer" or "admin"."""
@@ -341,6 +341,11 @@ class WorkerConfig(Config):
     def converter_props(self, which: str) -> dict[str, str]:
         """The settings of the worker's "key", "value" or "header" converter, without their prefix."""
         return client_settings.without_prefix(self.originals, f"{which}.converter.")
+
+
+def spark_settings(props: Mapping[str, Any]) -> dict[str, str]:
+    """The `spark.*` settings of a worker's properties, with a default for `spark.master`: all cores of this machine."""
+    return {"spark.master": "local[*]", **{k: str(v) for k, v in props.items() if k.startswith("spark.") and v is not None}}
 
 
 @cache

@@ -5,6 +5,7 @@ The cache is `$HEADRACE_HOME`, else `headrace` in the user's cache directory:
     ivy/                        what Ivy downloaded; shared by all versions of headrace
     jars/<conf>-<hash>/*.jar    one configuration of ivy.xml; <hash> is that of the file, so its change resolves again
     jars/headrace-<hash>.jar    headrace's own Java classes, compiled here
+    jars/connect-<hash>.jar     those that run beside Kafka Connect's plugins, never on Spark's class path
 
 Everything appears under its final name by one rename, under a lock between processes, so what is there is whole.
 """
@@ -28,13 +29,14 @@ from headrace.errors import SetupError
 from headrace.spark.java import find_java
 
 Conf = Literal[
-    "spark", "broker", "peers", "postgresql", "delta",
+    "spark", "broker", "peers", "postgresql", "delta", "connect", "compiler",
     "postgres-linux-amd64", "postgres-linux-arm64v8", "postgres-darwin-amd64", "postgres-darwin-arm64v8",
 ]  # fmt: skip
 Progress = Callable[[str], None]
 
 IVY_FILE = Path(__file__).with_name("ivy.xml")
 JAVA_SOURCES = Path(__file__).with_name("java")
+CONNECT_SOURCES = Path(__file__).with_name("connect")
 
 
 def home() -> Path:
@@ -54,7 +56,7 @@ def jars(conf: Conf, progress: Progress | None = None) -> list[Path]:
     if not target.is_dir():
         with claimed(target, progress) as partial:
             if partial:
-                _retrieve(conf, partial, progress or _ignore)
+                retrieve(conf, partial, progress or _ignore, IVY_FILE)
     return sorted(target.glob("*.jar"))
 
 
@@ -75,8 +77,27 @@ def extension_jar(progress: Progress | None = None) -> Path:
         with claimed(target, progress) as partial:
             if partial:
                 (progress or _ignore)("compiling headrace's Java classes")
-                _compile(sources, libraries, partial)
+                janino = os.pathsep.join(str(wheel_jar(name)) for name in ("janino", "commons-compiler"))
+                _compile(["-cp", janino, "org.codehaus.commons.compiler.samples.CompilerDemo"], sources, libraries, partial)
     return target
+
+
+def connect_classpath(progress: Progress | None = None) -> list[Path]:
+    """The jars in which plugins of Kafka Connect run: its API, what loads plugins, and headrace's host, compiled on first use.
+
+    The compiler is Eclipse's: the host has generics and lambdas, which Janino does not take. Raises SetupError as `jars()` does.
+    """
+    sources = sorted(CONNECT_SOURCES.rglob("*.java"))
+    target = home() / "jars" / f"connect-{_digest([IVY_FILE, *sources])}.jar"
+    libraries = jars("connect", progress)
+    if not target.is_file():
+        compiler = ["-jar", classpath("compiler", progress), "-17", "-nowarn", "-encoding", "UTF-8"]
+        class_path = os.pathsep.join(map(str, [*libraries, wheel_jar("slf4j-api")]))
+        with claimed(target, progress) as partial:
+            if partial:
+                (progress or _ignore)("compiling the host of Kafka Connect's plugins")
+                _compile(compiler, sources, class_path, partial)
+    return [*libraries, target]
 
 
 def wheel_jar(artifact: str) -> Path:
@@ -89,13 +110,13 @@ def wheel_jar(artifact: str) -> Path:
     raise SetupError(f"The jar of {artifact} is not in the installed pyspark ({places or 'none'}); reinstall headrace.")
 
 
-def _retrieve(conf: Conf, into: Path, progress: Progress) -> None:
-    """Have Ivy resolve one configuration and copy its jars into a directory."""
+def retrieve(conf: str, into: Path, progress: Progress, module: Path) -> None:
+    """Have Ivy resolve one configuration of an ivy.xml and copy its artifacts into a directory. Raises SetupError."""
     ivy = home() / "ivy"
     command = [str(find_java().program), f"-Divy.default.ivy.user.dir={ivy}", "-jar", str(wheel_jar("ivy"))]
     settings = os.environ.get("HEADRACE_IVY_SETTINGS")
     command += ["-settings", settings] if settings else []
-    command += ["-ivy", str(IVY_FILE), "-cache", str(ivy), "-confs", conf]
+    command += ["-ivy", str(module), "-cache", str(ivy), "-confs", conf]
     command += ["-retrieve", f"{into}/[artifact]-[revision].[ext]"]
     output = []
     progress(f"resolving the jars of '{conf}'")
@@ -121,19 +142,17 @@ def _why_ivy_failed(conf: str, output: list[str]) -> str:
     )
 
 
-def _compile(sources: list[Path], class_path: str, into: Path) -> None:
-    """Compile Java files with Janino's command line and zip the classes."""
+def _compile(compiler: list[str], sources: list[Path], class_path: str, into: Path) -> None:
+    """Compile Java files with a compiler, as `java` starts it with these arguments, and zip the classes."""
     classes = into.with_suffix(".classes")
     shutil.rmtree(classes, ignore_errors=True)
     classes.mkdir()
-    janino = os.pathsep.join(str(wheel_jar(name)) for name in ("janino", "commons-compiler"))
-    command = [str(find_java().program), "-cp", janino, "org.codehaus.commons.compiler.samples.CompilerDemo"]
-    command += ["-d", str(classes), "-classpath", class_path, *map(str, sources)]
+    command = [str(find_java().program), *compiler, "-d", str(classes), "-classpath", class_path, *map(str, sources)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     compiled = sorted(classes.rglob("*.class"))
     if result.returncode or not compiled:
         said = (result.stderr or result.stdout).strip().splitlines()
-        raise SetupError(f"headrace's Java classes do not compile: {said[0] if said else 'Janino said nothing'}")
+        raise SetupError(f"headrace's Java classes do not compile: {said[0] if said else 'the compiler said nothing'}")
     with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as jar:
         for file in compiled:
             jar.write(file, file.relative_to(classes))
