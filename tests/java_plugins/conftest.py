@@ -12,7 +12,7 @@ from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
-from tests.deployed import Deployed
+from tests.deployed import Deployed, deploying
 from tests.formats.conftest import postgres, sql  # noqa: F401 - fixtures
 from tests.java_plugins import archives
 from tests.process import worker_properties
@@ -44,19 +44,5 @@ def cluster(destination: Cluster) -> Cluster:
 
 @pytest.fixture
 def connector(java_worker: EmbeddedWorker, topic_name: Callable[[str], str]) -> Iterator[Callable[..., Deployed]]:
-    """Creates connectors, by `connector(class, setting="value", …)` (`_` stands for a dot), and deletes them after the test."""
-    made: list[Deployed] = []
-
-    def create(connector_class: str, /, *, initial_state: str | None = None, **settings: str) -> Deployed:
-        config = {
-            "connector.class": connector_class,
-            **CREATION,
-            **{name.replace("_", "."): value for name, value in settings.items()},
-        }
-        made.append(Deployed(java_worker, topic_name("java"), config))
-        made[-1].create(initial_state)
-        return made[-1]
-
-    yield create
-    for one in made:
-        one.delete()
+    """Creates connectors (`deploying`), and deletes them after the test."""
+    yield from deploying(java_worker, Deployed, lambda: topic_name("java"), CREATION)

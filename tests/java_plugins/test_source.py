@@ -157,3 +157,17 @@ def test_kafkas_own_file_source_runs_in_java(connector: Create, cluster: Cluster
     with file.open("a") as more:
         more.write("three\n")
     assert records_of(cluster, topic, 3)[2].value == b"three"
+
+
+def test_mirror_makers_heartbeats_run_in_java(connector: Create, cluster: Cluster, topic_name: Callable[[str], str]):
+    alias, target = topic_name("alias"), {"target.cluster.bootstrap.servers": cluster.bootstrap}
+    converters = {f"{part}.converter": "org.apache.kafka.connect.converters.ByteArrayConverter" for part in ("key", "value")}
+    connector(
+        "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector", connector_engine="java", source_cluster_alias=alias,
+        target_cluster_alias="here", heartbeats_topic_replication_factor="1", **target, **converters,
+    )  # fmt: skip
+
+    def beats() -> bool:
+        return any(alias.encode() in (r.key or b"") for r in cluster.read("heartbeats"))
+
+    wait_until(beats, CONNECTOR_S, f"a heartbeat of {alias}")

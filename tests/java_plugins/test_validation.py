@@ -71,3 +71,20 @@ def test_headraces_own_class_goes_before_that_of_the_path_unless_it_is_asked_for
 def test_an_invalid_configuration_creates_nothing(connector: Callable[..., Deployed]):
     with pytest.raises(RestError, match='Missing required configuration "topic"'):
         connector(COUNTING)
+
+
+def test_a_sink_in_java_is_refused_in_one_sentence(java_worker: EmbeddedWorker):
+    name = "org.apache.kafka.connect.file.FileStreamSinkConnector"
+    with pytest.raises(
+        RestError, match=r"FileStreamSinkConnector in .* is a sink connector in Java, which headrace cannot run\."
+    ):
+        validate(java_worker, connector_class=name, connector_engine="java", topics="t", file="/f")
+
+
+def test_mirror_source_in_java_is_refused_in_favour_of_headraces_own(java_worker: EmbeddedWorker):
+    name = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
+    servers = {f"{side}.cluster.bootstrap.servers": "127.0.0.1:1" for side in ("source", "target")}
+    config = {"connector_class": name, "source.cluster.alias": "a", "target.cluster.alias": "b", **servers}
+    assert "connector.class" not in errors(validate(java_worker, **config))
+    (why,) = errors(validate(java_worker, **config, connector_engine="java"))["connector.class"]
+    assert why.endswith("use headrace's own class of this name, by leaving out connector.engine.")

@@ -23,13 +23,13 @@ from headrace.cluster.stores import Stores, kafka_stores
 from headrace.config import Type, parse_type
 from headrace.config.providers import configured_resolver
 from headrace.config.redaction import concealed
-from headrace.connectors.java.installed import install
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
 from headrace.rest import tls
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.server import RestServer
 from headrace.runtime.common_config import spark_settings
+from headrace.runtime.java_plugins import install
 from headrace.runtime.worker import Worker
 from headrace.runtime.worker_config import DistributedConfig, StandaloneConfig, WorkerConfig
 

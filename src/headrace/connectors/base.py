@@ -331,6 +331,11 @@ class Conversion:
     """Of values."""
     header: Mapping[str, Any]
     """Of header values."""
+    stages: Sequence[Mapping[str, Any]] = ()
+    """What changes the records before: `alias`, `class`, `location` and `props` of each transform, its `predicate` (the same of
+    that, or None) and `negate`."""
+    tolerant: bool = False
+    """Whether a record that a transform refuses is left out, with a line in the log, or ends the task."""
 
 
 class HostedTask(PollingSourceTask):

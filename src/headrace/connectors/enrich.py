@@ -6,7 +6,7 @@ and `predicates` adds the options of its class under `transforms.<alias>.` (Kafk
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,6 +37,7 @@ HEADER_CONVERTER = Slot((Kind.HEADER_CONVERTER,), "HeaderConverter")
 TRANSFORMATION = Slot((Kind.TRANSFORMATION,), "Transformation")
 PREDICATE = Slot((Kind.PREDICATE,), "Predicate")
 CHAIN = {"transforms": TRANSFORMATION, "predicates": PREDICATE}
+CHAIN_OF = {Kind.TRANSFORMATION: "transforms", Kind.PREDICATE: "predicates"}
 CONVERTERS = {"key.converter": CONVERTER, "value.converter": CONVERTER, "header.converter": HEADER_CONVERTER}
 
 
@@ -111,9 +112,28 @@ def add_aliases(definition: ConfigDef, key: str, slot: Slot, props: Props) -> Co
 
 
 def _checked(alias: str, found: type[Any], props: Props) -> list[Option]:
-    """The options of a class; that of a combination which names predicates looks at these, too."""
+    """The options of a class; that of a combination which names predicates looks at these, too.
+
+    A class in another language checks its options itself, all at once.
+    """
+    if found in plugins.java_plugins():
+        return _answered(f"{CHAIN_OF[found.plugin_kind]}.{alias}.", found.definition(), props)
     name = getattr(found, "refers_by", None)
     return [_followed(option, alias, props) if option.name == name else option for option in found.definition().options.values()]
+
+
+def _answered(prefix: str, definition: ConfigDef, props: Props) -> list[Option]:
+    given = {key.removeprefix(prefix): value for key, value in props.items() if key.startswith(prefix)}
+    errors = {value.name: value.errors for value in definition.validate(given)}
+
+    def refusing(sentences: Sequence[str]) -> Validator:
+        def check(_name: str, _value: Any) -> None:
+            if sentences:
+                raise ConfigError("; ".join(sentences))
+
+        return Lambda(check, "the plugin's own rules")
+
+    return [replace(option, validator=refusing(errors.get(option.name, ()))) for option in definition.options.values()]
 
 
 def _followed(option: Option, alias: str, props: Props) -> Option:

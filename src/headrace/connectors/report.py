@@ -8,15 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.config import ConfigDef, ConfigValue, Option, Password, Type, to_text
+from headrace.config.answered import AnsweredOption
 from headrace.config.providers import Resolved
 from headrace.config.redaction import redacted
-from headrace.connectors.answered import AnsweredOption
 
 
 def option_json(option: Option, prefix: str = "") -> dict[str, Any]:
     """The definition of an option, as in GET /connector-plugins/{plugin}/config."""
     if isinstance(option, AnsweredOption):
-        return {**option.answer, "name": prefix + option.name, "dependents": [prefix + name for name in option.dependents]}
+        places = {"group": option.group, "order_in_group": option.order, "display_name": option.display_name}
+        return {
+            **option.answer, **places, "name": prefix + option.name, "dependents": [prefix + name for name in option.dependents]
+        }  # fmt: skip
     return {
         "name": prefix + option.name,
         "type": str(option.type),

@@ -81,6 +81,8 @@ def connector_class(props: Props) -> type[Any]:
     try:
         found = plugins.find(name, Kind.SOURCE, Kind.SINK, java=props.get(ENGINE) == "java")
     except NotFoundError:
+        if (why := plugins.why_unusable(name)) is not None:
+            raise BadRequestError(why) from None
         raise BadRequestError(
             f"Failed to find any class that implements Connector and which name matches {name}, "
             f"available connectors are: {', '.join(map(_described, plugins.every(Kind.SOURCE, Kind.SINK)))}"

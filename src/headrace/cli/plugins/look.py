@@ -30,8 +30,8 @@ def list_plugins(
 
     Also what keeps others from being used. The first look at a directory takes some seconds, later ones none until it changes.
     """
-    from headrace.connectors.java.installed import has_own
     from headrace.plugins import Kind
+    from headrace.runtime.java_plugins import has_own
 
     found = _scan(path, discovery)
     rows = [

@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import structlog
 
-from headrace.config import ConfigDef, Type
-from headrace.connectors.answered import AnsweredDefinition
 from headrace.connectors.base import ConnectorContext, Props, SourceConnector, SourceOffset, SourcePartition
 from headrace.connectors.java.task import JavaSourceTask
 from headrace.errors import ConnectError
-from headrace.spark.connect_host import ConnectHost, Listener, PluginError, hiding
+from headrace.spark.connect_host import Listener, PluginError, hiding
+from headrace.spark.java_plugin import JavaPlugin
 
 log = structlog.get_logger(__name__)
 
-_ANSWER_MS = 60_000
-"""How long a class may take for an answer: some ask their database. Kafka Connect's own REST limit is 90 s."""
 
 _IMPOSSIBLE = {
     "org.apache.kafka.connect.mirror.MirrorSourceConnector": "The Java class MirrorSourceConnector needs the offset of each "
@@ -28,41 +25,13 @@ _IMPOSSIBLE = {
 }
 
 
-class JavaPlugin:
-    """What a Java class of any kind is asked: its options, and what it says about a configuration."""
-
-    plugin_name: ClassVar[str]
-    location: ClassVar[str]
-    host: ClassVar[ConnectHost]
-
-    @classmethod
-    def ask(cls, method: str, **request: Any) -> Any:
-        """The answer of a new instance of the class. Raises ConnectError for what it throws, or if it takes too long."""
-        return cls.host.ask(method, **{"class": cls.plugin_name}, location=cls.location, limit=_ANSWER_MS, **request)
-
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of the class, which checks them itself."""
-        return AnsweredDefinition(cls.ask("definitions"), cls._check)
-
-    @classmethod
-    def passwords(cls, props: Props) -> list[str]:
-        """The values of a configuration that must not be shown."""
-        secret = [option.name for option in cls.definition().options.values() if option.type == Type.PASSWORD]
-        return [value for name in secret if (value := props.get(name))]
-
-    @classmethod
-    def _check(cls, props: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        return cls.ask("validate", props=dict(props))["values"]
-
-
 class JavaSourceConnector(JavaPlugin, SourceConnector):
     """A source connector in Java."""
 
     @classmethod
     def of_class(cls, name: str, attributes: Mapping[str, Any]) -> type[Any]:
-        """The adapter of one Java class: name, and the attributes of a plugin."""
-        made = type(name, (cls,), dict(attributes))
+        """The adapter of one Java class, with that of its tasks."""
+        made = super().of_class(name, attributes)
         made.task_class = type(f"{name}Task", (JavaSourceTask,), {"__module__": made.__module__, "connector": made})
         return made
 

@@ -52,6 +52,7 @@ class JavaSourceTask(HostedTask):
         self._to = 0
         self._props: Props = {}
         self._started = False
+        self._unsettled = False  # whether a range may have been delivered that is not acknowledged
         self._passwords: list[str] = []
 
     @property
@@ -79,6 +80,8 @@ class JavaSourceTask(HostedTask):
 
     def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
         """The next range; None if nothing has been polled for half a second. Raises PluginError for what the task throws."""
+        if self._unsettled and self.context.exactly_once:
+            self._begin_again()
         self._begin()
         if not self._awaited():
             return None
@@ -86,7 +89,7 @@ class JavaSourceTask(HostedTask):
             cut = self._host.ask("task.cut", id=self._id, most=BATCH, wait=_LOOK_MS)
         if cut["to"] == cut["from"]:
             return None
-        self._to = cut["to"]
+        self._to, self._unsettled = cut["to"], True
         offsets = [(json.loads(partition), json.loads(offset)) for partition, offset in cut["offsets"]]
         summary = f"records {cut['from']} to {cut['to'] - 1} of task {self.context.id}"
         progress = Progress([(p, o) for p, o in offsets if p is not None], frozenset(cut["topics"]), summary)
@@ -94,6 +97,7 @@ class JavaSourceTask(HostedTask):
 
     def committed(self, progress: Progress) -> None:
         """Tell the task that the range is written."""
+        self._unsettled = False
         self._host.ask("task.acknowledge", id=self._id, to=self._to)
 
     def stop(self) -> None:
@@ -106,6 +110,12 @@ class JavaSourceTask(HostedTask):
         """Whether the Java task has started, after waiting a little. Raises PluginError."""
         with hiding(self._passwords):
             return self._host.ask("task.awaitStart", id=self._id, wait=_LOOK_MS)
+
+    def _begin_again(self) -> None:
+        """Start another Java task in place of this one, since only the stored offsets say what has been committed."""
+        self.stop()
+        self._id = f"{self.context.id}@{uuid.uuid4().hex[:12]}"
+        self._started = self._unsettled = False
 
     def _begin(self) -> None:
         if self._started:
@@ -126,6 +136,8 @@ class JavaSourceTask(HostedTask):
             key=self._conversion.key,
             value=self._conversion.value,
             header=self._conversion.header,
+            stages=self._conversion.stages,
+            tolerant=self._conversion.tolerant,
         )
 
     def _frame(self, spark: SparkSession, cut: dict[str, Any]) -> Any:

@@ -123,6 +123,7 @@ public final class Host implements BiFunction<String, Object[], Object> {
         return connector.taskClass().getName();
     }
 
+    @SuppressWarnings("unchecked")
     private void startTask(String id, Map<String, Object> request) {
         Connector connector = (Connector) plugin(request); // a task's class is no plugin: its connector's loader knows it
         Task task = (Task) plugins.instance(connector.taskClass().getName(), (String) request.get("location"));
@@ -130,7 +131,8 @@ public final class Host implements BiFunction<String, Object[], Object> {
         converters.put(id, new RecordRows.Converters(converter(request.get("key"), true), converter(request.get("value"), false),
             headerConverter(request.get("header"))));
         SourceTaskHost host = new SourceTaskHost(id, (String) request.get("context"), (SourceTask) task, Json.texts(request.get("props")),
-            new StoredOffsets(id, events), metrics(tags));
+            new StoredOffsets(id, events), new Chain(plugins, (List<Map<String, Object>>) request.get("stages"),
+                (Boolean) request.get("tolerant")), metrics(tags));
         tasks.put(id, host);
         host.start();
     }

@@ -36,9 +36,11 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private final SourceTask task;
     private final Map<String, String> props;
     private final StoredOffsets offsets;
+    private final Chain chain;
     private final PluginMetrics metrics;
     private final Thread thread;
-    private final ArrayList<SourceRecord> buffer = new ArrayList<>();
+    private final ArrayList<SourceRecord> buffer = new ArrayList<>(); // as they were polled
+    private final ArrayList<SourceRecord> changed = new ArrayList<>(); // after the chain; null: taken out
     private long base; // number of the first record in the buffer
     private boolean started;
     private boolean stopping;
@@ -46,12 +48,13 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private Throwable failure;
     private int capacity = FIRST_CAPACITY; // in records; one more poll may be added to them
 
-    SourceTaskHost(String id, String context, SourceTask task, Map<String, String> props, StoredOffsets offsets, PluginMetrics metrics) {
+    SourceTaskHost(String id, String context, SourceTask task, Map<String, String> props, StoredOffsets offsets, Chain chain, PluginMetrics metrics) {
         this.id = id;
         this.context = context;
         this.task = task;
         this.props = props;
         this.offsets = offsets;
+        this.chain = chain;
         this.metrics = metrics;
         this.thread = new Thread(this, "task-thread-" + id);
         this.thread.setDaemon(true);
@@ -94,10 +97,21 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         }
     }
 
-    private synchronized void take(List<SourceRecord> records) {
-        if (records != null && !records.isEmpty()) {
-            buffer.addAll(records);
-            notifyAll();
+    private void take(List<SourceRecord> records) {
+        if (records == null || records.isEmpty()) {
+            return;
+        }
+        List<SourceRecord> after = new ArrayList<>(records.size());
+        try {
+            for (SourceRecord record : records) {
+                after.add(chain.apply(record));
+            }
+        } finally { // what comes before a record that fails is delivered
+            synchronized (this) {
+                changed.addAll(after);
+                buffer.addAll(records.subList(0, after.size()));
+                notifyAll();
+            }
         }
     }
 
@@ -107,6 +121,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         } catch (Throwable e) {
             LOG.warn("Task {} failed to stop", id, e);
         }
+        chain.close();
         synchronized (this) {
             ended = true;
             notifyAll();
@@ -127,7 +142,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         for (long left = waitMs; !started && !ended && left > 0; left = until - System.currentTimeMillis()) {
             wait(left);
         }
-        if (failure != null) {
+        if (failure != null && !started) { // else it is thrown once all records before it are delivered
             throw failure;
         }
         return started;
@@ -152,7 +167,11 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         Set<String> topics = new LinkedHashSet<>();
         for (SourceRecord record : buffer.subList(0, count)) {
             last.put(record.sourcePartition(), record.sourceOffset());
-            topics.add(record.topic());
+        }
+        for (SourceRecord record : changed.subList(0, count)) {
+            if (record != null) {
+                topics.add(record.topic());
+            }
         }
         List<List<String>> positions = new ArrayList<>();
         last.forEach((partition, offset) -> positions.add(List.of(Json.text(partition), Json.text(offset))));
@@ -165,11 +184,13 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         return answer;
     }
 
+    /** The records of a range after the chain, without those that it has taken out. */
     synchronized SourceRecord[] read(long from, long to) {
         if (from < base || to > base + buffer.size()) {
             throw new IllegalStateException("Records " + from + " to " + to + " of task " + id + " are not here");
         }
-        return buffer.subList((int) (from - base), (int) (to - base)).toArray(new SourceRecord[0]);
+        return changed.subList((int) (from - base), (int) (to - base)).stream().filter(record -> record != null)
+            .toArray(SourceRecord[]::new);
     }
 
     /** So many records were so many bytes when they were converted. */
@@ -181,7 +202,10 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
 
     /** Everything before `to` is written, and its offsets are stored: tell the task, and let go of it. */
     void acknowledge(long to) throws InterruptedException {
-        SourceRecord[] done = read(base, to);
+        SourceRecord[] done;
+        synchronized (this) {
+            done = buffer.subList(0, (int) (to - base)).toArray(new SourceRecord[0]);
+        }
         try (Swap swap = Swap.in(task)) {
             for (SourceRecord record : done) {
                 commitRecord(record);
@@ -190,6 +214,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         }
         synchronized (this) {
             buffer.subList(0, done.length).clear();
+            changed.subList(0, done.length).clear();
             base = to;
             notifyAll();
         }

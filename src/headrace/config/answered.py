@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.config import ConfigDef, ConfigValue, Importance, Option, Type, Width
-from headrace.config.types import REQUIRED
+from headrace.config.definition import ConfigDef
+from headrace.config.option import ConfigValue, Option
+from headrace.config.types import REQUIRED, Importance, Type, Width
 
 Answer = Mapping[str, Any]
 
@@ -21,6 +22,10 @@ class AnsweredOption(Option):
 
     def __post_init__(self) -> None:
         """Take the default as it is written."""
+
+    def read(self, value: Any) -> Any:
+        """The value as it is written: the plugin reads it."""
+        return value
 
     @classmethod
     def of(cls, answer: Answer) -> AnsweredOption:

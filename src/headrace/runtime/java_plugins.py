@@ -11,17 +11,27 @@ from headrace import plugins
 from headrace.config import parse_list
 from headrace.connectors.java.connector import JavaSourceConnector
 from headrace.connectors.versions import by_version
+from headrace.converters.java import JavaConverter, JavaHeaderConverter
 from headrace.errors import ConnectError, NotFoundError
 from headrace.plugins import Kind
+from headrace.predicates.java import JavaPredicate
+from headrace.spark import plugin_scan
 from headrace.spark.connect_host import ConnectHost
-from headrace.spark.plugin_scan import JavaPlugin, scan
+from headrace.spark.java_plugin import JavaPlugin
+from headrace.transforms.java import JavaTransformation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 log = structlog.get_logger(__name__)
 
-_ADAPTERS: Mapping[Kind, type[Any]] = {Kind.SOURCE: JavaSourceConnector}
+_ADAPTERS: Mapping[Kind, type[JavaPlugin]] = {
+    Kind.SOURCE: JavaSourceConnector,
+    Kind.CONVERTER: JavaConverter,
+    Kind.HEADER_CONVERTER: JavaHeaderConverter,
+    Kind.TRANSFORMATION: JavaTransformation,
+    Kind.PREDICATE: JavaPredicate,
+}
 """The kinds of plugins that can run here."""
 
 
@@ -34,7 +44,7 @@ def install(props: Mapping[str, str], spark: Callable[[], SparkSession]) -> None
     path = parse_list(str(props.get("plugin.path") or ""))
     if not path:
         return
-    found = scan(path, str(props.get("plugin.discovery") or "hybrid_warn"))
+    found = plugin_scan.scan(path, str(props.get("plugin.discovery") or "hybrid_warn"))
     for problem in found.problems:
         log.error("plugins.unusable", problem=str(problem))
     adapters = [_adapter(plugin) for plugin in found.plugins if Kind(plugin.kind) in _ADAPTERS]
@@ -45,7 +55,11 @@ def install(props: Mapping[str, str], spark: Callable[[], SparkSession]) -> None
         cls.host = host
         if has_own(cls.plugin_name, cls.plugin_kind):
             log.info("plugins.shadowed", plugin=cls.plugin_name, location=cls.location, meaning=why_shadowed(cls.plugin_name))
-    plugins.set_java_plugins(ordered)
+    sinks = {plugin.class_name: plugin.path for plugin in found.plugins if Kind(plugin.kind) not in _ADAPTERS}
+    plugins.set_java_plugins(
+        ordered,
+        {name: f"{name} in {path} is a sink connector in Java, which headrace cannot run." for name, path in sinks.items()},
+    )
 
 
 def has_own(name: str, kind: Kind) -> bool:
@@ -61,7 +75,7 @@ def why_shadowed(name: str) -> str:
     return f"headrace has {name} itself and runs its own"
 
 
-def _adapter(plugin: JavaPlugin) -> type[Any]:
+def _adapter(plugin: plugin_scan.JavaPlugin) -> type[Any]:
     kind = Kind(plugin.kind)
     simple = plugin.aliases[0] or plugin.class_name.rpartition(".")[2]
     attributes = {
