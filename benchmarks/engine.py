@@ -6,6 +6,7 @@ and `peer` only say which command and which connector.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from typing import Any, ClassVar, Self
 
 import httpx
 
-from benchmarks.cpu import tree_seconds
+from benchmarks.cpu import tree_rss_mb, tree_seconds, tree_threads
 from benchmarks.load import PARTITIONS
 from benchmarks.process import BenchmarkError, Child, free_port, write_properties
 
@@ -87,8 +88,12 @@ class Engine(ABC):
         self._expect(self._http.delete(f"/connectors/{connector}"), 204)
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        """Return the answer of a request, which has to be a success."""
-        answer = self._http.request(method, path, json=body)
+        """Return the answer of a request, which has to be a success; BenchmarkError otherwise, also without an answer."""
+        try:
+            answer = self._http.request(method, path, json=body)
+        except httpx.TransportError as error:
+            self._running.check()
+            raise BenchmarkError(f"{self.name}: {method} {path} had no answer: {error!r}") from error
         if not answer.is_success:
             self._expect(answer, 200)
         return answer.json() if answer.content else None
@@ -111,13 +116,27 @@ class Engine(ABC):
         """Return the CPU time that the worker, with all that it started, has used so far."""
         return tree_seconds(self._running.pid)
 
+    def idle(self, seconds: float) -> dict[str, float]:
+        """Watch the worker for so long; return % of a core, resident MiB and threads of all its processes."""
+        started, cpu = time.monotonic(), self.cpu_seconds()
+        time.sleep(seconds)
+        used = (self.cpu_seconds() - cpu) / (time.monotonic() - started)
+        return {"idle-cpu": 100 * used, "memory": tree_rss_mb(self.pid), "threads": float(tree_threads(self.pid))}
+
     def check(self, connector: str) -> None:
         """Raise BenchmarkError if the process has ended, or if the connector or one of its tasks has failed."""
         self._running.check()
         answer = self._http.get(f"/connectors/{connector}/status")
-        if answer.status_code != 200:
-            return  # a new connector may not have reported yet
-        status: dict[str, Any] = answer.json()
+        if answer.status_code == 200:  # a new connector may not have reported yet
+            self._raise_if_failed(connector, answer.json())
+
+    def check_all(self) -> None:
+        """Do as `check` does for every connector of the worker, with one request."""
+        self._running.check()
+        for connector, views in self.call("GET", "/connectors?expand=status").items():
+            self._raise_if_failed(connector, views["status"])
+
+    def _raise_if_failed(self, connector: str, status: Mapping[str, Any]) -> None:
         for part in [status["connector"], *status["tasks"]]:
             if part["state"] == "FAILED":
                 trace = part.get("trace", "")
@@ -156,12 +175,10 @@ class Mirroring:
 class Mirror(Engine):
     """A worker that mirrors from the broker `source` to the broker `destination`."""
 
-    def __init__(
-        self, source: str, destination: str, label: str, workdir: Path, exactly_once: bool = False, continuous: bool = False
-    ) -> None:
-        """exactly_once: with KIP-618's delivery; continuous: with the least delay, where there is a choice."""
+    def __init__(self, source: str, destination: str, label: str, workdir: Path, exactly_once: bool = False) -> None:
+        """exactly_once: with KIP-618's delivery."""
         super().__init__(destination, label, workdir)
-        self.source, self.exactly_once, self.continuous = source, exactly_once, continuous
+        self.source, self.exactly_once = source, exactly_once
         self.partitions = PARTITIONS  # of the topics that it makes, where it does not take the source's number
         self._mirrored = 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,38 +38,43 @@ class Load:
 
 @dataclass(frozen=True)
 class Route:
-    """From `topic` on the broker `source` to `copy` on the broker `destination`."""
+    """From topics on the broker `source`, each of so many partitions, to their copies on the broker `destination`."""
 
     source: str
-    topic: str
+    topics: Sequence[str]
     destination: str
-    copy: str
+    copies: Sequence[str]
+    partitions: int
+
+    def sender(self, load: Load, log: Path) -> Child:
+        """Return a process that sends `load`, in turn to all partitions."""
+        numbers = map(str, (load.rate, load.total, self.partitions))
+        return Child("the sender", [sys.executable, "-m", "benchmarks.sender", self.source, *numbers, *self.topics], log)
 
 
 def measure(route: Route, load: Load, check: Callable[[], None], log: Path) -> list[float]:
     """Send `load` along `route` and return the latencies of the counted records in ms.
 
-    A record that arrives twice counts with its first arrival. `check` is called when nothing arrives; it raises if the
-    engine has failed. `log` receives what the sender prints. Raises BenchmarkError if a record is missing GRACE_S seconds
-    after the last was sent.
+    A record that arrives twice counts with its first arrival; one with a negative number is not part of the load. `check` is
+    called when nothing arrives; it raises if the engine has failed. `log` receives what the sender prints. Raises BenchmarkError
+    if a record is missing GRACE_S seconds after the last was sent.
     """
-    arguments = [route.source, route.topic, str(load.rate), str(load.total)]
-    sender = Child("the sender", [sys.executable, "-m", "benchmarks.sender", *arguments], log)
+    sender = route.sender(load, log)
     deadline = time.monotonic() + load.warmup_s + load.measured_s + GRACE_S
     try:
-        partitions = _await_topic(route.destination, route.copy, check, deadline)
+        partitions = _await_copies(route, check, deadline)
         arrivals = _arrivals(route.destination, partitions, load, check, deadline)
     finally:
         sender.stop()
     return [latency for number, latency in arrivals.items() if number >= load.skipped]
 
 
-def _await_topic(broker: str, topic: str, check: Callable[[], None], deadline: float) -> list[TopicPartition]:
-    with EndOffsets(broker, topic) as offsets:
-        while not (partitions := offsets.partitions()):
+def _await_copies(route: Route, check: Callable[[], None], deadline: float) -> list[TopicPartition]:
+    with EndOffsets(route.destination, *route.copies) as offsets:
+        while len(partitions := offsets.partitions()) < len(route.copies) * route.partitions:
             check()
             if time.monotonic() > deadline:
-                raise BenchmarkError(f"The destination topic {topic} was not created.")
+                raise BenchmarkError(f"{len(partitions)} partitions of {', '.join(route.copies)} were created.")
             time.sleep(0.2)
     return partitions
 
@@ -97,8 +102,9 @@ def _arrivals(
                     if error.code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                         raise BenchmarkError(f"The consumer of {partitions[0].topic} failed: {error}")
                     continue
-                number, sent, _ = (message.value() or b"").split(b" ", 2)
-                arrivals.setdefault(int(number), (now - int(sent)) / 1e6)
+                number, sent = map(int, (message.value() or b"").split(b" ", 2)[:2])
+                if number >= 0:
+                    arrivals.setdefault(number, (now - sent) / 1e6)
         return arrivals
     finally:
         consumer.close()

@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from benchmarks.java import java
-from benchmarks.process import Child
+from benchmarks.process import BenchmarkError, Child
 
 PARTITIONS = 2
 
 
 def create_topic(broker: str, topic: str, partitions: int = PARTITIONS) -> None:
     """Create `topic` with one replica."""
+    create_topics(broker, [topic], partitions)
+
+
+def create_topics(broker: str, topics: Sequence[str], partitions: int = PARTITIONS) -> None:
+    """Create topics with one replica, a hundred with each request."""
     admin = AdminClient({"bootstrap.servers": broker, "log_level": 4})
-    admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(30)
+    for first in range(0, len(topics), 100):
+        new = [NewTopic(topic, partitions, 1) for topic in topics[first : first + 100]]
+        for future in admin.create_topics(new, operation_timeout=60).values():
+            future.result(60)
+
+
+def write(broker: str, topics: Sequence[str], value: bytes) -> None:
+    """Write a record with this value to each topic."""
+    producer = Producer({"bootstrap.servers": broker, "acks": "all", "log_level": 4})
+    for topic in topics:
+        producer.produce(topic, value)
+    if producer.flush(60):
+        raise BenchmarkError("Not every topic could be written to within a minute.")
 
 
 def fill(broker: str, topic: str, records: int, size: int, log: Path, partitions: int = PARTITIONS) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks import clusters, latency, load, raw, report, throughput
-from benchmarks.cpu import CpuTime, foreign_share, tree_peak_mb
+from benchmarks.cpu import tree_peak_mb
 from benchmarks.engine import CLIENTS, Mirror
 from benchmarks.options import Options
 from benchmarks.ours import Headrace
@@ -92,12 +92,12 @@ class Bench:
                     values[f"throughput-{each.name}{suffix}"] = self.copy(engine, each, tuned)
                     values[f"cpu-{each.name}{suffix}"] = (engine.cpu_seconds() - before) / each.records * 1_000_000
             values["memory"] = tree_peak_mb(engine.pid)
-        return values | self.exactly_once(kind, label) | self.continuous(kind, label)
+        return values | self.exactly_once(kind, label) | self.latencies(kind, label)
 
-    def continuous(self, kind: type[Mirror], label: str) -> Values:
-        """Run the engine again, as it copies with the least delay; return the rows of latencies."""
-        with kind(self.source, self.destination, f"{label}-continuous", self.workdir, continuous=True) as engine:
-            for _ in range(self.plan.warm_up[0].passes // 4):
+    def latencies(self, kind: type[Mirror], label: str) -> Values:
+        """Run the engine again, in a process of its own; return the rows of latencies."""
+        with kind(self.source, self.destination, f"{label}-latencies", self.workdir) as engine:
+            for _ in range(max(1, self.plan.warm_up[0].passes // 4)):
                 self.copy(engine, self.plan.warm_up[0])
             values: Values = {}
             for each in self.plan.latencies:
@@ -154,7 +154,7 @@ class Bench:
         load.create_topic(self.source, topic)
         os.sync()
         with engine.mirroring(topic, tuned=False) as mirroring:
-            route = latency.Route(self.source, topic, self.destination, mirroring.copy)
+            route = latency.Route(self.source, (topic,), self.destination, (mirroring.copy,), load.PARTITIONS)
             log = self.workdir / f"{topic}.log"
             found = latency.measure(route, what, lambda: engine.check(mirroring.connector), log)
         rows = {f"latency-p{p}-{what.rate}": latency.percentile(found, p / 100) for p in (50, 99)}
@@ -177,11 +177,9 @@ def run(options: Options, console: Console) -> None:
             for each in plan.throughput:
                 limits[each.name].append(bench.limit(each, number))
             for kind in kinds:
-                before = CpuTime.now()
-                for name, value in bench.round(kind, number).items():
-                    values[kind][name].append(value)
-                foreign.append(foreign_share(before))
-                report.warn_if_busy(foreign[-1], console)
+                with report.watched(foreign, console):
+                    for name, value in bench.round(kind, number).items():
+                        values[kind][name].append(value)
     rows = _rows(values) + _shares(values, limits)
     report.show("Mirror: headrace beside MirrorMaker 2", MirrorMaker.name, rows, console)
     if not options.quick and options.only is None:

@@ -24,10 +24,6 @@ class Headrace(Mirror):
         """Run `headrace worker`."""
         return worker(properties)
 
-    def worker_properties(self) -> dict[str, str]:
-        """Return what both sides share; in real-time mode each partition holds a task slot of Spark, and one is left."""
-        return super().worker_properties() | ({"spark.master": f"local[{self.partitions + 1}]"} if self.continuous else {})
-
     def connector(self, topic: str, alias: str) -> dict[str, str]:
         """Defaults for all but the destination topics, which are made as MirrorMaker makes them."""
         return {
@@ -39,5 +35,4 @@ class Headrace(Mirror):
             "destination.topics.prefix": f"{alias}.",
             "topic.creation.default.partitions": str(self.partitions),
             "topic.creation.default.replication.factor": "1",
-            **({"stream.mode": "realtime"} if self.continuous else {}),
         }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -16,6 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.cpu import CpuTime, foreign_share
 from benchmarks.java import java_version
 
 BUSY = 0.03
@@ -31,6 +33,8 @@ class Row:
     unit: str
     ours: Sequence[float]
     peer: Sequence[float]
+    missed: Sequence[str] = ()
+    """Why a side has no value in a round: a sentence for each."""
 
     @property
     def ratio(self) -> float | None:
@@ -46,6 +50,7 @@ class Row:
             "unit": self.unit,
             "ratio": self.ratio,
             "rounds": {"ours": [round(x, 2) for x in self.ours], "peer": [round(x, 2) for x in self.peer]},
+            **({"missed": list(self.missed)} if self.missed else {}),
         }
 
 
@@ -93,6 +98,17 @@ def show(title: str, peer: str, rows: Sequence[Row], console: Console) -> None:
             *map(_texts, (row.ours, row.peer)),
         )
     console.print(table)
+    for sentence in dict.fromkeys(sentence for row in rows for sentence in row.missed):
+        console.print(f"not measured: {sentence}", markup=False, highlight=False)
+
+
+@contextmanager
+def watched(foreign: list[float | None], console: Console) -> Iterator[None]:
+    """Add to `foreign` the share of the machine that others take meanwhile, and warn if it is too much."""
+    before = CpuTime.now()
+    yield
+    foreign.append(foreign_share(before))
+    warn_if_busy(foreign[-1], console)
 
 
 def warn_if_busy(foreign: float | None, console: Console) -> None:

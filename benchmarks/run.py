@@ -11,6 +11,7 @@ from rich.console import Console
 
 from benchmarks import mirror, monitor, scale
 from benchmarks.cpu import adopt_orphans
+from benchmarks.many import bench as many
 from benchmarks.options import Options
 from benchmarks.process import BenchmarkError
 from benchmarks.soak import bench as soak
@@ -26,6 +27,7 @@ BENCHMARKS: dict[str, Callable[[Options, Console], None]] = {
     "workers": workers.run,
     "monitor": monitor.run,
     "scale": scale.run,
+    "many": many.run,
     "soak": soak.run,
 }
 UNNAMED = tuple(name for name in BENCHMARKS if name != "soak")

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.sender BROKER TOPIC RATE TOTAL`: send records at a steady rate, each with the time of its sending.
+"""`python -m benchmarks.sender BROKER RATE TOTAL PARTITIONS TOPIC …`: send records at a steady rate, each with its sending time.
 
 A process of its own: beside a consumer in the same Python, the two would wait for each other's interpreter lock.
 """
@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 
 from confluent_kafka import Producer
-
-from benchmarks.load import PARTITIONS
 
 PAYLOAD = b"x" * 100  # after the sequence number and the time
 TICK_S = 0.001  # at high rates, what is due is sent this often: a pause for each record would be more than it takes
@@ -19,8 +18,8 @@ TICK_S = 0.001  # at high rates, what is due is sent this often: a pause for eac
 SETTINGS: dict[str, str | int] = {"linger.ms": 1, "acks": "1", "max.in.flight.requests.per.connection": 5}
 
 
-def send(broker: str, topic: str, rate: int, total: int) -> None:
-    """Send `total` records, `rate` a second, in turn to the topic's partitions.
+def send(broker: str, rate: int, total: int, targets: Sequence[tuple[str, int]]) -> None:
+    """Send `total` records, `rate` a second over all, in turn to `targets` (topic and partition).
 
     The value of each is its number, the time of its sending (ns since 1970) and 100 bytes, with blanks between.
     """
@@ -30,11 +29,13 @@ def send(broker: str, topic: str, rate: int, total: int) -> None:
         time.sleep(max(TICK_S, start + number / rate - time.monotonic()))
         due = min(total, int((time.monotonic() - start) * rate) + 1)
         for one in range(number, due):
-            producer.produce(topic, b"%d %d %b" % (one, time.time_ns(), PAYLOAD), partition=one % PARTITIONS)
+            topic, partition = targets[one % len(targets)]
+            producer.produce(topic, b"%d %d %b" % (one, time.time_ns(), PAYLOAD), partition=partition)
         number = due
         producer.poll(0)
     producer.flush(30)
 
 
 if __name__ == "__main__":
-    send(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    rate, total, partitions = map(int, sys.argv[2:5])
+    send(sys.argv[1], rate, total, [(topic, partition) for topic in sys.argv[5:] for partition in range(partitions)])

@@ -26,31 +26,36 @@ class Sample:
 
 
 class EndOffsets:
-    """Counts the records of a topic that may not exist yet, without ever creating it; a context manager.
+    """Counts the records of topics that may not exist yet, without ever creating one; a context manager.
 
     committed: only those that a `read_committed` consumer sees; else those of open transactions count as well.
     """
 
-    def __init__(self, broker: str, topic: str, committed: bool = False) -> None:
+    def __init__(self, broker: str, *topics: str, committed: bool = False) -> None:
         # A consumer handle: unlike a producer's, its metadata requests never create a topic.
         known = {"group.id": "bench", "allow.auto.create.topics": False}
         self._client = Consumer({"bootstrap.servers": broker, **known})
         self._admin = AdminClient({"bootstrap.servers": broker, "log_level": 0})
         self._isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        self._topic = topic
+        self._topics = topics
 
     def partitions(self) -> list[TopicPartition]:
-        """Return the partitions of the topic; none if it does not exist yet."""
-        found = self._client.list_topics(self._topic, timeout=30).topics[self._topic]
-        return [] if found.error else [TopicPartition(self._topic, number) for number in found.partitions]
+        """Return the partitions of those topics that exist by now."""
+        metadata = self._client.list_topics(self._topics[0] if len(self._topics) == 1 else None, timeout=30).topics
+        known = [(topic, metadata[topic]) for topic in self._topics if topic in metadata]
+        return [TopicPartition(topic, number) for topic, it in known if not it.error for number in it.partitions]
 
-    def count(self, partitions: list[TopicPartition]) -> int:
-        """Return the sum of the end offsets; a partition whose leader is not known yet, as its topic is new, counts 0."""
+    def ends(self, partitions: list[TopicPartition]) -> list[int]:
+        """Return the end offset of each; 0 for one whose leader is not known yet, as its topic is new."""
         latest: dict[TopicPartition, Any] = dict.fromkeys(partitions, OffsetSpec.latest())
         if not latest:
-            return 0
+            return []
         found = self._admin.list_offsets(latest, isolation_level=self._isolation, request_timeout=30)
-        return sum(map(_offset, found.values()))
+        return [_offset(found[partition]) for partition in partitions]
+
+    def count(self, partitions: list[TopicPartition]) -> int:
+        """Return the sum of the end offsets."""
+        return sum(self.ends(partitions))
 
     def __enter__(self) -> Self:
         return self

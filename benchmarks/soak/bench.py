@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 from rich.console import Console
@@ -26,11 +26,28 @@ from headrace.embedded import Broker
 TOPIC, RATE = "soak", 400
 CALM_S = (3.0, 20.0)  # between two faults
 CATCH_UP_S = 300
-KINDS: dict[str, dict[str, bool]] = {
-    "at-least-once": {},
-    "real-time": {"continuous": True},
-    "exactly-once": {"exactly_once": True},
+
+
+class RealTime(Headrace):
+    """A worker in real-time mode, in which each partition holds a task slot of Spark; one more is left."""
+
+    name: ClassVar[str] = "headrace in real-time mode"
+
+    def worker_properties(self) -> dict[str, str]:
+        """Return the slots too."""
+        return super().worker_properties() | {"spark.master": f"local[{self.partitions + 1}]"}
+
+    def connector(self, topic: str, alias: str) -> dict[str, str]:
+        """Return the mode too."""
+        return super().connector(topic, alias) | {"stream.mode": "realtime"}
+
+
+KINDS: dict[str, tuple[type[Headrace], bool]] = {
+    "at-least-once": (Headrace, False),
+    "real-time": (RealTime, False),
+    "exactly-once": (Headrace, True),
 }
+"""Of each mirror: its worker, and whether it delivers exactly once."""
 
 
 def run(options: Options, console: Console) -> None:
@@ -42,8 +59,8 @@ def run(options: Options, console: Console) -> None:
         source, target = (stack.enter_context(Broker(name=name, data=scratch / name)) for name in ("source", "target"))
         create_topic(source.bootstrap, TOPIC)
         deployed = [
-            _deployed(stack, Headrace(source.bootstrap, target.bootstrap, kind, scratch, **how), kind)
-            for kind, how in KINDS.items()
+            _deployed(stack, worker(source.bootstrap, target.bootstrap, kind, scratch, exactly_once), kind)
+            for kind, (worker, exactly_once) in KINDS.items()
         ]
         soak = Soak(source, target, deployed, console)
         soak.run(seconds, random.Random(seed))

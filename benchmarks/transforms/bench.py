@@ -9,15 +9,12 @@ import os
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.console import Console
 
 from benchmarks import report, throughput
-from benchmarks.cpu import CpuTime, foreign_share
 from benchmarks.java import compiled
 from benchmarks.options import Options
 from benchmarks.transforms import data, loops
@@ -65,7 +62,7 @@ class Bench:
         outcomes: list[loops.Outcome] = []
         for side in sides:
             log = self.workdir / f"memory-{side}-{form.name}-{number}.log"
-            with self.watched():
+            with report.watched(self.foreign, self.console):
                 outcomes.append(loops.ours(given, log) if side == "ours" else loops.peer(self.classes, given, log))
             for each in outcomes[-1].rounds:
                 self.note(side, f"memory-{form.name}", each.rate, each.cpu)
@@ -75,7 +72,10 @@ class Bench:
     def worker(self, broker: str, side: str, number: int) -> None:
         """Run one side's worker through warm-up and measurement of every format."""
         place = (broker, f"{side}-{number}", self.workdir)
-        with self.watched(), Headrace(*place) if side == "ours" else Connect(*place, self.classes) as engine:
+        with (
+            report.watched(self.foreign, self.console),
+            Headrace(*place) if side == "ours" else Connect(*place, self.classes) as engine,
+        ):
             for form in FORMATS:
                 for turn in range(self.plan.worker_warm_up + self.plan.worker_rounds):
                     rate, cpu = self.copy(engine, form, turn)
@@ -110,14 +110,6 @@ class Bench:
         self.values[side][row].append(rate)
         self.values[side][f"{row}-cpu"].append(cpu)
         self.console.print(f"{side} {row}: {rate:,.0f} records/s, {cpu:.2f} CPU s per million")
-
-    @contextmanager
-    def watched(self) -> Iterator[None]:
-        """Note the share of the machine that others take meanwhile."""
-        before = CpuTime.now()
-        yield
-        self.foreign.append(foreign_share(before))
-        report.warn_if_busy(self.foreign[-1], self.console)
 
 
 def run(options: Options, console: Console) -> None:

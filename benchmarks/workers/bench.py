@@ -10,7 +10,6 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks import report
-from benchmarks.cpu import CpuTime, foreign_share
 from benchmarks.options import Options
 from benchmarks.workers import crowd, failover
 from headrace.embedded import Broker
@@ -43,23 +42,21 @@ def _round(
     rows: list[report.Row] = []
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch:
         if only in (None, "ours"):
-            with Broker(name="failover") as broker:
-                before = CpuTime.now()
+            with Broker(name="failover") as broker, report.watched(foreign, console):
                 found = failover.measure(broker.bootstrap, f"failover-{number}", Path(scratch), load, console)
-                foreign.append(foreign_share(before))
             rows += [report.Row(f"failover-{name}", unit, [value], []) for name, (value, unit) in found.items()]
         sides: dict[str, dict[str, float]] = defaultdict(dict)
         for side, kind in (("peer", crowd.Connect), ("ours", crowd.Headrace)):
             if only in (None, side):
-                with Broker(name="crowd") as broker:  # each its own: what the first has left is not read by the second
-                    before = CpuTime.now()
-                    with kind(broker.bootstrap, f"{side}-{number}", Path(scratch)) as engine:
-                        sides[side] = crowd.measure(engine, size)
-                    foreign.append(foreign_share(before))
-                    report.warn_if_busy(foreign[-1], console)
+                with (
+                    Broker(name="crowd") as broker,  # each its own: what the first has left is not read by the second
+                    report.watched(foreign, console),
+                    kind(broker.bootstrap, f"{side}-{number}", Path(scratch)) as engine,
+                ):
+                    sides[side] = crowd.measure(engine, size)
         for name, unit in UNITS.items():
-            values = [[sides[side][name]] if side in sides else [] for side in ("ours", "peer")]
-            rows.append(report.Row(f"crowd-{name}", unit, *values))
+            ours, peer = ([sides[side][name]] if side in sides else [] for side in ("ours", "peer"))
+            rows.append(report.Row(f"crowd-{name}", unit, ours, peer))
     return rows
 
 

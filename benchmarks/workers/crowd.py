@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from benchmarks import ours, peer
-from benchmarks.cpu import tree_rss_mb, tree_threads
 from benchmarks.engine import Engine
 from benchmarks.process import BenchmarkError
-from benchmarks.workers.rest import Asking, Request
+from benchmarks.rest import Asking, Request, ask
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 THREADS = 4
@@ -83,7 +82,7 @@ def measure(engine: Engine, size: Size) -> dict[str, float]:
     _await_delivery(engine, size, folder)
     delivered_s = time.monotonic() - began
     time.sleep(size.settle_s)
-    idle = _idle(engine, size.idle_s)
+    idle = engine.idle(size.idle_s)
     return {"created": created_s, "delivered": delivered_s, **idle, **_rest(engine, size, folder)}
 
 
@@ -94,16 +93,8 @@ def _await_delivery(engine: Engine, size: Size, folder: Path) -> None:
     while waiting := [file for file in waiting if not file.exists() or not file.read_bytes()]:
         if time.monotonic() > deadline:
             raise BenchmarkError(f"{engine.name}: {len(waiting)} of the sinks have written nothing.")
-        for number in range(size.connectors):
-            engine.check(f"c{number}")
+        engine.check_all()
         time.sleep(1)
-
-
-def _idle(engine: Engine, seconds: float) -> dict[str, float]:
-    began, cpu = time.monotonic(), engine.cpu_seconds()
-    time.sleep(seconds)
-    used = (engine.cpu_seconds() - cpu) / (time.monotonic() - began)
-    return {"idle-cpu": 100 * used, "memory": tree_rss_mb(engine.pid), "threads": float(tree_threads(engine.pid))}
 
 
 def _rest(engine: Engine, size: Size, folder: Path) -> dict[str, float]:
@@ -124,12 +115,8 @@ def _rest(engine: Engine, size: Size, folder: Path) -> dict[str, float]:
         "rest-everything": Asking(engine.url, everything, THREADS, 0.0),
         "rest-put-config": Asking(engine.url, change, 1, 0.2),
     }.items():
-        with asking:
-            time.sleep(size.rest_s)
-        answers = asking.answers
-        if answers.failures():
-            raise BenchmarkError(f"{engine.name}: {answers.failures()} of {len(answers.seen)} requests of {row} failed.")
-        found[f"{row}-p99"] = answers.p99()
+        answers = ask(asking, size.rest_s, f"{row} at {engine.name}")
+        found[f"{row}-p99"] = answers.percentile(0.99)
         if row != "rest-put-config":
             found[f"{row}-rate"] = len(answers.seen) / size.rest_s
     return found

@@ -12,8 +12,8 @@ from statistics import median
 from rich.console import Console
 
 from benchmarks.process import BenchmarkError
+from benchmarks.rest import Asking
 from benchmarks.workers.crowd import Headrace
-from benchmarks.workers.rest import Asking
 from benchmarks.workers.streams import Arrivals, Cluster, Sender, Task, watched
 from headrace.kafka.groups import GroupOffsets
 
@@ -106,7 +106,7 @@ class Trial:
         self._note(what, "stayed-longest-pause-of-records", max(gaps[task] for task in kept), "s")
         self._note(what, "stayed-longest-pause-before", max(earlier[task] for task in kept), "s")
         self._note(what, "rest-reads-failed", sum(one.answers.failures() for one in reading), "requests")
-        self._note(what, "rest-reads-p99", max(one.answers.p99() for one in reading), "ms")
+        self._note(what, "rest-reads-p99", max(one.answers.percentile(0.99) for one in reading), "ms")
         self._note(what, "rest-writes-restored", max(one.answers.restored_s(clock) for one in writing), "s")
 
     def _started(self, task: Task, since: float) -> float:

@@ -18,7 +18,7 @@ from confluent_kafka.cimpl import NewTopic
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 FILES, COPIES, SINKS, PARTITIONS = 6, 3, 3, 4
-EVERY_S, TURNS = 5.0, 10
+EVERY_S, TURNS = 0.5, 10  # a pause is known to half a second
 
 Task = tuple[str, int]
 """Connector and number of a task; its stream is called the same."""
@@ -79,8 +79,7 @@ class Cluster:
 class Sender(threading.Thread):
     """Sends `rate` records a second to every stream, each with the number it has there, until it is stopped.
 
-    Each stream gets its records every EVERY_S seconds, and the streams in turn: a task then has a batch in as long a time, and
-    not one after the other, with which two cores could not carry thirty tasks.
+    Each stream gets its records every EVERY_S seconds, and the streams in turn: the load of thirty tasks is spread evenly.
     """
 
     def __init__(self, cluster: Cluster, rate: int) -> None:

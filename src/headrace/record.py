@@ -29,7 +29,8 @@ class Record:
     key_kind, value_kind: what key and value are before conversion: "bytes", "string" (then the Column is a string), "line" (a
     string that is never NULL), "null" (no schema and no value: never converted), or the Spark type of the Column, for data with a
     schema;
-    origin: where the record came from, a Column per part (topic, partition, offset …), for the report of a record that fails.
+    origin: where the record came from, a Column per part (topic, partition, offset …), for the report of a record that fails;
+    dropped: boolean, true for records that are left out before the chain; None: none is.
     """
 
     topic: Column
@@ -42,3 +43,4 @@ class Record:
     key_kind: str | DataType = "bytes"
     value_kind: str | DataType = "bytes"
     origin: Mapping[str, Column] = field(default_factory=dict)
+    dropped: Column | None = None

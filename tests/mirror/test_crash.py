@@ -18,7 +18,7 @@ from tests.mirror.mirror import offsets_in
 from tests.process import WorkerProcess, is_alive, worker_properties
 from tests.support import wait_until
 
-COUNT, PARTITIONS, BATCH = 60_000, 3, 6_000
+COUNT, PARTITIONS = 420_000, 3
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +57,15 @@ def crash(
         name, group = topic_name("mirror"), topic_name("crash-worker")
         config = {
             "connector.class": "KafkaSourceConnector", "source.bootstrap.servers": source.bootstrap, "tasks.max": "1",
-            "source.topic.whitelist": topic, "destination.topics.prefix": f"{name}.", "batch.max.records": str(BATCH),
+            "source.topic.whitelist": topic, "destination.topics.prefix": f"{name}.",
             "topic.creation.default.partitions": str(PARTITIONS), "topic.creation.default.replication.factor": "1", **connector,
         }  # fmt: skip
         properties = worker_properties(group, f"http://127.0.0.1:{free_port()}") | worker
         copy = f"{name}.{topic}"
         with WorkerProcess(tmp_path, properties | {"bootstrap.servers": destination.bootstrap}) as first:
             first.await_ready().call("POST", "/connectors", {"name": name, "config": config})
-            wait_until(lambda: destination.size(copy) > 3.3 * BATCH, CONNECTOR_S, f"some batches; {first.errors}")
+            stored = lambda: sum(offset + 1 for offset in offsets_in(destination, f"{group}-offset").values())  # noqa: E731
+            wait_until(lambda: 0 < stored() < COUNT, CONNECTOR_S, f"offsets are stored; {first.errors}")
             children = first.children()
             first.kill()
             wait_until(lambda: not any(map(is_alive, children)), 10, "the worker's JVM ends with it")

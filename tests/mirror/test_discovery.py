@@ -9,6 +9,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import NewPartitions
 
 from tests.clusters import Cluster, Sent, record
+from tests.deployed import CONNECTOR_S
 from tests.mirror.mirror import Mirror
 from tests.support import wait_until
 
@@ -73,7 +74,9 @@ def test_a_topic_deleted_under_a_task_is_told_and_the_others_go_on(
     source.admin.delete([gone])
     source.produce(kept, values(5, first=10))
     assert one.await_copied(kept, 15)[-5:] == values(5, first=10)
-    line = next(e for e in events if e["event"] == "source.partition.missing")
+    missing = lambda: [e for e in events if e["event"] == "source.partition.missing"]  # noqa: E731
+    wait_until(missing, CONNECTOR_S, "the topic that is gone is named")
+    line = missing()[0]
     assert (line["log_level"], line["topic"], line["partition"], line["connector"]) == ("warning", gone, 0, one.name)
     assert one.states() == ["RUNNING", "RUNNING"]
 
@@ -86,7 +89,7 @@ def test_names_match_as_a_whole_whatever_is_in_them(source: Cluster, mirror: Mak
     one = mirror(f"{dotted.replace('.', '[.]')}, {dashed}")
     assert one.await_copied(dotted, 10) == values(10)
     assert one.await_copied(dashed, 10) == values(10)
-    assert one.offsets().keys() == {f"{dotted}:0", f"{dashed}:0"}
+    wait_until(lambda: one.offsets().keys() == {f"{dotted}:0", f"{dashed}:0"}, CONNECTOR_S, "offsets are stored")
     one.configure({"source.topic.whitelist": dotted})  # a dot is any character
     assert one.await_copied(lookalike, 10) == values(10)
     assert one.destination.admin.describe(one.prefix + longer) is None
@@ -99,7 +102,7 @@ def test_internal_topics_are_never_mirrored(source: Cluster, mirror: Make, topic
     assert one.await_copied(plain, 10) == values(10)
     assert source.admin.describe("__consumer_offsets")
     assert one.destination.admin.describe(f"{one.prefix}__consumer_offsets") is None
-    assert one.offsets().keys() == {f"{plain}:0"}
+    wait_until(lambda: one.offsets().keys() == {f"{plain}:0"}, CONNECTOR_S, "the offset is stored")
 
 
 def test_records_of_a_transaction_are_copied_once_it_is_committed(source: Cluster, mirror: Make, topic_name: Name) -> None:

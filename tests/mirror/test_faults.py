@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
-
 from headrace.embedded import Broker
 from headrace.errors import RetriableError
 from tests.clusters import Cluster
@@ -102,24 +100,22 @@ def test_nothing_is_lost_while_brokers_are_killed_and_the_network_is_cut(
         one.await_states("RUNNING", "RUNNING")
 
 
-@pytest.mark.parametrize("mode", ["microbatch", "realtime"])
 def test_a_copy_that_is_deleted_is_made_again_and_has_all_that_comes_after(
     source: Cluster, destination: Cluster, mirror: Make, exact_mirror: Make, topic_name: Name,
-    events: list[MutableMapping[str, Any]], mode: str,
+    events: list[MutableMapping[str, Any]],
 ) -> None:  # fmt: skip
-    topic, real_time = topic_name("copied"), mode == "realtime"
-    partitions = 1 if real_time else PARTITIONS  # each holds a slot in real-time mode
-    config = {"topic.creation.default.partitions": str(partitions), "stream.mode": mode}
-    source.create(topic, partitions)
-    mirrors = [make(topic, config) for make in ((mirror,) if real_time else (mirror, exact_mirror))]
+    topic = topic_name("copied")
+    config = {"topic.creation.default.partitions": str(PARTITIONS)}
+    source.create(topic, PARTITIONS)
+    mirrors = [make(topic, config) for make in (mirror, exact_mirror)]
     copies = [one.prefix + topic for one in mirrors]
-    with Sender(source.bootstrap, topic, partitions) as sender:
+    with Sender(source.bootstrap, topic, PARTITIONS) as sender:
         await_more(mirrors, topic)
         ids = destination.admin.topic_ids(copies)
         destination.admin.delete(copies)
         now = destination.admin.topic_ids
         wait_until(lambda: not now(copies).items() & ids.items(), CONNECTOR_S, "all copies are gone")
-        before = list(sender.counts)  # in real-time mode what comes until here is in the topic that is gone
+        before = list(sender.counts)  # what comes until here is in the topic that is gone
         wait_until(
             lambda: now(copies).keys() == ids.keys(),
             CONNECTOR_S,
@@ -129,7 +125,7 @@ def test_a_copy_that_is_deleted_is_made_again_and_has_all_that_comes_after(
         sender.stop()
     await_all(mirrors, sender)
     for one in mirrors:
-        for partition in range(partitions):
+        for partition in range(PARTITIONS):
             found = copied(one, topic, partition)
             first = int(found[0] or b"")
             assert first <= before[partition], "nothing that was sent later is missing"

@@ -37,8 +37,7 @@ def test_lag_and_freshness_of_each_partition_are_told_whatever_the_tasks_do(
     assert lag(one) == {"connector": one.name, "lag": 0, "freshness_ms": 0, "partitions": done}
     (stream,) = one.streams()
     assert stream is not None
-    assert stream["mode"] == "microbatch"
-    assert stream["reason"].startswith("stream.mode=auto takes micro-batches: ")
+    assert stream == {"mode": "realtime", "reason": "the data plane copies record by record"}
     one.put("stop")
     one.await_states("STOPPED")
     assert one.streams() == []

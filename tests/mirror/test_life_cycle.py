@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S
@@ -53,12 +51,11 @@ def test_a_stopped_mirror_has_no_tasks_and_goes_on_where_it_was(source: Cluster,
     one.await_states("RUNNING", "RUNNING")
 
 
-@pytest.mark.parametrize("mode", ["microbatch", "realtime"])
-def test_a_restart_copies_nothing_twice(source: Cluster, mirror: Make, topic_name: Name, mode: str) -> None:
+def test_a_restart_copies_nothing_twice(source: Cluster, mirror: Make, topic_name: Name) -> None:
     topic = topic_name("restarted")
     source.create(topic)
     source.produce(topic, values(10))
-    one = mirror(topic, {"stream.mode": mode})
+    one = mirror(topic)
     one.await_copied(topic, 10)
     wait_until(lambda: one.offsets() == {f"{topic}:0": 9}, CONNECTOR_S, "the offsets are stored")
     one.restart()

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Any
-
-from pyspark.sql import SparkSession
 
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
@@ -20,7 +17,6 @@ from tests.sending import Sender
 from tests.support import wait_until
 
 BYTES = {f"{part}.converter": "org.apache.kafka.connect.converters.ByteArrayConverter" for part in ("key", "value", "header")}
-REAL_TIME = {"stream.mode": "realtime", **BYTES}
 PARTITIONS, BACKLOG = 3, 20_000
 
 
@@ -29,34 +25,23 @@ def test_records_are_copied_as_they_come_and_offsets_follow(
 ) -> None:
     topic = topic_name("live")
     source.create(topic)
-    one = mirror(topic, REAL_TIME)
+    one = mirror(topic, BYTES)
     sent = [record(b"k%d" % n, b"%d" % n, [("h", b"x")], 1_700_000_000_000 + n) for n in range(100)]
-    wait_until(lambda: one.destination.admin.describe(one.prefix + topic), CONNECTOR_S, "the topic is made before any record")
-    assert one.destination.admin.topic_configs(one.prefix + topic)["retention.ms"] == "-1"
+    one.await_states("RUNNING", "RUNNING")
+    assert one.destination.admin.describe(one.prefix + topic) is None, "there is no record for it yet"
     source.produce(topic, sent)
     assert one.await_copied(topic, 100) == sent
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 99}, CONNECTOR_S, "the last offset, while the batch goes on for minutes")
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 99}, CONNECTOR_S, "the last offset")
     wait_until(lambda: one.topics() == {one.prefix + topic}, CONNECTOR_S, "the active topic")
     line = next(e for e in events if e["event"] == "task.stream-mode")
-    assert (line["mode"], line["reason"]) == ("realtime", "stream.mode=realtime")
-    assert one.streams() == [{"mode": "realtime", "reason": "stream.mode=realtime"}]
+    assert (line["mode"], line["reason"]) == ("realtime", "the data plane copies record by record")
+    assert one.streams() == [{"mode": "realtime", "reason": "the data plane copies record by record"}]
     one.put("stop")
     one.await_states("STOPPED")
     source.produce(topic, [record(b"later", b"x")])
     one.put("resume")
     copied = one.await_copied(topic, 101)
     assert (len(copied), copied[-1].key) == (101, b"later"), "nothing is copied again after a stop"
-
-
-def test_what_needs_more_task_slots_than_there_are_is_refused(
-    source: Cluster, mirror: Callable[..., Mirror], topic_name: Callable[[str], str], spark: SparkSession
-) -> None:
-    topic, slots = topic_name("wide"), spark.sparkContext.defaultParallelism
-    source.create(topic, slots)
-    one = mirror(topic, REAL_TIME)
-    assert (
-        f"stream.mode=realtime is not possible: each of its {slots} partitions holds a task slot of Spark, and there are "
-    ) in one.trace()
 
 
 def test_a_worker_killed_with_9_loses_no_record(
@@ -72,8 +57,7 @@ def test_a_worker_killed_with_9_loses_no_record(
         "topic.creation.default.partitions": str(PARTITIONS), "topic.creation.default.replication.factor": "1",
     }  # fmt: skip
     properties = worker_properties(group, f"http://127.0.0.1:{free_port()}")
-    slots = (os.cpu_count() or 1) + PARTITIONS + 1  # so that nobody has to ask for it
-    properties |= {"bootstrap.servers": destination_broker.bootstrap, "spark.master": f"local[{slots}]"}
+    properties |= {"bootstrap.servers": destination_broker.bootstrap}
     copy = f"{name}.{topic}"
 
     def stored() -> dict[str, int]:
@@ -83,11 +67,7 @@ def test_a_worker_killed_with_9_loses_no_record(
         with WorkerProcess(tmp_path, properties) as first:
             first.await_ready().call("POST", "/connectors", {"name": name, "config": config})
             wait_until(lambda: len(stored()) == PARTITIONS, CONNECTOR_S, f"offsets are stored; {first.errors}")
-            wait_until(lambda: "mode=realtime" in first.errors, CONNECTOR_S, f"it has caught up; {first.errors}")
-            assert (
-                "stream.mode=auto takes micro-batches until the task has caught up" in first.errors.partition("mode=realtime")[0]
-            )
-            assert destination.size(f"{name}.{late}") == BACKLOG
+            wait_until(lambda: destination.size(f"{name}.{late}") == BACKLOG, CONNECTOR_S, "the other topic is copied")
             size = destination.size(copy)
             wait_until(lambda: destination.size(copy) > size + 300, CONNECTOR_S, f"more than that is copied; {first.errors}")
             children = first.children()

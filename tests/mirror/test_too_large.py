@@ -20,9 +20,8 @@ def allow(cluster: Cluster, topic: str, size: int) -> None:
         future.result(30)
 
 
-@pytest.mark.parametrize("mode", ["microbatch", "realtime"])
 def test_a_record_too_large_for_its_topic_is_named_and_nothing_is_lost(
-    source: Cluster, mirror: Callable[..., Mirror], topic_name: Callable[[str], str], mode: str
+    source: Cluster, mirror: Callable[..., Mirror], topic_name: Callable[[str], str]
 ) -> None:
     topic = topic_name("large")
     source.create(topic)
@@ -30,7 +29,7 @@ def test_a_record_too_large_for_its_topic_is_named_and_nothing_is_lost(
     # Too large, and small enough to be put into one batch with it: the producer alone would try it for ever.
     rest = [record(b"k", b"fits"), record(b"k", bytes(60_000)), record(b"k", b"after")]
     source.produce(topic, first)
-    one = mirror(topic, {"topic.creation.default.max.message.bytes": "50000", "stream.mode": mode})
+    one = mirror(topic, {"topic.creation.default.max.message.bytes": "50000"})
     copy = one.prefix + topic
     one.await_copied(topic, 20)
     wait_until(lambda: one.offsets() == {f"{topic}:0": 19}, CONNECTOR_S, "the first ones are stored")
@@ -85,15 +84,3 @@ def test_a_record_that_is_too_large_with_its_headers_is_named_too(
     trace = mirror(topic, {"topic.creation.default.max.message.bytes": "50000"}).trace()
     assert f"The record at topic={topic}, partition=0, offset=0 has 60003 bytes of key, value and headers" in trace
     assert "Caused by: org.apache.kafka.common.errors.RecordTooLargeException: " in trace
-
-
-def test_a_record_that_the_broker_refuses_ends_a_task_in_real_time_mode_at_once(
-    source: Cluster, mirror: Callable[..., Mirror], topic_name: Callable[[str], str]
-) -> None:
-    topic = topic_name("refused")
-    source.create(topic)
-    one = mirror(topic, {"topic.creation.default.max.message.bytes": "50000", "stream.mode": "realtime"})
-    source.produce(topic, [record(b"k", b"v", [("h", bytes(60_000))])])  # and nothing after it, by which Spark would notice
-    trace = one.trace()
-    assert f"topic {one.prefix}{topic}, partition 0: The request included a message larger than the max message size" in trace
-    assert one.offsets() == {}

@@ -15,7 +15,7 @@ def test_offset_syncs_are_exact_while_records_go_on_and_others_write_to_the_copy
     name, topic = f"{flow.name}-live", f"live-{flow.name}"
     copy = f"{name}.{topic}"
     flow.source.create(topic)
-    config = {"name": name, "source.cluster.alias": name, "topics": topic, "tasks.max": "1", "stream.mode": "realtime"}
+    config = {"name": name, "source.cluster.alias": name, "topics": topic, "tasks.max": "1"}
     flow.deploy("MirrorSourceConnector", {**config, "target.cluster.alias": f"{name}-b"})
 
     def syncs() -> list[OffsetSync]:
@@ -32,7 +32,7 @@ def test_offset_syncs_are_exact_while_records_go_on_and_others_write_to_the_copy
     wait_until(lambda: syncs()[-1] == OffsetSync(topic, 0, 149, 156), FLOW_S, "the next one, after what others have written")
     wait_until(lambda: stored() == [149], FLOW_S, "the offset is stored")
     (stream,) = [task["stream"] for task in flow.worker.call("GET", f"/headrace/connectors/{name}/status")["tasks"]]
-    assert stream == {"mode": "realtime", "reason": "stream.mode=realtime"}
+    assert stream == {"mode": "realtime", "reason": "the data plane copies record by record"}
     assert measured(flow, {"source": name, "topic": copy, "partition": "0"})["record_count"] == 150
     copied = [r.value for r in flow.destination.read(copy)]
     for sync in syncs()[1:]:  # the first one says where the copy begins
@@ -46,17 +46,3 @@ def measured(flow: Flow, labels: dict[str, str]) -> dict[str, float]:
     found = {s.name.removeprefix("kafka_connect_mirror_mirrorsourceconnector_"): s.value for s in samples}
     assert found["replication_latency_ms_min"] <= found["replication_latency_ms_avg"] <= found["replication_latency_ms_max"]
     return found
-
-
-def test_a_mirror_that_leaves_records_out_is_refused(flow: Flow) -> None:
-    name, topic = f"{flow.name}-refused", f"refused-{flow.name}"
-    flow.source.create(topic)
-    config = {"name": name, "source.cluster.alias": name, "topics": topic, "tasks.max": "1", "stream.mode": "realtime"}
-    flow.deploy("MirrorSourceConnector", {**config, "provenance.headers.enabled": "true"})
-
-    def traces() -> list[str]:
-        return [task.get("trace", "") for task in flow.status(name).get("tasks", [])]
-
-    reason = "stream.mode=realtime is not possible: provenance.headers.enabled=true leaves out records"
-    wait_until(lambda: any(reason in trace for trace in traces()), FLOW_S, "the task fails, and says why")
-    flow.remove(name)

@@ -197,7 +197,7 @@ def test_admin_listeners_are_the_same_others_or_none():
 
 
 def test_spark_settings_pass_through():
-    assert DistributedConfig(BASE).spark_conf() == {"spark.master": "local[*]"}
+    assert DistributedConfig(BASE).spark_conf() == {}
     given = {"spark.master": "local[2]", "spark.sql.x": "1"}
     assert DistributedConfig(BASE | given).spark_conf() == given
 

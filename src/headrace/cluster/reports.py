@@ -9,7 +9,7 @@ import structlog
 from headrace import errors
 from headrace.config.redaction import redact
 from headrace.runtime.metrics import Metrics
-from headrace.runtime.mode import Mode
+from headrace.runtime.stream_mode import StreamMode
 
 log = structlog.get_logger(__name__)
 
@@ -70,7 +70,7 @@ class Reports:
         put = self._store.put_task_status_safe if state in _ENDS else self._store.put_task_status
         put(name, task, self._status(state, version, error) | ({"restart": restart} if restart else {}))
 
-    def task_stream(self, name: str, task: int, version: str | None, mode: Mode) -> None:
+    def task_stream(self, name: str, task: int, version: str | None, mode: StreamMode) -> None:
         """The task, which is running, does so in this mode."""
         stream = {"mode": mode.name, "reason": mode.reason}
         self._store.put_task_status(name, task, {**self._status(RUNNING, version, None), "stream": stream})

@@ -11,20 +11,21 @@ from __future__ import annotations
 import math
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.config import ConfigDef
 from headrace.connectors.lag import PartitionLag
 from headrace.connectors.loss import Loss
+from headrace.kafka.groups import Partition
 from headrace.plugins import Kind
 from headrace.record import Record
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from headrace.spark.marks import Durable
+    from headrace.spark.plane import PartitionUpdate
 
 Props = Mapping[str, str]
 SourcePartition = Mapping[str, Any]
@@ -129,7 +130,7 @@ class SourceConnector(Connector):
     """Reads from elsewhere into Kafka."""
 
     plugin_kind: ClassVar[Kind] = Kind.SOURCE
-    task_class: ClassVar[type[SourceTask] | type[PollingSourceTask]]
+    task_class: ClassVar[type[SourceTask] | type[PollingSourceTask] | type[FeedTask]]
 
     @classmethod
     def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
@@ -167,8 +168,7 @@ class Progress:
     topics: names of the source topics (or whatever the routing starts from) that have records in the batch, None: not known;
     summary: the covered range in words, for logs and traces; before: the offsets to store if records of the batch failed, from
     their origins (`Record.origin` as texts): those of what precedes them; by default none; check: raises RetriableError if the
-    source is not the one any more from which the stream was opened, so that the batch is not to be committed; settled: nothing
-    that comes after this is being written until it is committed.
+    source is not the one any more from which the batch was read, so that it is not to be committed.
     """
 
     offsets: Sequence[tuple[SourcePartition, SourceOffset]]
@@ -176,7 +176,6 @@ class Progress:
     summary: str
     before: Callable[[Sequence[Mapping[str, str | None]]], Offsets] = _none
     check: Callable[[], None] = _fine
-    settled: bool = True
 
 
 class Task(ABC):
@@ -221,20 +220,9 @@ class SourceTask(OffsetTask):
     again with the offsets stored by then.
     """
 
-    stream_mode: str | None = None
-    """`auto`, `realtime` or `microbatch`, where there is a choice; known after `start`."""
-
     @abstractmethod
     def open(self, spark: SparkSession, stored: StoredOffsets) -> Stream | None:
         """The stream from the stored offsets on; None while there is nothing to read (asked again after a pause)."""
-
-    def real_time(self, spark: SparkSession) -> Stream | str:
-        """The stream that was opened last, for Spark's real-time mode, where batches have neither size nor pause.
-
-        If the task cannot do without them: why, as a part of a sentence. Else `partitions` says how many tasks of Spark read it,
-        `interval_ms` how often offsets are to be stored, and `lag` is given.
-        """
-        return "this connector does not read from Kafka"
 
     @abstractmethod
     def progress(self, start: str | None, end: str) -> Progress:
@@ -243,37 +231,77 @@ class SourceTask(OffsetTask):
 
 @dataclass(frozen=True)
 class Stream:
-    """A streaming DataFrame, how its columns make up a record, and what to store before the first batch.
-
-    frame: the streaming DataFrame; record: Columns over it; destination: how the topic follows from a source topic (None: it
-    depends on data); initial: offsets to store at once, so that a start position that was looked up is never looked up twice;
-    partition_counts: if given, `record.partition` counts only for destination topics that have exactly this many partitions;
-    after: the query's first batch begins after this offset, in Spark's own JSON, as if a checkpoint said so (None: it begins
-    where the source does); interval_ms: how often the source is asked for news, None: as often as can be; origin: what
-    `record.origin` says, as texts, of the records of a source partition, if each has an offset of its own and all of them in one
-    Spark partition (None: one offset stands for all records); ordinal: the part of the origin that is a record's number, if that
-    is all that changes in its offset, under the same name; losses: what the source has lost since the offsets were stored, to be
-    written down before anything else (a task that cannot go on raises DataLossError instead); partitions: how many it has, and
-    topics: those they are of, where that is known; lag: gives how many records of each partition are still to be read, if
-    that can be asked; told: takes, in real-time mode, what has come by and is acknowledged, after its offsets are stored; behind:
-    so many records wait to be read when it is opened.
-    """
+    """A streaming DataFrame, how its columns make up a record, and where it begins."""
 
     frame: DataFrame
     record: Record
     destination: Callable[[str], str] | None = None
-    initial: Sequence[tuple[SourcePartition, SourceOffset]] = ()
-    partition_counts: Mapping[str, int] | None = None
+    """How the topic follows from a source topic; None: it depends on the data."""
     after: str | None = None
+    """The query's first batch begins after this offset, in Spark's own JSON; None: where the source begins."""
     interval_ms: int | None = None
-    origin: Callable[[SourcePartition], Mapping[str, str]] | None = None
-    ordinal: str | None = None
+    """How often the source is asked for news; None: as often as can be."""
+
+
+@dataclass(frozen=True)
+class FeedSource:
+    """What a task reads from Kafka, from which offsets on, and how the columns of a lane make up a record."""
+
+    positions: Mapping[Partition, int]
+    """The first offset to read of each source partition."""
+    consumer: Mapping[str, str]
+    """Java settings of the consumer."""
+    record: Callable[[DataFrame], Record]
+    """Columns over a DataFrame with the columns of `headrace.spark.plane.columns`."""
+    destination: Callable[[str], str] | None = None
+    """How the topic follows from a source topic; None: it depends on the data."""
+    partition_counts: Mapping[str, int] | None = None
+    """If not None, `Record.partition` counts only for topics that have exactly this many partitions."""
+    initial: Offsets = ()
+    """Offsets to store at once, so that a position that was looked up is never looked up twice."""
     losses: Sequence[Loss] = ()
-    partitions: int = 0
-    topics: frozenset[str] = frozenset()
-    lag: Callable[[], Mapping[str, int] | None] | None = None
-    told: Callable[[Durable], None] | None = None
-    behind: int = 0
+    """What the source has lost since the offsets were stored, to be written down before anything else."""
+    batch_max_records: int = 500_000
+    """The most records of a batch, for a chain that cannot go record by record."""
+
+
+class FeedTask(OffsetTask):
+    """A task whose records the data plane moves: from partitions of a Kafka cluster to the worker's, record by record.
+
+    Life: `start` → `partitions` → `open` → (`acknowledged` → `check` → `committed`)* → `stop`; after a failure that may pass,
+    `open` is called again with the offsets stored by then.
+    """
+
+    @abstractmethod
+    def open(self, stored: StoredOffsets) -> FeedSource | None:
+        """Where to read from; None while there is nothing to read (asked again after a pause).
+
+        Raises RetriableError if the source is out of reach, DataLossError if it has lost records and the task cannot go on.
+        """
+
+    @abstractmethod
+    def offsets(self, ends: Mapping[Partition, int]) -> Offsets:
+        """The Connect offsets that say that everything before these offsets is copied."""
+
+    @abstractmethod
+    def ends(self, positions: Mapping[Partition, int]) -> Mapping[Partition, int]:
+        """Up to which offset each of these partitions can be read now. Raises RetriableError, KafkaFailure."""
+
+    def check(self, topics: Collection[str]) -> None:
+        """Raise RetriableError if one of these source topics is another one than when it was opened.
+
+        Nothing may be stored then.
+        """
+
+    def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:
+        """Take note of what has come since the last time. Must neither block for long nor raise."""
+
+    def copied(self, ends: Mapping[Partition, int]) -> None:
+        """Take note that the offsets of everything before these are stored. Must neither block for long nor raise."""
+
+    def behind(self) -> Mapping[str, int] | None:
+        """How many records of each partition (`<topic>-<number>`) are still to be copied; None if that is not known."""
+        return None
 
 
 class StoredOffsets:

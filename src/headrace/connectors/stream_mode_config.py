@@ -1,15 +1,22 @@
-"""The options of connectors whose streams can run without a pause."""
+"""Options of earlier versions that are accepted and mean nothing any more."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+
+import structlog
 
 from headrace.config import Config, Importance, Type, option
 from headrace.config.validators import Range, ValidString
 
+log = structlog.get_logger(__name__)
+
 _GROUP = "Tasks"
+_IGNORED = ("stream.mode", "stream.realtime.batch.ms")
 
 
 class StreamModeConfig(Config):
-    """How a stream runs (docs/decisions/0013)."""
+    """How records were moved, before the data plane moved them all (docs/decisions/0017)."""
 
     stream_mode: str = option(
         "stream.mode",
@@ -18,11 +25,9 @@ class StreamModeConfig(Config):
         validator=ValidString("auto", "realtime", "microbatch"),
         importance=Importance.LOW,
         group=_GROUP,
-        doc="Of headrace: `microbatch`: records are written batch by batch. `realtime`: Spark reads and writes them without a "
-        "pause, which takes milliseconds instead of tenths of a second, holds a task slot of Spark for each partition, and after "
-        "a failure copies again what came since offsets were stored. `auto`: like `realtime`, once the task has caught up, where "
-        "nothing is against it and Spark has a slot for each partition beside one for each core of the machine "
-        "(`spark.master=local[N]`); else like `microbatch`.",
+        doc="Of headrace, and accepted for the sake of old configurations: records are copied one by one, in milliseconds, "
+        "whatever this says. A chain with Python functions that take many records at once is run batch by batch; "
+        "`stream` in the status of the task says so.",
     )
     stream_realtime_batch_ms: int = option(
         "stream.realtime.batch.ms",
@@ -31,6 +36,13 @@ class StreamModeConfig(Config):
         validator=Range(5000),
         importance=Importance.LOW,
         group=_GROUP,
-        doc="Of headrace: how often offsets are stored in real-time mode. Where Spark runs in the worker's own process, records "
-        "go on meanwhile; on a cluster, offsets are stored between two batches, with a pause of some tenths of a second.",
+        doc="Of headrace, and accepted for the sake of old configurations: offsets are stored every second, or every few seconds "
+        "where a worker has many tasks.",
     )
+
+
+def warn_of_stream_mode(props: Mapping[str, str]) -> None:
+    """Log a warning for each of these options that a configuration has."""
+    for name in _IGNORED:
+        if props.get(name) is not None:
+            log.warning(f"'{name}' is accepted and ignored: the data plane copies record by record, whatever it says")

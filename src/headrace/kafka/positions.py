@@ -62,7 +62,7 @@ def decide(
     return Start(positions, tuple(looked_up), tuple(lost), tuple(beyond), tuple(missing))
 
 
-def tell(start: Start, who: str) -> None:
+def warn(start: Start, who: str) -> None:
     """Warn of what is not where it was; who: `source` or `sink`, the beginning of the events' names."""
     for topic, partition in start.missing:
         log.warning(f"{who}.partition.missing", topic=topic, partition=partition,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.converters.base import Reader, Writers
 from headrace.converters.given import Given, GivenHeaders
 from headrace.record import HEADERS_TYPE, Record
-from headrace.runtime.counting import Counts
 from headrace.runtime.plan import TaskPlan
-from headrace.runtime.tolerance import Tolerance, letter_headers
+from headrace.runtime.tolerance import Tolerance, letter_headers, report
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
 from headrace.transforms.chain import INPUT, NO_HEADERS, Compiled, Readers, compile_chain
 from headrace.transforms.stages import Stage
@@ -49,9 +48,8 @@ class TaskChain:
     What the converters read decides the plan: schemas that come with the records have to be known first (`learn`).
     """
 
-    def __init__(self, steps: Steps, record: Record, counts: Counts) -> None:
-        """counts: the frame's records count as read in it."""
-        self._steps, self._record, self.counts = steps, record, counts
+    def __init__(self, steps: Steps, record: Record) -> None:
+        self._steps, self._record = steps, record
         self._reading = steps.reading
         self._origin = [quoted(ORIGIN + part) for part in record.origin]
         self._known: dict[str, list[str]] = {"key": [], "value": []}
@@ -75,22 +73,26 @@ class TaskChain:
         columns = (record.topic, partition, offset, timestamp, record.key, record.value, headers)
         named = [column.alias(name) for name, column in zip(INPUT, columns, strict=True)]
         origin = [column.alias(ORIGIN + part) for part, column in record.origin.items()]
-        return self.counts.reading(frame).select(*named, *origin)
+        left = frame if record.dropped is None else frame.where(~record.dropped)
+        return left.select(*named, *origin)
 
     def learn(self, incoming: DataFrame) -> None:
         """Find the schemas of a batch that are not known yet; reads the batch if it can have any.
 
         One by one at first: a record of a known schema is recognized by comparing bytes, one of an unknown schema is parsed.
         """
-        if any(len(texts) > _SCHEMAS for texts in self._known.values()):  # never those of the batch that is being looked at
-            self._known = {part: texts[-_SCHEMAS:] for part, texts in self._known.items()}
-            self._compiled = None
+        self._forget()  # never those of the batch that is being looked at
         for _ in range(_FEW):
             if not self._learn([self._unknown(incoming).head()]):
                 return
         columns = self._unknown(incoming).columns
         found: Any = self._unknown(incoming).selectExpr(*(f"collect_set({part}) AS {part}" for part in columns)).first()
         self._learn([{part: text} for part in columns for text in sorted(found[part])])
+
+    def _forget(self) -> None:
+        if any(len(texts) > _SCHEMAS for texts in self._known.values()):
+            self._known = {part: texts[-_SCHEMAS:] for part, texts in self._known.items()}
+            self._compiled = None
 
     def _unknown(self, incoming: DataFrame) -> DataFrame:
         """The texts of schemas that are not known, in columns `key` and `value`, of the records that have one."""
@@ -125,7 +127,7 @@ class TaskChain:
             "topic": lit(letters.topic) if letters else "topic",
             "key": _original("in_key", self._record.key_kind),
             "value": _original("in_value", self._record.value_kind),
-            "headers": _stamped(headers, "in_timestamp"),
+            "headers": headers,
             "partition": "int(NULL)",
         }
 
@@ -144,12 +146,12 @@ class TaskChain:
 class SourceChain(TaskChain):
     """Between what a source gives and what Spark's Kafka writer takes."""
 
-    def __init__(self, plan: TaskPlan, record: Record, counts: Counts) -> None:
+    def __init__(self, plan: TaskPlan, record: Record) -> None:
         key = plan.source_key_converter or Given(record.key_kind)
         value = plan.source_value_converter or Given(record.value_kind)
         reading = Readers(key, value, GivenHeaders())
         steps = Steps(plan.connector, plan.task, reading, plan.stages, plan.converters, plan.tolerance)
-        super().__init__(steps, record, counts)
+        super().__init__(steps, record)
 
     def outgoing(self, incoming: DataFrame) -> DataFrame:
         """The columns of Spark's Kafka writer, the origin's, and `failure` if a record can fail.
@@ -157,29 +159,77 @@ class SourceChain(TaskChain):
         A record that failed has its original key, value and headers, and the dead letter topic if there is one.
         """
         compiled = self.compiled()
-        originals = [name for name in ("in_key", "in_value", "in_headers", "in_timestamp") if compiled.fails]
-        frame = compiled.apply(incoming, [*self._origin, *originals])
+        frame = self._transformed(incoming)
         columns: dict[str, Sql] = {"topic": "topic", "key": "key", "value": "value", "headers": self._headers(compiled)}
         columns["partition"] = "partition"
         if compiled.fails:
-            letter = self.letter()
-            columns = {name: case([("(failure IS NOT NULL)", letter[name])], sql) for name, sql in columns.items()} | {
-                "failure": "failure"
-            }
+            letter = self.letter() | {"headers": stamped(self.letter()["headers"], "in_timestamp")}
+            columns = {name: _if_failed(letter[name], sql) for name, sql in columns.items()} | {"failure": "failure"}
         return frame.selectExpr(*(f"{sql} AS {name}" for name, sql in columns.items()), *self._origin)
+
+    def _transformed(self, incoming: DataFrame) -> DataFrame:
+        """After the chain: OUTPUT, the origin's columns, and, if a record can fail, what it was read as."""
+        compiled = self.compiled()
+        originals = [name for name in ("in_key", "in_value", "in_headers", "in_timestamp") if compiled.fails]
+        return compiled.apply(incoming, [*self._origin, *originals])
 
     def _headers(self, compiled: Compiled) -> Sql:
         """With the timestamp as the last one, as the producer's interceptor wants it (docs/decisions/0003)."""
         if self._record.timestamp is None and compiled.columns["timestamp"] == "in_timestamp":
             return "headers"
-        return _stamped("headers", "timestamp")
+        return stamped("headers", "timestamp")
+
+
+class FeedChain(SourceChain):
+    """Between a lane's columns and what a feed hands to its producer (`spark/java/io/headrace/lanes/Chain.java`)."""
+
+    def lane_columns(self, columns: DataFrame) -> DataFrame:
+        """The chain over `headrace.spark.plane.columns`.
+
+        Columns: topic, partition, timestamp (bigint, ms), key, value, headers, failure (the report of a record that failed, as
+        JSON), and, if schemas come with the records, key_schema and value_schema: texts of
+        schemas that the chain does not know.
+
+        A record that failed has its original key, value and headers, and the dead letter topic if there is one.
+        """
+        compiled, incoming = self.compiled(), self.incoming(columns)
+        texts = {part: self._new(part) for part in self._known}
+        schemas = [f"{sql or 'string(NULL)'} AS new_{part}_schema" for part, sql in texts.items() if any(texts.values())]
+        incoming = incoming.selectExpr("*", *schemas) if schemas else incoming
+        self._origin += [f"new_{part}_schema" for part in texts] if schemas else []
+        try:
+            frame = self._transformed(incoming)
+        finally:
+            self._origin = self._origin[: len(self._record.origin)]
+        out: dict[str, Sql] = {name: name for name in ("topic", "partition", "timestamp", "key", "value", "headers")}
+        if compiled.fails:
+            letter = self.letter() | {"timestamp": "in_timestamp"}
+            out = {name: _if_failed(letter[name], sql) for name, sql in out.items()}
+        failed = (
+            report(self._origin, self._steps.tolerance.messages, ("in_key", "in_value")) if compiled.fails else "string(NULL)"
+        )
+        out |= {"failure": failed} | ({f"{part}_schema": f"new_{part}_schema" for part in texts} if schemas else {})
+        return frame.selectExpr(*(f"{sql} AS {name}" for name, sql in out.items()))
+
+    def learn_texts(self, texts: Mapping[str, Iterable[str]]) -> None:
+        """Take over texts of schemas that a feed has met, for `key` and `value`.
+
+        The oldest are forgotten where there are too many.
+        """
+        self._forget()
+        for part, new in texts.items():
+            self._learn([{part: text} for text in sorted(new)])
 
 
 def _items(row: Any) -> list[tuple[str, str | None]]:
     return list((row if isinstance(row, dict) else row.asDict()).items())
 
 
-def _stamped(headers: Sql, millis: Sql) -> Sql:
+def _if_failed(letter: Sql, sql: Sql) -> Sql:
+    return case([("(failure IS NOT NULL)", letter)], sql)
+
+
+def stamped(headers: Sql, millis: Sql) -> Sql:
     """Headers with the timestamp as the last one; none (NULL) is the time of writing."""
     return appended(headers, TIMESTAMP_HEADER, f"cast(string({millis}) as binary)")
 

@@ -327,7 +327,7 @@ class WorkerConfig(Config):
         return None
 
     def spark_conf(self) -> dict[str, str]:
-        """The `spark.*` settings, with a default for `spark.master`: all cores of this machine."""
+        """The `spark.*` settings; the session has defaults for others (`headrace.spark.session`)."""
         return spark_settings(self.originals)
 
     def client_props(self, kind: str) -> dict[str, str]:
@@ -344,8 +344,8 @@ class WorkerConfig(Config):
 
 
 def spark_settings(props: Mapping[str, Any]) -> dict[str, str]:
-    """The `spark.*` settings of a worker's properties, with a default for `spark.master`: all cores of this machine."""
-    return {"spark.master": "local[*]", **{k: str(v) for k, v in props.items() if k.startswith("spark.") and v is not None}}
+    """The `spark.*` settings of a worker's properties."""
+    return {key: str(value) for key, value in props.items() if key.startswith("spark.") and value is not None}
 
 
 @cache

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headrace.connectors.base import Offsets, Progress, SourceOffset, SourcePartition
+from headrace.connectors.base import Offsets, Progress
 from headrace.errors import RetriableError
 from headrace.runtime.counting import Counts
 from headrace.runtime.exactly_once import ExactlyOnce
@@ -23,7 +23,7 @@ from headrace.runtime.metrics.events import Committed
 from headrace.runtime.target_watch import TargetWatch
 from headrace.runtime.tolerance import NO_TOLERANCE, Tolerance
 from headrace.spark.target import Target
-from headrace.spark.topic_writer import TopicWriter, Way, topics_in
+from headrace.spark.topic_writer import TopicWriter, topics_in
 from headrace.values.scope import kept
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Ports:
     ensure_dead_letters: Callable[[str, int], None]
     is_active: Callable[[str], bool]
     record_active: Callable[[str], None]
-    store_offsets: Callable[[Sequence[tuple[SourcePartition, SourceOffset]]], None]
+    store_offsets: Callable[[Offsets], None]
     look_up: Callable[[str], Target]
 
 
@@ -61,6 +61,36 @@ class Routing:
 
     destination: Callable[[str], str | None] | None = None
     partition_counts: Mapping[str, int] | None = None
+
+
+class OffsetCommits:
+    """Stores the offsets of one task, until it is abandoned."""
+
+    def __init__(self, store_offsets: Callable[[Offsets], None], recorder: TaskRecorder) -> None:
+        self._store_offsets, self._recorder = store_offsets, recorder
+        self._abandoned = False
+        self._storing = threading.Lock()
+
+    def abandon(self) -> None:
+        """Store no more offsets once this returns: the task was stopped, and another one may be running in its place."""
+        with self._storing:
+            self._abandoned = True
+
+    def store(self, offsets: Offsets, summary: str) -> None:
+        """Return when Kafka has acknowledged the offsets. summary: what they cover, in words.
+
+        Raises RetriableError, also if the task was abandoned.
+        """
+        begun, ok = time.monotonic(), False
+        with self._storing:
+            if self._abandoned:
+                raise RetriableError(f"The task was stopped before the offsets of {summary} were stored.")
+            try:
+                if offsets:
+                    self._store_offsets(offsets)
+                ok = True
+            finally:
+                self._recorder.tell(Committed(ok, (time.monotonic() - begun) * 1000))
 
 
 class Delivery:
@@ -80,14 +110,8 @@ class Delivery:
         self._ports, self._recorder, self._tolerance, self._exactly = ports, recorder, tolerance, exactly
         self._writer = TopicWriter(producer, ports.look_up)
         self._watch = TargetWatch(ports.renew_topics)
-        self._abandoned = False
-        self._storing = threading.Lock()
+        self.commits = OffsetCommits(ports.store_offsets, recorder)
         self.batches = 0
-
-    def abandon(self) -> None:
-        """Store no more offsets once this returns: the task was stopped, and another one may be running in its place."""
-        with self._storing:
-            self._abandoned = True
 
     def __call__(self, frame: DataFrame, progress: Progress, routing: Routing, counts: Counts) -> None:
         """Deliver one batch.
@@ -115,36 +139,13 @@ class Delivery:
             self._recorder.tell(counts.batch(gate.failures if gate else 0, self._tolerance, letters_written=True))
         failed = gate.failed() if gate else []
         if failed and not self._tolerance.all:
-            self._store(progress.before([record.origin for record in failed]), progress)
+            self.commits.store(progress.before([record.origin for record in failed]), progress.summary)
             raise failed[0].error()
-        self._store(left, progress)
+        self.commits.store(left, progress.summary)
         if self._exactly is not None:
             self._exactly.copied(progress.offsets)
         self.batches += 1
         for topic in sorted(found):
-            if not self._ports.is_active(topic):
-                self._ports.record_active(topic)
-
-    def prepare(self, topics: Iterable[str]) -> None:
-        """Return when these topics exist, before anything is written to them in real-time mode. Raises ConnectError."""
-        for topic in sorted(topics):
-            self._ports.ensure_topics([topic])
-            self._writer.learn(topic)
-
-    def continuous(self, frame: DataFrame, routing: Routing, way: Way) -> None:
-        """Have `way` write the frame, whose records go to topics that are prepared, for as long as it likes."""
-        with self._watch.over(self._writer.known):
-            self._writer.write(self._writer.place(frame, routing.partition_counts), "the stream", way)
-
-    def ended(self, progress: Progress, topics: Iterable[str]) -> None:
-        """A batch of what `continuous` writes has ended, and had records for these topics: store its offsets.
-
-        Raises RetriableError, ConnectError.
-        """
-        progress.check()
-        self._store(progress.offsets, progress)
-        self.batches += 1
-        for topic in sorted(topics):
             if not self._ports.is_active(topic):
                 self._ports.record_active(topic)
 
@@ -166,18 +167,6 @@ class Delivery:
             error = record.error()
             raise error from error.__cause__
         return left[0]
-
-    def _store(self, offsets: Offsets, progress: Progress) -> None:
-        begun, ok = time.monotonic(), False
-        with self._storing:
-            if self._abandoned:
-                raise RetriableError(f"The task was stopped before the offsets of {progress.summary} were stored.")
-            try:
-                if offsets:
-                    self._ports.store_offsets(offsets)
-                ok = True
-            finally:
-                self._recorder.tell(Committed(ok, (time.monotonic() - begun) * 1000))
 
     def _new_topics(self, frame: DataFrame, progress: Progress, destination: Callable[[str], str | None] | None) -> set[str]:
         """The topics that have records in the batch, without those known to exist and to be active.

@@ -8,19 +8,21 @@ it before, and reads the stored offsets after that.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import structlog
 
 from headrace.config import Type, parse_type
-from headrace.connectors.base import Offsets, Progress, Props, Stream
+from headrace.connectors.base import Offsets, Progress, Props
 from headrace.errors import ConnectError, RetriableError
+from headrace.kafka.groups import Partition
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Transactional
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark import failure
+from headrace.spark.plane import OffsetTemplate
 from headrace.spark.transactions import Covered, Entry, Transactions, Written
 
 log = structlog.get_logger(__name__)
@@ -64,14 +66,27 @@ def interval_ms(config: Props, worker: WorkerConfig) -> int | None:
     return parse_type(name, config.get(name) or str(worker.offset_flush_interval_ms), Type.LONG)
 
 
+_MARK = 987_654_321_123_456_789
+"""Stands for the number of a record in a template."""
+
+
+def _template(topic: str, key: bytes, value: bytes) -> OffsetTemplate:
+    head, _, tail = value.partition(str(_MARK).encode())
+    return OffsetTemplate(topic, key, head, tail)
+
+
 class ExactlyOnce:
     """The transactions of one task, from batch to batch."""
 
     def __init__(self, task: str, transactions: Transactions, ports: OffsetPorts, recorder: TaskRecorder) -> None:
         """task: its name, for messages."""
         self._task, self._transactions, self._ports, self._recorder = task, transactions, ports, recorder
-        self._stream: Stream | None = None
         self._begun, self._expired = False, 0
+
+    @property
+    def transactional_id(self) -> str:
+        """Of the task's producer: Kafka Connect's."""
+        return self._transactions.id
 
     def fence_zombies(self) -> None:
         """Wait until no task of a former generation can write. Raises RetriableError."""
@@ -90,10 +105,6 @@ class ExactlyOnce:
         self._begun = True
         log.info("task.exactly-once", reason="the worker has exactly.once.source.support=enabled")
 
-    def reads(self, stream: Stream) -> None:
-        """The batches that follow are of this stream."""
-        self._stream = stream
-
     def end(self) -> None:
         """The run is over, or has failed: what is next begins anew."""
         self._begun = False
@@ -104,19 +115,22 @@ class ExactlyOnce:
         if self._ports.topic in topics:
             raise ConnectError("Source tasks may not produce to their own offsets topics when exactly-once support is enabled")
 
+    def templates(self, offsets: Offsets, partitions: Sequence[Partition]) -> dict[Partition, list[OffsetTemplate]]:
+        """What stores the offset of each of these partitions, but for the number.
+
+        offsets: one for each partition, in their order, whose field `offset` is a number.
+        """
+        marked = [(partition, {**offset, "offset": _MARK}) for partition, offset in offsets]
+        entries = self._ports.records(marked)
+        # What removes other keys of the same partition is left out: the newest of them counts.
+        templates = [[_template(t, key, value) for t, key, value in some if value is not None] for some in entries]
+        return dict(zip(partitions, templates, strict=True))
+
     def write(self, frame: DataFrame, producer: Mapping[str, str], progress: Progress) -> Offsets:
-        """Write a batch; returns the offsets that are yet to be stored: those of source partitions without a record in it."""
-        stream, records = self._stream, self._ports.records(progress.offsets)
-        if stream is None or stream.origin is None:
-            entries = [entry for some in records for entry in some]
-            written = self._written(frame, producer, Covered((), {(): entries}))
-            return () if written.parts else progress.offsets
-        origins = [stream.origin(partition) for partition, _ in progress.offsets]
-        names = tuple(origins[0]) if origins else ()
-        parts = [tuple(origin[name] for name in names) for origin in origins]
-        covered = Covered(names, dict(zip(parts, records, strict=True)), stream.ordinal)
-        written = self._written(frame, producer, covered)
-        return [offset for part, offset in zip(parts, progress.offsets, strict=True) if part not in written.parts]
+        """Write a batch; returns the offsets that are yet to be stored, if it had no record."""
+        entries = [entry for some in self._ports.records(progress.offsets) for entry in some]
+        written = self._written(frame, producer, Covered((), {(): entries}))
+        return () if written.parts else progress.offsets
 
     def _written(self, frame: DataFrame, producer: Mapping[str, str], covered: Covered) -> Written:
         begun = time.monotonic()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import structlog
-
+from headrace.runtime.failed_records import log_failed
 from headrace.runtime.tolerance import FailedRecord, Tolerance, report
 from headrace.spark.kafka import ORIGIN
 from headrace.values.scope import kept
@@ -14,8 +12,6 @@ from headrace.values.sql import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-log = structlog.get_logger(__name__)
 
 _BEGIN, _END = "headrace.record-failed<", ">headrace.record-failed"
 
@@ -53,7 +49,7 @@ class Gate:
         if not mark:
             return None
         found = FailedRecord.parse(told.partition(_END)[0])
-        say([found], self._tolerance)
+        log_failed([found], self._tolerance)
         return found
 
     @property
@@ -67,16 +63,8 @@ class Gate:
         """
         found = [FailedRecord.parse(text) for text in self._reports.value()]
         found.sort(key=lambda record: [_number(value) for value in record.origin.values()])
-        say(found, self._tolerance)
+        log_failed(found, self._tolerance)
         return found
-
-
-def say(failed: Iterable[FailedRecord], tolerance: Tolerance) -> None:
-    """Log failed records if that is asked for, or if nothing else would tell of them."""
-    if tolerance.log or (tolerance.all and tolerance.dead_letters is None):
-        for record in failed:
-            error = f"{record.java_class}: {record.message}"
-            log.error("record.failed", place=record.place, error=error, cause=record.cause, **record.record)
 
 
 def _number(value: str | None) -> tuple[int, str]:

@@ -75,7 +75,7 @@ def why_shadowed(name: str) -> str:
     return f"headrace has {name} itself and runs its own"
 
 
-def _adapter(plugin: plugin_scan.JavaPlugin) -> type[Any]:
+def _adapter(plugin: plugin_scan.ScannedPlugin) -> type[Any]:
     kind = Kind(plugin.kind)
     simple = plugin.aliases[0] or plugin.class_name.rpartition(".")[2]
     attributes = {

@@ -20,6 +20,8 @@ from headrace.topics.creation import TopicCreation, topic_creation
 from headrace.transforms.chain import Converters
 from headrace.transforms.stages import Stage, stages
 
+_PRODUCER_ID = "connector-producer-"
+
 
 @dataclass(frozen=True)
 class TaskPlan:
@@ -57,7 +59,7 @@ def plan_source_task(name: str, task: int, config: Props, props: Props, worker: 
 
     config: the connector's configuration; props: the task's. Raises ConfigError, in Kafka's words, for what is wrong in either.
     """
-    clients = client_settings(f"connector-producer-{name}-{task}", "producer", config, worker)
+    clients = client_settings(f"{_PRODUCER_ID}{name}-{task}", "producer", config, worker)
     return TaskPlan(
         connector=name,
         task=task,
@@ -74,6 +76,11 @@ def plan_source_task(name: str, task: int, config: Props, props: Props, worker: 
         tolerance=tolerance(config),
         losses=loss_topic(name, config),
     )
+
+
+def is_default_client_id(client_id: str) -> bool:
+    """Whether a task's producer has the `client.id` that Kafka Connect gives it, and nobody has chosen another one."""
+    return client_id.startswith(_PRODUCER_ID)
 
 
 def client_settings(client_id: str, kind: str, config: Props, worker: WorkerConfig) -> dict[str, str]:

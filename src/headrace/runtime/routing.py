@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from headrace.connectors.base import Poll, Stream
+from headrace.connectors.base import FeedSource, Poll, Stream
 from headrace.converters.base import load, load_header
 from headrace.converters.given import Given, GivenHeaders
 from headrace.runtime.delivery import Routing
@@ -15,9 +15,9 @@ from headrace.values.literal import rows
 from headrace.values.sql import lit
 
 
-def routing(stages: Sequence[Stage], source: Stream | Poll) -> Routing:
+def routing(stages: Sequence[Stage], source: Stream | Poll | FeedSource) -> Routing:
     """The routing of a source through a chain: by the source topic alone if every stage that changes topics allows it."""
-    counts = source.partition_counts if isinstance(source, Stream) else None
+    counts = source.partition_counts if isinstance(source, FeedSource) else None
     routed = router(stages)
     if routed is None:
         return Routing(None, counts and {})

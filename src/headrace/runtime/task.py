@@ -17,7 +17,7 @@ from headrace.connectors.base import Props, Task
 from headrace.errors import HeadraceError
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Retried
-from headrace.runtime.mode import Mode
+from headrace.runtime.stream_mode import StreamMode
 from headrace.spark import failure
 
 log = structlog.get_logger(__name__)
@@ -35,7 +35,7 @@ class TaskEvents:
 
     running: Callable[[], None]
     failed: Callable[[BaseException], None]
-    streams: Callable[[Mode], None]
+    streams: Callable[[StreamMode], None]
 
 
 class Work(Protocol):

@@ -18,6 +18,7 @@ from headrace.config.providers import Resolved
 from headrace.connectors.base import (
     Connector,
     ConnectorContext,
+    FeedTask,
     HostedTask,
     Offsets,
     OffsetTask,
@@ -283,7 +284,7 @@ class Worker:
 
 def writers(task: type[Any]) -> int:
     """How many transactional producers the tasks of this class may have: a polling one has one offset for all its records."""
-    return 1 if issubclass(task, PollingSourceTask) else WRITERS
+    return 1 if issubclass(task, PollingSourceTask | FeedTask) else WRITERS
 
 
 def _login(props: Mapping[str, str]) -> dict[str, str]:

@@ -71,7 +71,12 @@ def is_retriable(error: BaseException) -> bool:
     """Whether opening the stream again may help: brokers away, leaders moving, topics gone, offsets expired."""
     if isinstance(error, HeadraceError):
         return isinstance(error, RetriableError)
-    return any(_RETRIABLE.search(f"{c.java_class}: {c.message}") for c in causes(error))
+    return any(map(is_retriable_cause, causes(error)))
+
+
+def is_retriable_cause(cause: Cause) -> bool:
+    """Whether trying again may help after this Java exception."""
+    return _RETRIABLE.search(f"{cause.java_class}: {cause.message}") is not None
 
 
 class SparkError(ConnectError):

@@ -68,30 +68,30 @@ def classpath(conf: Conf, progress: Progress | None = None) -> str:
 def extension_jar(progress: Progress | None = None) -> Path:
     """The jar of headrace's own Java classes, for `spark.jars`; compiled on first use.
 
-    Users have no JDK: the Janino inside the PySpark wheel compiles them. Raises SetupError as `jars()` does.
+    Users have no JDK: Eclipse's compiler, one jar, compiles them. Raises SetupError as `jars()` does.
     """
     sources = sorted(JAVA_SOURCES.rglob("*.java"))
     target = home() / "jars" / f"headrace-{_digest([IVY_FILE, *sources])}.jar"
     if not target.is_file():
-        libraries = os.pathsep.join([classpath("spark", progress), *map(str, wheel_jar("janino").parent.glob("*.jar"))])
+        libraries = os.pathsep.join([classpath("spark", progress), *map(str, wheel_jar("ivy").parent.glob("*.jar"))])
+        compiler = classpath("compiler", progress)  # here: the cache is locked below
         with claimed(target, progress) as partial:
             if partial:
                 (progress or _ignore)("compiling headrace's Java classes")
-                janino = os.pathsep.join(str(wheel_jar(name)) for name in ("janino", "commons-compiler"))
-                _compile(["-cp", janino, "org.codehaus.commons.compiler.samples.CompilerDemo"], sources, libraries, partial)
+                _compile(compiler, sources, libraries, partial)
     return target
 
 
 def connect_classpath(progress: Progress | None = None) -> list[Path]:
     """The jars in which plugins of Kafka Connect run: its API, what loads plugins, and headrace's host, compiled on first use.
 
-    The compiler is Eclipse's: the host has generics and lambdas, which Janino does not take. Raises SetupError as `jars()` does.
+    Raises SetupError as `jars()` does.
     """
     sources = sorted(CONNECT_SOURCES.rglob("*.java"))
     target = home() / "jars" / f"connect-{_digest([IVY_FILE, *sources])}.jar"
     libraries = jars("connect", progress)
     if not target.is_file():
-        compiler = ["-jar", classpath("compiler", progress), "-17", "-nowarn", "-encoding", "UTF-8"]
+        compiler = classpath("compiler", progress)
         class_path = os.pathsep.join(map(str, [*libraries, wheel_jar("slf4j-api")]))
         with claimed(target, progress) as partial:
             if partial:
@@ -142,17 +142,19 @@ def _why_ivy_failed(conf: str, output: list[str]) -> str:
     )
 
 
-def _compile(compiler: list[str], sources: list[Path], class_path: str, into: Path) -> None:
-    """Compile Java files with a compiler, as `java` starts it with these arguments, and zip the classes."""
+def _compile(compiler: str, sources: list[Path], class_path: str, into: Path) -> None:
+    """Compile Java files with Eclipse's compiler and zip the classes."""
     classes = into.with_suffix(".classes")
     shutil.rmtree(classes, ignore_errors=True)
     classes.mkdir()
-    command = [str(find_java().program), *compiler, "-d", str(classes), "-classpath", class_path, *map(str, sources)]
+    command = [str(find_java().program), "-jar", compiler]
+    command += ["--release", "17", "-nowarn", "-proc:none", "-encoding", "UTF-8", "-d", str(classes)]
+    command += ["-classpath", class_path, *map(str, sources)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     compiled = sorted(classes.rglob("*.class"))
     if result.returncode or not compiled:
         said = (result.stderr or result.stdout).strip().splitlines()
-        raise SetupError(f"headrace's Java classes do not compile: {said[0] if said else 'the compiler said nothing'}")
+        raise SetupError(f"headrace's Java classes do not compile: {' '.join(said) if said else 'the compiler said nothing'}")
     with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as jar:
         for file in compiled:
             jar.write(file, file.relative_to(classes))

@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from headrace.config import Type, parse_type
+from headrace.kafka.groups import Partition
+from headrace.kafka.positions import by_topic
 from headrace.record import HEADERS_TYPE, Record
+from headrace.spark.plane import in_driver
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -61,6 +64,27 @@ def read_stream(spark: SparkSession, consumer: Mapping[str, str], positions: Pos
         if key not in _NOT_FOR_SOURCE:
             reader = reader.option(f"kafka.{key}", value)
     return reader.options(**options).load()
+
+
+def read_batch(spark: SparkSession, consumer: Mapping[str, str], ranges: Mapping[Partition, tuple[int, int]]) -> DataFrame:
+    """The records of these ranges of offsets (first, and the one after the last), of each partition in one Spark partition.
+
+    consumer: Java consumer settings. Columns as of `read_stream`.
+    """
+    before = by_topic({p: start for p, (start, _) in ranges.items()})
+    after = by_topic({p: end for p, (_, end) in ranges.items()})
+    settings = patient(consumer)
+    reader = spark.read.format("kafka").options(
+        assign=json.dumps({topic: sorted(parts) for topic, parts in before.items()}),
+        startingOffsets=offsets_json(before),
+        endingOffsets=offsets_json(after),
+        includeHeaders="true",
+        failOnDataLoss="true",
+    )
+    for key, value in (_DEFAULTS | settings).items():
+        if key not in _NOT_FOR_SOURCE:
+            reader = reader.option(f"kafka.{key}", value)
+    return reader.option("kafkaConsumer.pollTimeoutMs", settings["default.api.timeout.ms"]).load()
 
 
 def patient(consumer: Mapping[str, str]) -> dict[str, str]:
@@ -140,7 +164,7 @@ def abort(spark: SparkSession, options: Mapping[str, str]) -> None:
 
 def is_local(spark: SparkSession) -> bool:
     """Whether Spark's tasks run in the driver's process."""
-    return (spark.sparkContext.master or "").startswith("local")
+    return in_driver(spark.sparkContext.master or "")
 
 
 @contextmanager

@@ -29,7 +29,7 @@ _LIMIT_S = 900
 
 
 @dataclass(frozen=True)
-class JavaPlugin:
+class ScannedPlugin:
     """A class in a location of `plugin.path`."""
 
     class_name: str
@@ -65,7 +65,7 @@ class Problem:
 class Scan:
     """What the locations of a `plugin.path` have."""
 
-    plugins: tuple[JavaPlugin, ...] = ()
+    plugins: tuple[ScannedPlugin, ...] = ()
     """Ordered by class name; several versions of a class are several plugins."""
     locations: Mapping[str, Sequence[str]] | None = None
     """URL of each location: URLs of the archives, or of the directory, that its classes are loaded from."""
@@ -84,7 +84,7 @@ def scan(plugin_path: Sequence[str], discovery: str, progress: Progress | None =
     if not places:
         return Scan()
     found = _cached(places, discovery.lower(), progress)
-    plugins = tuple(JavaPlugin(**{**plugin, "aliases": tuple(plugin["aliases"])}) for plugin in found["plugins"])
+    plugins = tuple(ScannedPlugin(**{**plugin, "aliases": tuple(plugin["aliases"])}) for plugin in found["plugins"])
     _check_manifests(plugins, discovery.lower())
     return Scan(plugins, found["locations"], tuple(Problem(**problem) for problem in found["problems"]))
 
@@ -153,7 +153,7 @@ def _files(place: Path) -> Iterator[tuple[Path, os.stat_result]]:
             yield file, file.stat()
 
 
-def _check_manifests(plugins: Sequence[JavaPlugin], discovery: str) -> None:
+def _check_manifests(plugins: Sequence[ScannedPlugin], discovery: str) -> None:
     names = sorted({plugin.class_name for plugin in plugins if not plugin.manifest})
     if not names or discovery not in ("hybrid_warn", "hybrid_fail"):
         return

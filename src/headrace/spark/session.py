@@ -20,6 +20,7 @@ from headrace.spark.callbacks import start_callbacks
 from headrace.spark.extras import FORMATS, wanted
 from headrace.spark.jars import extension_jar, jars
 from headrace.spark.java import find_java
+from headrace.spark.plane import cores, default_master, in_driver
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,6 +55,8 @@ _DEFAULTS = {
     "spark.sql.codegen.maxFields": "2000",
 }
 EXTENSIONS = "io.headrace.Functions"
+PLUGIN = "io.headrace.lanes.LanePlugin"
+"""What lanes in executors ask the driver through."""
 # Spark compiles a chain of transforms into one method, and HotSpot by default leaves a method of more than 8000 bytes to its
 # interpreter, which is several times slower (docs/decisions/0007).
 _JIT = "-XX:-DontCompileHugeMethods"
@@ -89,12 +92,19 @@ def settings(conf: Mapping[str, str]) -> dict[str, str]:
     """All `spark.*` settings of the session: headrace's defaults, then the user's; jars and JVM options of both are joined."""
     extras = wanted({**_DEFAULTS, **conf})
     own_jars = [*map(str, jars("spark")), str(extension_jar()), *(str(jar) for extra in extras for jar in jars(extra.jars))]
-    merged = {"spark.app.name": "headrace", "spark.master": "local[*]", **_DEFAULTS, "spark.pyspark.python": sys.executable}
-    if conf.get("spark.master", "local[*]").startswith("local"):
+    merged = {"spark.app.name": "headrace", "spark.master": default_master(), **_DEFAULTS, "spark.pyspark.python": sys.executable}
+    master = conf.get("spark.master", default_master())
+    if master.startswith("local"):
         merged |= _LOCAL
+    if not in_driver(master):
+        merged["spark.plugins"] = PLUGIN
     for extra in extras:
         merged |= extra.settings
+    if "spark.master" not in conf:  # the slots of tasks that drive lanes are for them alone
+        merged["spark.default.parallelism"] = str(cores())
     merged |= conf
+    if not in_driver(master) and "spark.plugins" in conf:
+        merged["spark.plugins"] = f"{conf['spark.plugins']},{PLUGIN}"
     merged.pop(FORMATS, None)
     extensions = [conf.get("spark.sql.extensions"), *(extra.extension for extra in extras), EXTENSIONS]
     merged["spark.sql.extensions"] = ",".join(filter(None, extensions))

@@ -79,6 +79,11 @@ class Transactions:
         self._settings: dict[str, str] = {}
         self._known: list[tuple[int, int]] = []
 
+    @property
+    def id(self) -> str:
+        """The first of the ids."""
+        return self._ids[0]
+
     def fence(self, spark: SparkSession) -> None:
         """Begin a run: when this returns nobody else can commit under these ids, and what was open has ended.
 

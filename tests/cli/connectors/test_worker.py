@@ -94,7 +94,7 @@ def test_the_whole_life_of_a_connector(
     assert json.loads(done(cli, "list", "--json")) == json.loads(answers(url, "/connectors?expand=info&expand=status"))
     shown = done(cli, "describe", NAME)
     assert all(word in shown for word in (f"{NAME} (source)", "[hidden]", "task 0", f"topics: copy.{topic}", f"{topic}:0"))
-    assert "task 0: microbatch (stream.mode=auto takes micro-batches: " in shown
+    assert "task 0: realtime (the data plane copies record by record)" in shown
     assert done(cli, "topics", NAME) == f"copy.{topic}\n"
     behind = headrace("connectors", "lag", NAME, environ={"HEADRACE_URL": url, "COLUMNS": "160"}).stdout
     assert all(word in behind for word in ("topic", "freshness", "2023-11-14T22:13:20.000+00:00", "0.0 s", "0 records behind"))

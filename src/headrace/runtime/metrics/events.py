@@ -47,6 +47,19 @@ class Transactional:
 
 
 @dataclass(frozen=True)
+class InFlight:
+    """What a lane says of a feed: bytes handed to the producer and not acknowledged, whether flow control pauses it and for how
+    many ms it has, and how many records took how long from their timestamp to the acknowledgement
+    (`headrace.spark.plane.LATENCY_BOUNDS_MS`), since the feed was added.
+    """
+
+    bytes: int
+    paused: bool
+    paused_ms: int
+    latency: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Retried:
     """Something that may pass interrupted the task, and it begins again at its stored offsets."""
 
@@ -73,4 +86,4 @@ class Streams:
     reason: str
 
 
-Event = Moved | Batch | Committed | Transactional | Retried | Assigned | Lost | Streams
+Event = Moved | Batch | Committed | Transactional | InFlight | Retried | Assigned | Lost | Streams

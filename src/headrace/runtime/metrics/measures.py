@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 
 from headrace.runtime.metrics.task import TaskState
 from headrace.runtime.metrics.window import Meter
+from headrace.spark.plane import LATENCY_BOUNDS_MS
 
 WORKER, REBALANCE = "connect-worker-metrics", "connect-worker-rebalance-metrics"
 CONNECTOR, TASK, ERROR, OWN = "connector-metrics", "connector-task-metrics", "task-error-metrics", "headrace-task"
@@ -43,6 +45,9 @@ def of_task(state: TaskState, lag: Mapping[str, int] | None, labels: Mapping[str
     for group, values in groups.items():
         for name, value in values.items():
             yield Measure(group, name, value, labels)
+    if state.in_flight is not None:
+        for bound, count in zip((*map(str, LATENCY_BOUNDS_MS), "+Inf"), accumulate(state.in_flight.latency), strict=True):
+            yield Measure(OWN, "record-latency-ms-bucket", count, {**labels, "le": bound})
     for partition, behind in sorted((lag or {}).items()):
         yield Measure(OWN, "partition-record-lag", behind, {**labels, "partition": partition})
 
@@ -126,6 +131,9 @@ def _own(state: TaskState, lag: Mapping[str, int] | None) -> dict[str, float | s
         values |= {"data-losses-total": state.losses, "data-loss-records-total": state.lost_records}
     if state.mode is not None:
         values["stream-mode"] = state.mode
+    if state.in_flight is not None:
+        flying = state.in_flight
+        values |= {"in-flight-bytes": flying.bytes, "flow-paused": int(flying.paused), "flow-paused-ms-total": flying.paused_ms}
     if lag is not None:
         values |= {"record-lag": sum(lag.values()), "record-lag-max": max(lag.values(), default=0)}
     return values | ({"last-error": state.error} if state.error else {})

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from headrace.runtime.metrics.events import Assigned, Batch, Committed, Event, Lost, Moved, Retried, Streams, Transactional
+from headrace.runtime.metrics.events import (
+    Assigned,
+    Batch,
+    Committed,
+    Event,
+    InFlight,
+    Lost,
+    Moved,
+    Retried,
+    Streams,
+    Transactional,
+)
 from headrace.runtime.metrics.window import Meter, Span, Window
 
 _LONGEST_ERROR = 300
@@ -44,6 +55,7 @@ class TaskState:
     losses: int = 0
     lost_records: int = 0
     mode: str | None = None
+    in_flight: InFlight | None = None
 
     @classmethod
     def new(cls, kind: str, span: Span, now_ms: int, failures: int = 0) -> TaskState:
@@ -75,6 +87,8 @@ def fold(state: TaskState, event: Event, now_ms: int) -> TaskState:
             )
         case Transactional():
             return _transactional(state, event, now_ms)
+        case InFlight():
+            return replace(state, in_flight=event)
         case Retried():
             return replace(state, retries=state.retries + 1, error_ms=now_ms)
         case Assigned():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from headrace.connectors.sink import COLUMNS
 from headrace.converters.base import Writers
 from headrace.record import Record
-from headrace.runtime.chain import Steps, TaskChain
+from headrace.runtime.chain import Steps, TaskChain, stamped
 from headrace.runtime.counting import Counts
 from headrace.runtime.sink.failed import refused
 from headrace.runtime.sink.plan import SinkPlan
@@ -25,7 +25,8 @@ class SinkChain(TaskChain):
     """Between the frame of Spark's Kafka source and `SinkBatch.frame`."""
 
     def __init__(self, plan: SinkPlan, writers: Writers, frame: DataFrame, counts: Counts) -> None:
-        """frame: of `headrace.spark.kafka.read_stream`."""
+        """frame: of `headrace.spark.kafka.read_stream`; counts: its records count as read in it."""
+        self.counts = counts
         converters = plan.converters
         reading = Readers(converters.key, converters.value, converters.header)
         steps = Steps(plan.connector, plan.task, reading, plan.stages, writers, plan.tolerance, sink=True)
@@ -39,7 +40,7 @@ class SinkChain(TaskChain):
             offset=frame["offset"],
             origin={part: frame[part] for part in ("topic", "partition", "offset")},
         )
-        super().__init__(steps, record, counts)
+        super().__init__(steps, record)
 
     @property
     def fails(self) -> bool:
@@ -66,6 +67,7 @@ class SinkChain(TaskChain):
     def letters(self, transformed: DataFrame) -> DataFrame:
         """All records as dead letters: columns of Spark's Kafka writer, the origin's, and `failure`."""
         letter = self.letter()
+        letter |= {"headers": stamped(letter["headers"], "in_timestamp")}
         return transformed.selectExpr(*(f"{letter[name]} AS {name}" for name in _LETTER), *self._origin, "failure")
 
     def _report(self) -> str:

@@ -16,7 +16,8 @@ import structlog
 from headrace.connectors.sink import SinkBatch, SinkTask
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.groups import Partition
-from headrace.runtime.gate import Gate, say
+from headrace.runtime.failed_records import log_failed
+from headrace.runtime.gate import Gate
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Committed, Retried
 from headrace.runtime.sink import failed
@@ -156,7 +157,7 @@ class SinkDelivery:
 
     def _last_words(self, record: FailedRecord, letters: DataFrame) -> None:
         """Kafka logs the record that ends a task, and makes it a dead letter, too."""
-        say([record], self._plan.tolerance)
+        log_failed([record], self._plan.tolerance)
         if self._plan.tolerance.dead_letters is not None:
             origin = [f"{quoted(ORIGIN + part)} = {lit(value)}" for part, value in record.origin.items()]
             self._write_letters(kept(letters, " AND ".join(origin)).drop("failure"))

@@ -14,7 +14,7 @@ import structlog
 from headrace.errors import ConnectError, HeadraceError
 from headrace.kafka.admin import Admin, TopicInfo
 from headrace.kafka.groups import Partition
-from headrace.kafka.positions import Start, decide, tell
+from headrace.kafka.positions import Start, decide, warn
 from headrace.runtime.sink.plan import SinkPlan
 
 log = structlog.get_logger(__name__)
@@ -90,7 +90,7 @@ class SinkPartitions:
         # What has no records to read yet is committed all the same, as Kafka Connect commits the position there.
         fresh = tuple(p for p in partitions if p not in committed and found.positions[p] >= end[p])
         found = replace(found, positions={**found.positions, **earliest}, looked_up=fresh)
-        tell(found, "sink")
+        warn(found, "sink")
         return found
 
     def still_there(self, ranges: Mapping[Partition, tuple[int, int]]) -> bool:

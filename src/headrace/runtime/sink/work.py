@@ -98,7 +98,7 @@ class SinkWork:
         self._run = StreamRun(spark, (plan.connector, plan.task), deliver, self._delivery.abandon, self._ports.recorder)
         log.info("sink.reading", group=plan.group, partitions=len(share.partitions))
         if not self._stopping.is_set():
-            self._run.run(chain.incoming(frame), Watch(look_s, lambda _: self._partitions.changed(share)))
+            self._run.run(chain.incoming(chain.counts.reading(frame)), Watch(look_s, lambda _: self._partitions.changed(share)))
 
     def _deliver(
         self, chain: SinkChain, share: Share, positions: Mapping[Partition, int]

@@ -57,10 +57,7 @@ public final class Functions extends AbstractFunction1 {
             new Gate.Builder()));
         target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_count"), new ExpressionInfo(Count.class.getName(), "headrace_count"),
             new Count.Builder()));
-        target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_seen"), new ExpressionInfo(Seen.class.getName(), "headrace_seen"),
-            new Seen.Builder()));
         define(target, "headrace_headers_without", Headers.class, "without", Headers.ARRAY);
-        define(target, "headrace_mark", Marks.class, "mark", DataTypes.BooleanType);
         define(target, "headrace_here", Gate.class, "here", DataTypes.BooleanType);
         define(target, "headrace_headers_normal", Headers.class, "normal", Headers.NORMAL);
         define(target, "headrace_bytes_long", Numbers.class, "bytesLong", number);
@@ -100,7 +97,7 @@ public final class Functions extends AbstractFunction1 {
                 result = JsonRead.type(((Literal) given.apply(1)).value().toString());
             }
             // What is read once and used many times must not be inlined into every use: Spark copies deterministic expressions only.
-            boolean reads = type == null || home == JsonEnvelope.class || home == Gate.class || home == Marks.class;
+            boolean reads = type == null || home == JsonEnvelope.class || home == Gate.class;
             return new StaticInvoke(home, result, method, given, (Seq) (Object) Nil$.MODULE$, true, !reads, !reads, Option.empty());
         }
     }

@@ -1,0 +1,346 @@
+"""One run of a feed: from explicit offsets until it is stopped or fails.
+
+The lane reads, transforms and writes (`headrace.spark.plane`); this side answers what it asks for, in the order that delivery has
+everywhere: a topic exists with its rule's settings before its first record (KIP-158), an offset is stored only for what is
+acknowledged, and a topic is active once a record is in it (KIP-558).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from headrace.connectors.base import FeedSource, FeedTask
+from headrace.errors import ConnectError, HeadraceError, RetriableError
+from headrace.kafka.groups import Partition
+from headrace.runtime.chain import FeedChain
+from headrace.runtime.delivery import OffsetCommits, Ports, Routing
+from headrace.runtime.exactly_once import ExactlyOnce
+from headrace.runtime.failed_records import log_failed
+from headrace.runtime.feed_settings import lane_consumer, lane_producer
+from headrace.runtime.metrics import TaskRecorder
+from headrace.runtime.metrics.events import Batch, InFlight, Transactional
+from headrace.runtime.plan import TaskPlan
+from headrace.runtime.target_watch import LOOK_S
+from headrace.runtime.tolerance import FailedRecord
+from headrace.spark import failure, large_records, plane
+from headrace.spark.plane import DataPlane, Feed, FeedPartition, Handle, Update
+from headrace.spark.target import KAFKA_BATCH_BYTES, Target
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = structlog.get_logger(__name__)
+
+_STORE_S, _STORE_MOST_S, _FEEDS_PER_S = 1.0, 10.0, 20
+"""Offsets are stored after a second; after longer where many feeds of the process do so, as each asks the brokers."""
+_DRAIN_S = 15.0
+_REPEATS, _REPEAT_S = 5, 10.0
+
+
+@dataclass(frozen=True)
+class FeedDependencies:
+    """What a run needs of its task and worker."""
+
+    task: FeedTask
+    plan: TaskPlan
+    ports: Ports
+    commits: OffsetCommits
+    recorder: TaskRecorder
+    stopping: threading.Event
+    exactly: ExactlyOnce | None = None
+
+
+class SmallerBatchesError(Exception):
+    """A topic takes smaller batches than the producer of the feed's lane sends: the feed is to move to another lane."""
+
+
+class FeedRun:
+    """Has a lane copy what a task reads; `batches` counts the times that offsets were stored."""
+
+    def __init__(self, needs: FeedDependencies, source: FeedSource, routing: Routing, chain: FeedChain) -> None:
+        self._needs, self._source, self._routing, self._chain = needs, source, routing, chain
+        self._known: dict[str, Target] = {}
+        self._asked: dict[str, list[float]] = {}  # when a known topic was asked for again
+        self._acknowledged: dict[Partition, int] = dict(source.positions)
+        self._stored: dict[Partition, int] = dict(source.positions)
+        self._counts = plane.Counts()
+        self._batch_bytes: int | None = None  # the largest batch that the topics take, where that is less than is configured
+        self._spark: SparkSession | None = None
+        self._handle: Handle | None = None
+        self._deadline: float | None = None
+        self._stored_at = self._looked_at = self._updated_at = time.monotonic()
+        self.batches = 0
+
+    def run(self, spark: SparkSession, plan: Any) -> None:
+        """Run until `stop`, or raise what ended the feed: an error of headrace.
+
+        plan: of the chain (`headrace.spark.plane.plan_of`).
+        """
+        self._spark, data_plane = spark, plane.data_plane(spark)
+        while True:
+            feed = self._feed()
+            self._handle = handle = data_plane.add(feed, plan)
+            try:
+                return self._follow(handle, data_plane)
+            except SmallerBatchesError:
+                self._drain(handle, _DRAIN_S)
+                plan = self._plan(spark)
+            finally:
+                data_plane.forget(handle)
+
+    def stop(self, timeout_s: float) -> None:
+        """Read no more; what is in flight gets `timeout_s` to be acknowledged, and its offsets to be stored. Returns at once."""
+        self._deadline = time.monotonic() + timeout_s
+        if self._handle is not None:
+            self._handle.wake()
+
+    def _plan(self, spark: SparkSession) -> Any:
+        plan = plane.plan_of(self._chain.lane_columns(plane.columns(spark)))
+        if isinstance(plan, str):
+            raise ConnectError(f"The chain cannot go record by record for a new schema: {plan}")
+        return plan
+
+    def _feed(self) -> Feed:
+        plan, exactly = self._needs.plan, self._needs.exactly
+        letters = plan.tolerance.dead_letters
+        if letters is not None and plan.tolerance.all and letters.topic not in self._known:
+            self._needs.ports.ensure_dead_letters(letters.topic, letters.replication_factor)
+            self._known[letters.topic] = self._needs.ports.look_up(letters.topic)
+        producer = lane_producer(plan.producer, self._batch_bytes, transactions=exactly is not None)
+        positions = self._acknowledged
+        stores = exactly.templates(self._needs.task.offsets(dict.fromkeys(positions, 1)), list(positions)) if exactly else {}
+        self._counts = plane.Counts()
+        return Feed(
+            name=f"{plan.connector}-{plan.task}",
+            consumer=lane_consumer(self._source.consumer),
+            producer=producer,
+            partitions=[FeedPartition(t, p, offset, stores.get((t, p), ())) for (t, p), offset in sorted(positions.items())],
+            targets=[self._target(topic) for topic in self._known],
+            tolerates=plan.tolerance.all,
+            letters=letters is not None and plan.tolerance.all,
+            transactional_id=exactly.transactional_id if exactly else None,
+            commit_ms=self._needs.task.context.interval_ms or 0,
+        )
+
+    def _follow(self, handle: Handle, data_plane: DataPlane) -> None:
+        removed = False
+        while True:
+            if self._needs.stopping.is_set() and not removed:
+                removed = True
+                handle.remove()
+            update = handle.update(self._wait_s(data_plane, removed))
+            if update is not None:
+                self._take(handle, update)
+                if update.failure is not None:
+                    self._fail(handle, update)
+                if update.ended:
+                    return self._store()
+            if removed and self._deadline is not None and time.monotonic() > self._deadline:
+                log.info("task.stop.unfinished", in_flight_bytes=self._counts.in_flight)
+                return self._store()
+            if self._is_due(data_plane):
+                self._store()
+
+    def _wait_s(self, data_plane: DataPlane, removed: bool) -> float | None:
+        if removed:
+            return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+        if self._acknowledged != self._stored:
+            return max(0.0, self._stored_at + self._pause_s(data_plane) - time.monotonic())
+        return None
+
+    def _is_due(self, data_plane: DataPlane) -> bool:
+        return self._acknowledged != self._stored and time.monotonic() - self._stored_at >= self._pause_s(data_plane)
+
+    def _pause_s(self, data_plane: DataPlane) -> float:
+        return min(_STORE_MOST_S, _STORE_S + data_plane.size() / _FEEDS_PER_S)
+
+    def _take(self, handle: Handle, update: Update) -> None:
+        """What an update says, but for failures."""
+        self._tell(update)
+        for partition in update.partitions:
+            self._acknowledged[partition.topic, partition.partition] = partition.next
+        if update.failures:
+            log_failed([FailedRecord.parse(report) for report in update.failures], self._needs.plan.tolerance)
+        for topic in sorted(update.topics):
+            self._know(handle, topic)
+        if any(update.schemas.values()):
+            self._learn(handle, update.schemas)
+        letters = self._needs.plan.tolerance.dead_letters
+        for topic in sorted(update.written - ({letters.topic} if letters else set())):
+            if not self._needs.ports.is_active(topic):
+                self._needs.ports.record_active(topic)
+        if update.partitions:
+            self._needs.task.acknowledged(update.partitions)
+        if update.counts.waiting_ms > LOOK_S * 1000 and time.monotonic() - self._looked_at > LOOK_S:
+            self._look(handle)
+
+    def _tell(self, update: Update) -> None:
+        """Measure what has happened since the last update."""
+        now, before, tolerance = time.monotonic(), self._counts, self._needs.plan.tolerance
+        counts = self._counts = update.counts
+        failed = counts.failed - before.failed
+        latencies = [partition.latency for partition in update.partitions if partition.latency.records]
+        records = sum(latency.records for latency in latencies)
+        took_ms = sum(latency.sum for latency in latencies) / records if records else (now - self._updated_at) * 1000
+        self._updated_at = now
+        if counts.read > before.read:
+            batch = Batch(
+                read=counts.read - before.read,
+                written=counts.written - before.written,
+                took_ms=took_ms,
+                failed=failed,
+                skipped=failed,
+                logged=failed if tolerance.log else 0,
+                letters=counts.letters - before.letters,
+            )
+            self._needs.recorder.tell(batch)
+        elif counts.written > before.written or counts.letters > before.letters:
+            later = Batch(0, counts.written - before.written, took_ms, letters=counts.letters - before.letters)
+            self._needs.recorder.tell(later)
+        self._needs.recorder.tell(InFlight(counts.in_flight, counts.paused, counts.paused_ms, counts.latency))
+        if update.transactions:
+            self._needs.recorder.tell(Transactional(tuple(update.transactions)))
+
+    def _know(self, handle: Handle, topic: str) -> None:
+        """The feed has a record for a topic that it does not know, or that had too few partitions. Raises HeadraceError."""
+        ports = self._needs.ports
+        before = self._known.get(topic)
+        if before is None:
+            if self._needs.exactly is not None:
+                self._needs.exactly.check([topic])
+            ports.ensure_topics([topic])
+        else:
+            ports.renew_topics([topic])
+        known = self._known[topic] = ports.look_up(topic)
+        if known == before:
+            self._repeated(topic, known)
+        self._fit(known)
+        handle.know(self._target(topic))
+
+    def _repeated(self, topic: str, known: Target) -> None:
+        """The feed asks for a topic again and again. Raises RetriableError, so that it is not asked without a pause."""
+        now = time.monotonic()
+        times = self._asked[topic] = [at for at in self._asked.get(topic, []) if now - at < _REPEAT_S] + [now]
+        if len(times) >= _REPEATS:
+            raise RetriableError(
+                f"Topic '{topic}' has {known.partitions} partitions, and a record is for one that it has not, or whose leader is "
+                "not known."
+            )
+
+    def _fit(self, known: Target) -> None:
+        """Raise SmallerBatchesError if the topic may not take the batches of the lane's producer (KAFKA-8350: it splits them
+        without an end).
+        """
+        limit = known.max_message_bytes or KAFKA_BATCH_BYTES
+        current = lane_producer(self._needs.plan.producer, self._batch_bytes, transactions=False)["batch.size"]
+        if limit < int(current):
+            self._batch_bytes = limit
+            raise SmallerBatchesError
+
+    def _target(self, topic: str) -> plane.Target:
+        known, counts = self._known[topic], self._routing.partition_counts
+        compresses = self._needs.plan.producer.get("compression.type", "none").strip().lower() != "none"
+        return plane.Target(
+            topic=topic,
+            partitions=known.partitions,
+            max_message_bytes=0 if compresses else known.max_message_bytes or 0,
+            keeps_partition=counts is None or counts.get(topic) == known.partitions,
+        )
+
+    def _learn(self, handle: Handle, texts: Mapping[str, frozenset[str]]) -> None:
+        assert self._spark is not None
+        self._chain.learn_texts(texts)
+        handle.replace(self._plan(self._spark))
+
+    def _look(self, handle: Handle) -> None:
+        """Nothing is acknowledged for a while: are the topics there? One that was created again is known anew."""
+        self._looked_at = time.monotonic()
+        try:
+            for topic in sorted(self._needs.ports.renew_topics(self._known)):
+                self._known[topic] = self._needs.ports.look_up(topic)
+                handle.know(self._target(topic))
+        except HeadraceError as error:  # the brokers are away, perhaps: the next look tries again
+            log.info("target.look.failed", cause=str(error))
+
+    def _store(self) -> None:
+        """Store the offsets of what is acknowledged. Raises RetriableError."""
+        ends = {p: end for p, end in self._acknowledged.items() if end != self._stored.get(p)}
+        if not ends:
+            return
+        task, exactly = self._needs.task, self._needs.exactly
+        offsets = task.offsets(ends)
+        task.check({topic for topic, _ in ends})
+        if exactly is None:
+            self._needs.commits.store(offsets, summary(ends))
+        else:
+            exactly.copied(offsets)  # the transactions have stored them
+        self._stored |= ends
+        self._stored_at = time.monotonic()
+        self.batches += 1
+        task.copied(ends)
+
+    def _drain(self, handle: Handle, timeout_s: float) -> None:
+        """Remove the feed, and wait until what is in flight is acknowledged."""
+        handle.remove()
+        deadline = time.monotonic() + timeout_s
+        while (left := deadline - time.monotonic()) > 0:
+            update = handle.update(left)
+            if update is None:
+                continue
+            self._tell(update)
+            for partition in update.partitions:
+                self._acknowledged[partition.topic, partition.partition] = partition.next
+            if update.partitions:
+                self._needs.task.acknowledged(update.partitions)
+            if update.ended:
+                return
+
+    def _fail(self, handle: Handle, update: Update) -> None:
+        """The feed has failed: store what precedes it, and raise why."""
+        why = update.failure
+        assert why is not None
+        if not update.ended:
+            self._drain(handle, _DRAIN_S)
+        if why.kind == "record" and why.report is not None:
+            record = FailedRecord.parse(why.report)
+            log_failed([record], self._needs.plan.tolerance)
+            self._needs.recorder.tell(Batch(1, 0, 0.0, failed=1, logged=int(self._needs.plan.tolerance.log)))
+            self._store()
+            raise record.error()
+        self._store()
+        raise self._error(why)
+
+    def _error(self, why: plane.Failure) -> HeadraceError:
+        if why.kind == "large" and why.target is not None:
+            return self._too_large(why, why.target)
+        cause = failure.Cause(why.java_class, why.message)
+        words = why.message.splitlines()[0] if why.message else why.java_class
+        where = f" ({why.place})" if why.place else ""
+        if why.target is not None:
+            text = f"Unrecoverable exception from producer send callback for a record of {why.target}{where}: {words}"
+        else:
+            text = f"Records could not be copied{where}: {words}"
+        error = RetriableError(text) if failure.is_retriable_cause(cause) else ConnectError(text)
+        error.__cause__ = failure.SparkError(cause)
+        return error
+
+    def _too_large(self, why: plane.Failure, topic: str) -> HeadraceError:
+        before = self._known[topic].max_message_bytes or 0 if topic in self._known else 0
+        now = self._needs.ports.look_up(topic)
+        if (now.max_message_bytes or 0) > before:
+            return RetriableError(f"max.message.bytes of topic '{topic}' was raised to {now.max_message_bytes}.")
+        parts = "key, value and headers" if why.message else "key and value"  # refused by the broker, or here before it was sent
+        record = large_records.LargeRecord(f"{why.size} bytes of {parts}", topic, why.place or "")
+        return large_records.too_large(record, why.message) if why.message else large_records.too_large(record)
+
+
+def summary(ends: Mapping[Partition, int]) -> str:
+    """Where partitions have come to, in words, at most five of them."""
+    words = [f"{topic}-{partition} to offset {end - 1}" for (topic, partition), end in sorted(ends.items())]
+    return ", ".join(words[:5]) + (f" and {len(words) - 5} more partitions" if len(words) > 5 else "")

@@ -1,0 +1,55 @@
+"""The settings of a lane's clients. Feeds with equal ones share lanes: what is one task's alone is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headrace.runtime.plan import is_default_client_id
+from headrace.spark.kafka import ONE_REQUEST, patient
+from headrace.spark.topic_writer import PRODUCER
+
+# A lane assigns, seeks and stores offsets itself.
+_OWN = {
+    "enable.auto.commit": "false",
+    "auto.offset.reset": "none",
+    "allow.auto.create.topics": "false",
+}
+_CONSUMER = {
+    # How long a broker keeps a request that it has nothing for; a partition that is added waits for its end (Kafka: 500).
+    "fetch.max.wait.ms": "100",
+    "max.poll.records": "2000",
+}
+_NOT_FOR_CONSUMER = {"group.id", "group.instance.id", "key.deserializer", "value.deserializer", *_OWN}
+_PRODUCER = {
+    **PRODUCER,
+    **ONE_REQUEST,
+    # With one request in flight batches fill while the one before is on its way.
+    "linger.ms": "0",
+    "buffer.memory": str(64 << 20),
+}
+_MAX_BLOCK = "max.block.ms"
+_SHORT_BLOCK_MS = "2000"
+_NOT_FOR_PRODUCER = {"key.serializer", "value.serializer", "transactional.id"}
+
+
+def lane_consumer(settings: Mapping[str, str]) -> dict[str, str]:
+    """Java consumer settings of a lane, from those of a task."""
+    chosen = {k: v for k, v in settings.items() if k not in _NOT_FOR_CONSUMER}
+    return {**_CONSUMER, **patient(chosen), **_OWN}
+
+
+def lane_producer(settings: Mapping[str, str], batch_bytes: int | None, *, transactions: bool) -> dict[str, str]:
+    """Java producer settings of a lane, from those of a task (`headrace.runtime.plan.TaskPlan.producer`).
+
+    batch_bytes: the largest batch that the task's topics take, None: not known to matter; transactions: the producer is the
+    task's alone, and may wait for its transaction as long as Kafka's clients do.
+    """
+    chosen = {k: v for k, v in settings.items() if k not in _NOT_FOR_PRODUCER}
+    if is_default_client_id(chosen.get("client.id", "")):
+        del chosen["client.id"]
+    if chosen.get("linger.ms") == PRODUCER["linger.ms"]:
+        del chosen["linger.ms"]
+    if not transactions:
+        chosen = {_MAX_BLOCK: _SHORT_BLOCK_MS, **chosen}
+    merged = {**_PRODUCER, **chosen}
+    return merged if batch_bytes is None else {**merged, "batch.size": str(min(batch_bytes, int(merged["batch.size"])))}

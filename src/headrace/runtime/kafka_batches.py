@@ -1,0 +1,90 @@
+"""Copies what a task reads from Kafka batch by batch: for chains with Python functions, which take many records at once.
+
+Everything else goes through a lane (`headrace.runtime.feed_run`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from headrace.connectors.base import FeedSource, FeedTask, Offsets, Progress
+from headrace.kafka.groups import Partition
+from headrace.kafka.positions import summary
+from headrace.runtime.chain import SourceChain
+from headrace.runtime.counting import Counts
+from headrace.runtime.delivery import Delivery
+from headrace.runtime.plan import TaskPlan
+from headrace.runtime.routing import routing
+from headrace.spark.kafka import read_batch
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOOK_S = 0.5
+
+
+class KafkaBatches:
+    """Batches of one task, from explicit offsets until it is stopped."""
+
+    batches = 0
+    """Delivery counts them."""
+
+    def __init__(self, task: FeedTask, plan: TaskPlan, delivery: Delivery, source: FeedSource, stopping: threading.Event) -> None:
+        self._task, self._plan, self._delivery, self._source, self._stopping = task, plan, delivery, source, stopping
+
+    def run(self, spark: SparkSession, _reason: Any) -> None:
+        """Run until the task is stopped, or raise what ended it."""
+        positions = dict(self._source.positions)
+        spark.sparkContext.setLocalProperty("spark.scheduler.pool", self._task.context.id)
+        chain: SourceChain | None = None
+        while not self._stopping.is_set():
+            moved = self._next(positions)
+            if not moved:
+                self._stopping.wait((self._task.context.interval_ms or 0) / 1000 or _LOOK_S)
+                continue
+            counts, frame = Counts(spark), read_batch(spark, self._source.consumer, moved)
+            chain = SourceChain(self._plan, self._source.record(frame))
+            incoming = chain.incoming(counts.reading(frame))
+            if chain.learns:
+                chain.learn(incoming)
+            way = routing(self._plan.stages, self._source)
+            self._delivery(chain.outgoing(incoming), self._progress(moved), way, counts)
+            ends = {p: end for p, (_, end) in moved.items()}
+            positions |= ends
+            self._task.copied(ends)
+
+    def stop(self, timeout_s: float) -> None:
+        """The batch in flight is delivered; the task stops after it."""
+
+    def _next(self, positions: Mapping[Partition, int]) -> dict[Partition, tuple[int, int]]:
+        """The range of each partition that the next batch has."""
+        ends = self._task.ends(positions)
+        most = max(1, self._source.batch_max_records // max(1, len(positions)))
+        ranges = {p: (start, min(ends.get(p, start), start + most)) for p, start in positions.items()}
+        return {p: (start, end) for p, (start, end) in ranges.items() if end > start}
+
+    def _progress(self, moved: Mapping[Partition, tuple[int, int]]) -> Progress:
+        topics = frozenset(topic for topic, _ in moved)
+
+        def before(failed: Sequence[Mapping[str, str | None]]) -> Offsets:
+            return self._task.offsets(preceding(moved, failed))
+
+        return Progress(
+            offsets=self._task.offsets({p: end for p, (_, end) in moved.items()}),
+            topics=topics,
+            summary=summary(moved),
+            before=before,
+            check=partial(self._task.check, topics),
+        )
+
+
+def preceding(moved: Mapping[Partition, tuple[int, int]], failed: Sequence[Mapping[str, str | None]]) -> dict[Partition, int]:
+    """The ends of what precedes the records that failed; of the whole range of a partition where none did."""
+    ends = {partition: last for partition, (_, last) in moved.items()}
+    for origin in failed:
+        partition, offset = (str(origin["topic"]), int(origin["partition"] or 0)), int(origin["offset"] or 0)
+        ends[partition] = min(offset, ends.get(partition, offset))
+    return {p: end for p, end in ends.items() if end > moved[p][0]}

@@ -1,0 +1,146 @@
+package io.headrace.lanes;
+
+import java.io.Serializable;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.serializer.SerializerInstance;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeAndComment;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.execution.FilterExec;
+import org.apache.spark.sql.execution.ProjectExec;
+import org.apache.spark.sql.execution.RDDScanExec;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.WholeStageCodegenExec;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import scala.Tuple2;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * What a feed does with each record: the projections and filters of a DataFrame over a lane's columns, as Spark plans and compiles them.
+ * Serializable: it is made in the driver, and opened once for each lane that uses it ({@link Chain}).
+ */
+public final class ChainPlan implements Serializable {
+    private static final StructType HEADER = new StructType().add("key", DataTypes.StringType).add("value", DataTypes.BinaryType);
+
+    /** The columns of a lane's records, in the order of {@link Chain#apply}'s input. */
+    static final StructType COLUMNS = new StructType()
+        .add("key", DataTypes.BinaryType)
+        .add("value", DataTypes.BinaryType)
+        .add("topic", DataTypes.StringType, false)
+        .add("partition", DataTypes.IntegerType, false)
+        .add("offset", DataTypes.LongType, false)
+        .add("timestamp", DataTypes.TimestampType)
+        .add("headers", DataTypes.createArrayType(HEADER));
+
+    private final byte[] compiled; // of one Java class that does everything (whole-stage code): Compiled; null: see steps
+    private final byte[] steps; // List of Step: what is left where Java allows no such class (more than 64 KB in a method)
+
+    /** Code for the whole chain, and the objects that it refers to. */
+    record Compiled(String code, Object[] references) implements Serializable { }
+
+    /** A projection, or a filter (one expression). */
+    record Step(boolean filters, Seq<Expression> expressions, Seq<Attribute> input) implements Serializable { }
+
+    private ChainPlan(byte[] compiled, byte[] steps) {
+        this.compiled = compiled;
+        this.steps = steps;
+    }
+
+    /** An empty DataFrame with a lane's columns, for a chain to be built upon. */
+    public static Dataset<Row> columns(SparkSession spark) {
+        JavaSparkContext context = new JavaSparkContext(spark.sparkContext());
+        return spark.createDataFrame(context.<Row>emptyRDD(), COLUMNS);
+    }
+
+    /**
+     * The plan of a DataFrame that was built upon {@link #columns}.
+     *
+     * @throws IllegalArgumentException if it does not go record by record; the message names the first operator that does not
+     */
+    public static ChainPlan of(Dataset<Row> frame) {
+        org.apache.spark.sql.classic.Dataset<?> dataset = (org.apache.spark.sql.classic.Dataset<?>) frame;
+        List<Step> steps = new ArrayList<>();
+        collect(dataset.queryExecution().optimizedPlan(), steps);
+        return new ChainPlan(compiled(dataset.queryExecution().executedPlan()), serialize(steps));
+    }
+
+    /** A chain for one lane: expressions keep state, so that no two lanes may share them. */
+    Chain open() {
+        if (compiled != null) {
+            try {
+                return Chain.of(this.<Compiled>deserialize(compiled));
+            } catch (Exception e) { // a method of more than 64 KB: Spark itself takes the operators one by one then
+                org.slf4j.LoggerFactory.getLogger(ChainPlan.class).info("A chain is too long for one class: {}", e.getMessage());
+            }
+        }
+        return Chain.of(this.<List<Step>>deserialize(steps));
+    }
+
+    private static void collect(LogicalPlan plan, List<Step> steps) {
+        if (plan instanceof Project project) {
+            collect(project.child(), steps);
+            @SuppressWarnings({"unchecked", "rawtypes"})
+            Seq<Expression> expressions = (Seq) project.projectList();
+            steps.add(new Step(false, expressions, project.child().output()));
+        } else if (plan instanceof Filter filter) {
+            collect(filter.child(), steps);
+            steps.add(new Step(true, one(filter.condition()), filter.child().output()));
+        } else if (!CollectionConverters.asJava(plan.children()).isEmpty()) {
+            throw new IllegalArgumentException(plan.nodeName());
+        }
+    }
+
+    private static Seq<Expression> one(Expression expression) {
+        return scala.collection.immutable.List$.MODULE$.from(CollectionConverters.asScala(List.of(expression)));
+    }
+
+    /** The code of the whole plan, null if Spark makes none for it as one. */
+    private static byte[] compiled(SparkPlan plan) {
+        if (!(plan instanceof WholeStageCodegenExec whole) || !simple(whole.child())) {
+            return null;
+        }
+        Tuple2<CodegenContext, CodeAndComment> made = whole.doCodeGen();
+        Object[] references = CollectionConverters.asJava(made._1().references()).toArray();
+        return serialize(new Compiled(made._2().body(), references));
+    }
+
+    private static boolean simple(SparkPlan plan) {
+        if (plan instanceof ProjectExec project) {
+            return simple(project.child());
+        }
+        return plan instanceof FilterExec filter ? simple(filter.child()) : plan instanceof RDDScanExec;
+    }
+
+    private static byte[] serialize(Object value) {
+        ByteBuffer buffer = serializer().serialize(value, tag());
+        byte[] bytes = new byte[buffer.remaining()];
+        buffer.get(bytes);
+        return bytes;
+    }
+
+    private <T> T deserialize(byte[] bytes) {
+        return serializer().deserialize(ByteBuffer.wrap(bytes), ChainPlan.class.getClassLoader(), ChainPlan.<T>tag());
+    }
+
+    private static SerializerInstance serializer() {
+        return SparkEnv.get().closureSerializer().newInstance();
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <T> scala.reflect.ClassTag<T> tag() {
+        return (scala.reflect.ClassTag<T>) scala.reflect.ClassTag$.MODULE$.Any();
+    }
+}

@@ -1,0 +1,388 @@
+package io.headrace.lanes;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.InvalidOffsetException;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.InvalidTopicException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
+import org.apache.kafka.common.errors.WakeupException;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/**
+ * A consumer and a producer with the same settings, and the feeds that share them. Its thread reads, transforms and hands over; the
+ * producer's thread acknowledges. A feed that fails, waits or is full touches no other.
+ */
+final class Lane implements Runnable {
+    private static final long MOST_IN_FLIGHT = 32L << 20;
+    private static final long MOST_OF_FEED = 8L << 20;
+    private static final long LEAST_OF_FEED = 64L << 10;
+    private static final long IDLE_MS = 1000;
+    private static final long SOON_MS = 100;
+    private static final long DRAIN_MS = 5000;
+    private static final Pattern FROM = Pattern.compile("(?:from|partition) (\\S+)-(\\d+)");
+
+    final long id;
+    final AtomicLong inFlight = new AtomicLong(); // bytes, of all feeds
+    volatile long nowMs = System.currentTimeMillis(); // of the last poll
+    private final FeedSpec.Settings settings;
+    private final KafkaConsumer<byte[], byte[]> consumer;
+    private final Runnable urgent;
+    private final Map<TopicPartition, Slot> slots = new HashMap<>();
+    private final Set<FeedPart> parts = new LinkedHashSet<>();
+    private final ConcurrentLinkedQueue<Runnable> commands = new ConcurrentLinkedQueue<>();
+    private final Thread thread;
+    private Producer<byte[], byte[]> producer; // guarded by this
+    private List<Slot> added = new ArrayList<>();
+    private boolean moved; // the assignment is not that of `slots` yet
+    private long lookedMs;
+    private volatile boolean stopping;
+    private volatile boolean polling;
+
+    /** The lane's producer can write no more. */
+    static final class Broken extends RuntimeException {
+        Broken(RuntimeException cause) {
+            super(cause);
+        }
+    }
+
+    /** @param urgent called when there is something to report at once */
+    Lane(long id, FeedSpec.Settings settings, Runnable urgent) {
+        this.id = id;
+        this.settings = settings;
+        this.urgent = urgent;
+        Map<String, Object> config = new HashMap<>(settings.consumer());
+        config.putIfAbsent("client.id", "headrace-lane-" + id);
+        this.consumer = new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+        this.thread = new Thread(this, "lane-" + id);
+        this.thread.setDaemon(true);
+    }
+
+    Thread thread() {
+        return thread;
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    // for any thread
+
+    /** Have the lane's thread do something, soon. */
+    void submit(Runnable command) {
+        commands.add(command);
+        if (polling && Thread.currentThread() != thread) {
+            consumer.wakeup();
+        }
+        synchronized (commands) {
+            commands.notifyAll();
+        }
+    }
+
+    void urgent() {
+        urgent.run();
+    }
+
+    /** The producer of all feeds but those with transactions. */
+    synchronized Producer<byte[], byte[]> producer() {
+        if (producer == null) {
+            Map<String, Object> config = new HashMap<>(settings.producer());
+            config.putIfAbsent("client.id", "headrace-lane-" + id);
+            producer = new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer());
+        }
+        return producer;
+    }
+
+    /** Records of a feed are acknowledged, or given up. */
+    void landed(FeedPart part) {
+        if (part.isFlowPaused() && part.inFlight.get() <= limit() / 2) {
+            submit(() -> flowing(part));
+        } else if (!part.isOpen() && part.waiting.get() == 0) {
+            urgent.run();
+        }
+    }
+
+    private long limit() {
+        return Math.max(LEAST_OF_FEED, Math.min(MOST_OF_FEED, MOST_IN_FLIGHT - inFlight.get()));
+    }
+
+    /** End: what is in flight may still be acknowledged for some seconds. Returns when nothing is written any more. */
+    void stop() throws InterruptedException {
+        stopping = true;
+        submit(() -> { });
+        thread.join(2 * DRAIN_MS);
+        long end = System.currentTimeMillis() + DRAIN_MS;
+        while (inFlight.get() > 0 && System.currentTimeMillis() < end) {
+            synchronized (commands) {
+                commands.wait(20);
+            }
+        }
+        Producer<byte[], byte[]> last;
+        synchronized (this) {
+            last = producer;
+        }
+        if (last != null) {
+            last.close(Duration.ZERO);
+        }
+    }
+
+    boolean isAlive() {
+        return thread.isAlive();
+    }
+
+    // for the lane's thread
+
+    void add(FeedPart part) {
+        for (Slot slot : part.slots) {
+            if (slots.containsKey(slot.source)) {
+                part.fail(new Report.Failure("error", null, slot.source.toString(), null, 0, IllegalStateException.class.getName(),
+                    "the lane reads this partition for another feed"));
+                return;
+            }
+        }
+        parts.add(part);
+        for (Slot slot : part.slots) {
+            slots.put(slot.source, slot);
+            added.add(slot);
+        }
+        moved = true;
+    }
+
+    /** Read no more of a feed. */
+    void end(FeedPart part) {
+        if (parts.remove(part)) {
+            for (Slot slot : part.slots) {
+                slots.remove(slot.source, slot);
+                slot.paused |= Slot.ENDED;
+            }
+            part.flowPaused(false);
+            moved = true;
+        }
+        urgent.run();
+    }
+
+    boolean has(Slot slot) {
+        return slots.get(slot.source) == slot;
+    }
+
+    long position(Slot slot) {
+        return consumer.position(slot.source, Duration.ZERO);
+    }
+
+    void pause(Slot slot, int reason) {
+        int before = slot.paused;
+        slot.paused |= reason;
+        if (before == 0 && has(slot) && consumer.assignment().contains(slot.source)) {
+            consumer.pause(List.of(slot.source));
+        }
+    }
+
+    void resume(Slot slot, int reason) {
+        int before = slot.paused;
+        slot.paused &= ~reason;
+        if (before != 0 && slot.paused == 0 && has(slot) && consumer.assignment().contains(slot.source)) {
+            consumer.resume(List.of(slot.source));
+        }
+    }
+
+    /** A feed has enough in flight. */
+    void flow(FeedPart part) {
+        part.flowPaused(true);
+        for (Slot slot : part.slots) {
+            pause(slot, Slot.FLOW);
+        }
+    }
+
+    private void flowing(FeedPart part) {
+        if (part.isFlowPaused() && part.inFlight.get() <= limit() / 2) {
+            part.flowPaused(false);
+            for (Slot slot : part.slots) {
+                resume(slot, Slot.FLOW);
+            }
+        }
+    }
+
+    @Override
+    public void run() {
+        try {
+            while (!stopping) {
+                execute();
+                assign();
+                if (slots.isEmpty()) {
+                    rest();
+                } else {
+                    round();
+                }
+            }
+        } catch (Broken e) {
+            failAll(e.getCause());
+        } catch (Throwable e) {
+            org.slf4j.LoggerFactory.getLogger(Lane.class).error("Lane {} has ended", id, e);
+            failAll(e);
+        } finally {
+            execute();
+            if (!stopping) {
+                failAll(new IllegalStateException("The lane has ended"));
+            }
+            consumer.close(Duration.ZERO);
+            urgent.run();
+        }
+    }
+
+    private void failAll(Throwable e) {
+        for (FeedPart part : new ArrayList<>(parts)) {
+            part.fail(Report.Failure.of(e));
+        }
+    }
+
+    private void execute() {
+        for (Runnable command = commands.poll(); command != null; command = commands.poll()) {
+            command.run();
+        }
+    }
+
+    private void rest() throws InterruptedException {
+        synchronized (commands) {
+            if (commands.isEmpty() && !stopping) {
+                commands.wait(IDLE_MS);
+            }
+        }
+    }
+
+    private void assign() {
+        if (!moved) {
+            return;
+        }
+        moved = false;
+        consumer.assign(new HashSet<>(slots.keySet()));
+        for (Slot slot : added) {
+            if (has(slot)) {
+                consumer.seek(slot.source, slot.partition.offset());
+                if (slot.paused != 0) {
+                    consumer.pause(List.of(slot.source));
+                }
+            }
+        }
+        added = new ArrayList<>();
+    }
+
+    private void round() {
+        ConsumerRecords<byte[], byte[]> records = poll();
+        nowMs = System.currentTimeMillis();
+        Set<FeedPart> touched = new LinkedHashSet<>();
+        for (TopicPartition partition : records.partitions()) {
+            Slot slot = slots.get(partition);
+            if (slot != null) {
+                take(slot, records.records(partition));
+                touched.add(slot.part);
+            }
+        }
+        for (FeedPart part : touched) {
+            if (part.inFlight.get() > limit()) {
+                flow(part);
+            }
+        }
+        for (FeedPart part : parts) {
+            if (part.transaction != null) {
+                part.transaction.round(!touched.contains(part), nowMs);
+            }
+        }
+        if (nowMs - lookedMs >= IDLE_MS) {
+            lookedMs = nowMs;
+            look();
+        }
+    }
+
+    private ConsumerRecords<byte[], byte[]> poll() {
+        boolean soon = inFlight.get() > 0;
+        for (FeedPart part : parts) {
+            soon |= part.transaction != null && !part.transaction.isClosed();
+        }
+        polling = true;
+        try {
+            return commands.isEmpty() ? consumer.poll(Duration.ofMillis(soon ? SOON_MS : IDLE_MS)) : ConsumerRecords.empty();
+        } catch (WakeupException e) {
+            return ConsumerRecords.empty();
+        } catch (InvalidOffsetException e) {
+            failThose(e.partitions(), e);
+        } catch (TopicAuthorizationException e) {
+            failTopics(e.unauthorizedTopics(), e);
+        } catch (InvalidTopicException e) {
+            failTopics(e.invalidTopics(), e);
+        } catch (RuntimeException e) {
+            Matcher from = FROM.matcher(String.valueOf(e.getMessage()));
+            TopicPartition partition = from.find() ? new TopicPartition(from.group(1), Integer.parseInt(from.group(2))) : null;
+            if (partition == null || !slots.containsKey(partition)) {
+                failAll(e);
+            } else {
+                failThose(Set.of(partition), e);
+            }
+        } finally {
+            polling = false;
+        }
+        return ConsumerRecords.empty();
+    }
+
+    private void failTopics(Collection<String> topics, Exception e) {
+        failThose(slots.keySet().stream().filter(partition -> topics.contains(partition.topic())).toList(), e);
+    }
+
+    private void failThose(Collection<TopicPartition> partitions, Exception e) {
+        for (TopicPartition partition : new ArrayList<>(partitions)) {
+            Slot slot = slots.get(partition);
+            if (slot != null) {
+                slot.part.fail(Report.Failure.of(e).at("topic=" + partition.topic() + ", partition=" + partition.partition(), null));
+            }
+        }
+    }
+
+    private void take(Slot slot, List<ConsumerRecord<byte[], byte[]>> records) {
+        FeedPart part = slot.part;
+        long most = 2 * limit();
+        for (ConsumerRecord<byte[], byte[]> record : records) {
+            if (slot.paused == 0 && part.inFlight.get() > most) {
+                flow(part);
+            }
+            if (slot.paused != 0 || !part.isOpen() || !part.take(slot, record)) {
+                if (has(slot)) {
+                    consumer.seek(slot.source, record.offset());
+                }
+                return;
+            }
+        }
+    }
+
+    /** What needs a look from time to time: feeds whose memory is free again, and partitions that have gone past what has no records. */
+    private void look() {
+        for (FeedPart part : parts) {
+            flowing(part);
+        }
+        boolean some = false;
+        for (Slot slot : slots.values()) {
+            if (slot.paused == 0 && slot.part.transaction == null && slot.waiting() == 0) {
+                try {
+                    slot.idleAt(position(slot));
+                } catch (RuntimeException e) {
+                    some = true; // it is not known yet
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,304 @@
+package io.headrace.lanes;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.spark.TaskContext;
+import org.apache.spark.api.java.function.VoidFunction;
+
+/**
+ * The Spark task that drives lanes: hears from the driver which feeds they have, tells it how far they have come. It ends when it is
+ * told to, or is killed; its next attempt begins at what was acknowledged.
+ */
+final class LaneTask implements VoidFunction<Iterator<Integer>> {
+    private static final long LOCAL_MS = 500; // between two reports, unless something is urgent
+    private static final long REMOTE_MS = 100; // between two questions to a driver in another process
+    private static final long LEASE_MS = 30_000; // without an answer for so long, another attempt may have taken over
+    private static final int PREPARERS = 8;
+    private final long plane;
+
+    LaneTask(long plane) {
+        this.plane = plane;
+    }
+
+    @Override
+    public void call(Iterator<Integer> numbers) throws Exception {
+        while (numbers.hasNext()) {
+            new Run(plane, numbers.next(), TaskContext.get()).drive();
+        }
+    }
+
+    /** One attempt. */
+    private static final class Run {
+        private final long plane;
+        private final int task;
+        private final TaskContext context;
+        private final Map<Long, Lane> lanes = new LinkedHashMap<>();
+        private final Map<String, Entry> entries = new LinkedHashMap<>();
+        private final ExecutorService threads;
+        private final Object bell;
+        private final boolean local;
+        private List<Report> reports = new ArrayList<>();
+        private long heard;
+        private long answeredMs = System.currentTimeMillis();
+        private volatile boolean rung;
+
+        Run(long plane, int task, TaskContext context) {
+            this.plane = plane;
+            this.task = task;
+            this.context = context;
+            this.local = LanePlugin.isDriver();
+            this.bell = local ? Plane.bell(plane, task) : new Object();
+            AtomicInteger count = new AtomicInteger();
+            this.threads = Executors.newFixedThreadPool(PREPARERS, work -> {
+                Thread thread = new Thread(work, "lanes-" + task + "-" + count.incrementAndGet());
+                thread.setDaemon(true);
+                return thread;
+            });
+        }
+
+        void drive() throws Exception {
+            try {
+                while (exchange()) {
+                    context.killTaskIfInterrupted();
+                    synchronized (bell) {
+                        if (!rung) {
+                            bell.wait(local ? LOCAL_MS : REMOTE_MS);
+                        }
+                        rung = false;
+                    }
+                }
+            } finally {
+                end();
+            }
+            context.killTaskIfInterrupted();
+        }
+
+        private void ring() {
+            synchronized (bell) {
+                rung = true;
+                bell.notifyAll();
+            }
+        }
+
+        /** Report, and do what the driver says; returns whether to go on. */
+        private boolean exchange() {
+            List<Long> dead = new ArrayList<>();
+            lanes.values().removeIf(lane -> !lane.isAlive() && dead.add(lane.id));
+            collect();
+            Message.Reply reply;
+            try {
+                reply = LanePlugin.ask(new Message.Ask(plane, task, context.taskAttemptId(), heard, reports, dead));
+            } catch (Exception e) { // the reports go with the next question
+                if (System.currentTimeMillis() - answeredMs > LEASE_MS) {
+                    throw new IllegalStateException("The driver has not answered for " + LEASE_MS + " ms", e);
+                }
+                return true;
+            }
+            answeredMs = System.currentTimeMillis();
+            reports = new ArrayList<>();
+            if (reply.stop()) {
+                return false;
+            }
+            for (Message.Numbered numbered : reply.commands()) {
+                if (numbered.number() > heard) {
+                    heard = numbered.number();
+                    execute(numbered.command());
+                }
+            }
+            return true;
+        }
+
+        private void collect() {
+            Iterator<Entry> all = entries.values().iterator();
+            while (all.hasNext()) {
+                Report report = all.next().report();
+                if (report != null) {
+                    reports.add(report);
+                    if (!report.state().equals("RUNNING")) {
+                        all.remove();
+                    }
+                }
+            }
+        }
+
+        private void execute(Message.Command command) {
+            if (command instanceof Message.Add add) {
+                Entry entry = new Entry(add.spec());
+                entries.put(key(add.spec().feed(), add.spec().part()), entry);
+                try {
+                    Lane lane = lane(add.lane(), add.spec().settings());
+                    threads.execute(() -> entry.prepare(lane));
+                } catch (RuntimeException e) {
+                    entry.failed(e);
+                }
+            } else if (command instanceof Message.Close close) {
+                Lane lane = lanes.remove(close.lane());
+                if (lane != null) {
+                    threads.execute(() -> stop(lane));
+                }
+            } else if (command instanceof Message.Remove remove) {
+                of(remove.feed(), remove.part(), Entry::remove);
+            } else if (command instanceof Message.Known known) {
+                of(known.feed(), known.part(), entry -> threads.execute(() -> entry.knows(known.target())));
+            } else if (command instanceof Message.Replace replace) {
+                of(replace.feed(), replace.part(), entry -> threads.execute(() -> entry.replaces(replace.chain())));
+            }
+        }
+
+        private void of(long feed, int part, java.util.function.Consumer<Entry> action) {
+            Entry entry = entries.get(key(feed, part));
+            if (entry != null) {
+                action.accept(entry);
+            }
+        }
+
+        private static String key(long feed, int part) {
+            return feed + "/" + part;
+        }
+
+        private Lane lane(long id, FeedSpec.Settings settings) {
+            Lane lane = lanes.get(id);
+            if (lane == null) {
+                lane = new Lane(id, settings, this::ring);
+                lanes.put(id, lane);
+                lane.start();
+            }
+            return lane;
+        }
+
+        private static void stop(Lane lane) {
+            try {
+                lane.stop();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+
+        /** Stop all lanes, and tell the driver how far they have come. */
+        private void end() {
+            boolean interrupted = Thread.interrupted(); // of a task that is killed
+            List<Thread> stops = new ArrayList<>();
+            for (Lane lane : lanes.values()) {
+                Thread thread = new Thread(() -> stop(lane), "stop-lane-" + lane.id);
+                thread.start();
+                stops.add(thread);
+            }
+            try {
+                for (Thread thread : stops) {
+                    thread.join();
+                }
+                collect();
+                LanePlugin.ask(new Message.Ask(plane, task, context.taskAttemptId(), heard, reports, List.of()));
+            } catch (Exception e) {
+                org.slf4j.LoggerFactory.getLogger(LaneTask.class).info("The driver was not told how far the lanes have come", e);
+            }
+            threads.shutdownNow();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+
+        /** A part of a feed, from the command to add it on. */
+        private final class Entry {
+            private final FeedSpec spec;
+            private FeedPart part; // guarded by this, as is what follows
+            private boolean removed;
+            private Report.Failure failure;
+
+            Entry(FeedSpec spec) {
+                this.spec = spec;
+            }
+
+            /** Compile the chain and make the clients, on a thread of its own. */
+            void prepare(Lane lane) {
+                Transaction transaction = null;
+                try {
+                    transaction = spec.transactionalId() == null ? null : new Transaction(spec, threads);
+                    FeedPart made = new FeedPart(spec, spec.chain().open(), lane,
+                        transaction == null ? lane.producer() : transaction.producer, transaction);
+                    if (transaction != null) {
+                        transaction.of(made);
+                    }
+                    synchronized (this) {
+                        part = made;
+                        lane.submit(() -> lane.add(made));
+                        if (removed) {
+                            lane.submit(made::remove);
+                        }
+                    }
+                    if (!lane.isAlive()) {
+                        made.fail(Report.Failure.of(new IllegalStateException("The lane has ended")));
+                        ring();
+                    }
+                } catch (Throwable e) {
+                    if (transaction != null) {
+                        transaction.producer.close(java.time.Duration.ZERO);
+                    }
+                    failed(e);
+                }
+            }
+
+            synchronized void failed(Throwable e) {
+                failure = Report.Failure.of(e);
+                ring();
+            }
+
+            synchronized void remove() {
+                removed = true;
+                if (part != null) {
+                    part.lane.submit(part::remove);
+                }
+            }
+
+            void knows(Target target) {
+                FeedPart to;
+                synchronized (this) {
+                    to = part;
+                }
+                if (to == null) {
+                    return;
+                }
+                try {
+                    to.producer.partitionsFor(target.topic()); // so that the lane does not wait for metadata
+                } catch (RuntimeException e) {
+                    to.fail(Report.Failure.of(e).at(null, target.topic()));
+                    return;
+                }
+                to.lane.submit(() -> to.knows(target));
+            }
+
+            void replaces(ChainPlan plan) {
+                FeedPart to;
+                synchronized (this) {
+                    to = part;
+                }
+                if (to == null) {
+                    return;
+                }
+                try {
+                    Chain chain = plan.open();
+                    to.lane.submit(() -> to.replaces(chain));
+                } catch (RuntimeException e) {
+                    to.fail(Report.Failure.of(e));
+                }
+            }
+
+            synchronized Report report() {
+                if (part != null) {
+                    return part.report();
+                }
+                if (failure == null && !removed) {
+                    return null;
+                }
+                Report.Counts none = new Report.Counts(0, 0, 0, 0, 0, 0, 0, 0, false, new Histogram().toArray());
+                return new News().report(spec, failure == null ? "REMOVED" : "FAILED", failure, List.of(), none);
+            }
+        }
+    }
+}

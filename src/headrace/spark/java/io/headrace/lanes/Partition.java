@@ -1,0 +1,25 @@
+package io.headrace.lanes;
+
+import java.io.Serializable;
+import org.apache.kafka.common.TopicPartition;
+
+/**
+ * A source partition of a feed.
+ *
+ * @param topic the source topic
+ * @param partition its number
+ * @param offset the first offset to read
+ * @param stores with exactly once: the records that store the offset of the partition; else empty
+ */
+record Partition(String topic, int partition, long offset, OffsetRecord[] stores) implements Serializable {
+    TopicPartition source() {
+        return new TopicPartition(topic, partition);
+    }
+
+    Partition at(long newOffset) {
+        return new Partition(topic, partition, newOffset, stores);
+    }
+
+    /** A record that stores an offset: its value is text with the number of the last record copied between head and tail. */
+    record OffsetRecord(String topic, byte[] key, byte[] head, byte[] tail) implements Serializable { }
+}

@@ -1,0 +1,89 @@
+package io.headrace.lanes;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.kafka.common.TopicPartition;
+
+/** A feed as the driver knows it: which lanes have its parts, and what these have reported since Python heard of it last. */
+final class PlacedFeed {
+    final List<Part> parts = new ArrayList<>();
+    boolean removing;
+    final Set<String> topics = new HashSet<>();
+    final Set<String> keySchemas = new HashSet<>();
+    final Set<String> valueSchemas = new HashSet<>();
+    final List<String> failures = new ArrayList<>();
+    final Set<String> written = new HashSet<>();
+    final List<Integer> transactions = new ArrayList<>();
+    final Map<TopicPartition, Report.OfPartition> partitions = new LinkedHashMap<>(); // that have changed
+    private final Set<String> everWritten = new HashSet<>();
+
+    /** A part, and the lane that has it. */
+    static final class Part {
+        FeedSpec spec;
+        final Placement.LaneInfo lane;
+        String state = "RUNNING";
+        Report.Failure failure;
+        Report.Counts counts;
+        private final Map<TopicPartition, Long> offsets = new HashMap<>(); // where its next attempt begins
+
+        Part(FeedSpec spec, Placement.LaneInfo lane) {
+            this.spec = spec;
+            this.lane = lane;
+        }
+
+        boolean isRunning() {
+            return state.equals("RUNNING");
+        }
+
+        /** What its next attempt is told: all it has learned, at where it has come to. */
+        FeedSpec now() {
+            List<Partition> partitions = new ArrayList<>();
+            for (Partition partition : spec.partitions()) {
+                partitions.add(partition.at(offsets.getOrDefault(partition.source(), partition.offset())));
+            }
+            return spec.with(spec.part(), partitions);
+        }
+    }
+
+    /** Takes a report of one of its parts; returns whether Python should hear of it at once. */
+    boolean take(Report report) {
+        Part part = parts.get(report.part());
+        part.counts = report.counts();
+        for (Report.OfPartition partition : report.partitions()) {
+            TopicPartition source = new TopicPartition(partition.topic(), partition.partition());
+            part.offsets.put(source, partition.next());
+            partitions.merge(source, partition, Report.OfPartition::then);
+        }
+        topics.addAll(report.topics());
+        keySchemas.addAll(report.keySchemas());
+        valueSchemas.addAll(report.valueSchemas());
+        failures.addAll(report.failures());
+        written.addAll(report.written());
+        transactions.addAll(report.transactions());
+        part.state = report.state();
+        part.failure = report.failure();
+        boolean first = everWritten.addAll(report.written());
+        return first || !part.isRunning() || !topics.isEmpty() || !keySchemas.isEmpty() || !valueSchemas.isEmpty();
+    }
+
+    /** Whether nothing of it runs any more. */
+    boolean isEnded() {
+        return parts.stream().noneMatch(Part::isRunning);
+    }
+
+    /** Python has heard of all this. */
+    void heard() {
+        partitions.clear();
+        topics.clear();
+        keySchemas.clear();
+        valueSchemas.clear();
+        failures.clear();
+        written.clear();
+        transactions.clear();
+    }
+}

@@ -1,0 +1,177 @@
+package io.headrace.lanes;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/**
+ * The transactions of one feed (KIP-618): its records, and the offsets that they bring it to. While one is committed, on another thread,
+ * the feed's partitions are paused; the lane goes on. Unless it says otherwise, a method is for the lane's thread.
+ */
+final class Transaction {
+    private static final long GATHERS_MS = 300; // while there are more records to read
+    private static final Duration CLOSE = Duration.ofSeconds(5);
+
+    final Producer<byte[], byte[]> producer;
+    private final Executor threads;
+    private FeedPart part;
+    private boolean begun;
+    private boolean closing;
+    private long begunMs;
+    private int records;
+    private volatile boolean committing;
+    private volatile boolean closed;
+
+    /** Fences off who had the transactional id before; blocks. @param threads commits on one of these */
+    Transaction(FeedSpec spec, Executor threads) {
+        Map<String, Object> config = new HashMap<>(spec.settings().producer());
+        config.put("transactional.id", spec.transactionalId());
+        config.put("enable.idempotence", "true");
+        config.putIfAbsent("client.id", "headrace-" + spec.name());
+        this.threads = threads;
+        this.producer = new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer());
+        try {
+            producer.initTransactions();
+        } catch (RuntimeException e) {
+            producer.close(Duration.ZERO);
+            throw e;
+        }
+    }
+
+    void of(FeedPart owner) {
+        part = owner;
+    }
+
+    /** One more record. */
+    void begin() {
+        if (!begun) {
+            producer.beginTransaction();
+            begun = true;
+            begunMs = System.currentTimeMillis();
+            records = 0;
+        }
+        records++;
+    }
+
+    /** The lane has polled. @param idle nothing was read of this feed */
+    void round(boolean idle, long nowMs) {
+        if (committing || closing || !part.isOpen() || (!begun && !hasNews())) {
+            return;
+        }
+        long age = begun ? nowMs - begunMs : Long.MAX_VALUE;
+        long interval = part.spec.commitMs();
+        if (interval > 0 ? age >= interval : idle || age >= GATHERS_MS || records < 500) {
+            commit();
+        }
+    }
+
+    private boolean hasNews() {
+        for (Slot slot : part.slots) {
+            if (slot.taken() > slot.committed()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Commit what there is, and end. */
+    void close() {
+        closing = true;
+        if (!committing) {
+            commit();
+        }
+    }
+
+    /** Whether nothing is open. For any thread. */
+    boolean isClosed() {
+        return closed || (!begun && !committing && !closing);
+    }
+
+    private void commit() {
+        committing = true;
+        Map<Slot, Long> ends = new HashMap<>();
+        for (Slot slot : part.slots) {
+            part.lane.pause(slot, Slot.COMMIT);
+            if (slot.taken() > slot.committed()) {
+                ends.put(slot, slot.taken());
+            }
+        }
+        boolean open = begun;
+        int size = begun ? records : 0;
+        threads.execute(() -> {
+            try {
+                if (open || !ends.isEmpty()) {
+                    if (!open) {
+                        producer.beginTransaction();
+                    }
+                    ends.forEach(this::store);
+                    producer.commitTransaction();
+                }
+                part.lane.submit(() -> committed(ends, size));
+            } catch (RuntimeException e) {
+                part.fail(Report.Failure.of(e));
+            }
+        });
+    }
+
+    private void store(Slot slot, long end) {
+        byte[] number = Long.toString(end - 1).getBytes(StandardCharsets.UTF_8);
+        for (Partition.OffsetRecord record : slot.partition.stores()) {
+            byte[] value = new byte[record.head().length + number.length + record.tail().length];
+            System.arraycopy(record.head(), 0, value, 0, record.head().length);
+            System.arraycopy(number, 0, value, record.head().length, number.length);
+            System.arraycopy(record.tail(), 0, value, record.head().length + number.length, record.tail().length);
+            producer.send(new ProducerRecord<>(record.topic(), record.key(), value));
+        }
+    }
+
+    private void committed(Map<Slot, Long> ends, int size) {
+        ends.forEach((slot, end) -> slot.commit(end));
+        begun = false;
+        committing = false;
+        if (size > 0 || !ends.isEmpty()) {
+            part.committed(size);
+        }
+        if (closing) {
+            if (hasNews()) {
+                commit();
+            } else {
+                end(false);
+            }
+            return;
+        }
+        for (Slot slot : part.slots) {
+            part.lane.resume(slot, Slot.COMMIT);
+        }
+    }
+
+    /** After a failure: what is not committed is given up. */
+    void abort() {
+        end(begun || committing);
+    }
+
+    private void end(boolean aborts) {
+        if (closed) {
+            return;
+        }
+        threads.execute(() -> {
+            try {
+                if (aborts) {
+                    producer.abortTransaction();
+                }
+            } catch (RuntimeException e) {
+                org.slf4j.LoggerFactory.getLogger(Transaction.class).debug("The broker aborts the transaction by itself", e);
+            } finally {
+                producer.close(aborts ? Duration.ZERO : CLOSE);
+                closed = true;
+                part.lane.urgent();
+            }
+        });
+    }
+}
