@@ -28,6 +28,11 @@ class Deployed:
         """PUT without a body: `pause`, `resume`, `stop`, `topics/reset`."""
         self.worker.call("PUT", f"{self.path}/{what}")
 
+    def configure(self, changes: Mapping[str, str | None]) -> None:
+        """PUT the configuration with these changes."""
+        self.config = merged(self.config, changes)
+        self.worker.call("PUT", self.path + "/config", self.config)
+
     def restart(self, query: str = "") -> Any:
         return self.worker.call("POST", f"{self.path}/restart{query}")
 
@@ -92,3 +97,7 @@ def deploying(
     yield create
     for deployed in made:
         deployed.delete()
+
+
+def merged(config: Mapping[str, str | None], changes: Mapping[str, str | None]) -> dict[str, str]:
+    return {key: value for key, value in {**config, **changes}.items() if value is not None}

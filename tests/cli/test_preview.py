@@ -34,6 +34,7 @@ def records(config: Path, text: str) -> Path:
 def test_it_prints_a_table_and_the_outcome(config: Path):
     answer = headrace("preview", "--config", str(config), "--records", str(records(config, '{"value":"hello"}\n')))
     assert answer.returncode == 0, answer.stderr
+    assert "incubator" not in answer.stderr
     assert '{"line":"hello"}' in answer.stdout
     assert "→ lines (the connector creates no topics" in " ".join(answer.stdout.split())
 

@@ -141,13 +141,6 @@ def test_a_record_without_a_key_is_skipped():
     assert decode(None, b"{}") is None
 
 
-def test_the_widest_of_several_restarts_has_the_highest_impact():
-    def impact(include_tasks: bool, only_failed: bool) -> int:
-        return RestartRequest("a", include_tasks, only_failed).impact
-
-    assert [impact(False, True), impact(True, True), impact(False, False), impact(True, False)] == [0, 1, 2, 3]
-
-
 def test_a_session_keys_secret_is_not_shown():
     assert "c2VjcmV0" not in repr(SessionKey("c2VjcmV0", "HmacSHA256", 1))
 

@@ -66,7 +66,7 @@ def test_a_safe_write_does_not_overwrite_a_later_generation_of_another_worker(st
 def test_an_active_topic_is_there_when_it_has_been_put(store):
     store.put_topic("c", "orders", 3, 1700000000123)
     assert store.topics("c") == {"orders"}
-    found = store.topic_statuses("c")["orders"]
+    found = store.snapshot().topics["c"]["orders"]
     assert (found.task, found.discover_timestamp_ms) == (3, 1700000000123)
     assert store.topics("d") == set()
 

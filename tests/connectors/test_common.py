@@ -1,6 +1,7 @@
 import pytest
 
 from headrace.connectors.common import SinkConnectorConfig, SourceConnectorConfig
+from headrace.connectors.dead_letter_options import SourceDeadLetterConfig
 from headrace.connectors.report import option_json
 from headrace.connectors.restart_options import TaskRestartConfig
 from tests.rest.recorded import exchanges
@@ -15,7 +16,9 @@ DEPENDS = ("connector.plugin.version", "key.converter", "value.converter", "head
 def test_the_common_options_are_word_for_word_those_of_kafka_connect(connector, config):
     recorded = _definitions(connector)
     options = config.definition().options
-    own = TaskRestartConfig.definition().options  # Kafka Connect restarts nothing by itself
+    own = {*TaskRestartConfig.definition().options}  # Kafka Connect restarts nothing by itself
+    if config is SourceConnectorConfig:
+        own |= {*SourceDeadLetterConfig.definition().options}  # nor has it dead letters of sources
     declared = {name: option_json(option) for name, option in options.items() if name not in own}
     for name, definition in declared.items():
         if name.startswith(DEPENDS):

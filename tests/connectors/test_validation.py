@@ -98,6 +98,46 @@ class TestConnectors:
         assert errors_of("bucket", WELL | {"bucket": "thimble"}, worker()) == ["too small"]
         assert errors_of("bucket", WELL | {"bucket": "thimble", "depth": "x"}, worker()) == []
 
+    def test_bad_settings_for_new_topics_are_at_their_keys_but_no_reason_to_refuse_the_connector(self, worker):
+        default = "topic.creation.default."
+        props = WELL | {default + "partitions": "0", "topic.creation.groups": "g", "topic.creation.g.include": "("}
+        validation.check(props, worker())  # 201, and FAILED when it starts, as in Kafka Connect
+        assert errors_of(default + "replication.factor", props, worker()) == []  # it is missing: as in Kafka Connect
+        assert errors_of(default + "partitions", props, worker())[0].startswith("Invalid value 0 for configuration partitions: ")
+        assert errors_of("topic.creation.g.include", props, worker())[0].startswith(
+            "Invalid value [(] for configuration include: Syntax error in regular expression: "
+        )
+        assert errors_of(default + "partitions", props, worker(topic_creation_enable="false")) == []
+        assert errors_of(default + "partitions", DRAIN | {default + "partitions": "0"}, worker()) == []
+
+    def test_bad_rules_for_new_topics_are_at_their_keys(self, worker):
+        props = WELL | {"topic.creation": "a,b", "topic.creation.a.regex": "x.*", "topic.creation.b.partitions": "x"}
+        assert errors_of("topic.creation.a.regex", props, worker()) == []
+        assert errors_of("topic.creation.b.regex", props, worker())[0] == (
+            'Missing required configuration "topic.creation.b.regex" which has no default value.'
+        )
+        assert errors_of("topic.creation.b.partitions", props, worker())[0] == (
+            "Invalid value x for configuration topic.creation.b.partitions: Not a number of type INT"
+        )
+        assert errors_of("topic.creation", props | {"topic.creation": "a,a"}, worker()) != []
+        (error,) = errors_of("topic.creation", props | {"topic.creation.groups": "a"}, worker())
+        assert error.endswith(": rules and groups (topic.creation.groups) exclude each other; use one")
+
+    def test_dead_letters_of_a_source_are_options(self, worker):
+        dlq = "errors.deadletterqueue."
+        props = WELL | {dlq + "topic.name": "d", dlq + "topic.replication.factor": "x", dlq + "context.headers.enable": "maybe"}
+        assert errors_of(dlq + "topic.replication.factor", props, worker())[0] == (
+            f"Invalid value x for configuration {dlq}topic.replication.factor: Not a number of type SHORT"
+        )
+        assert errors_of(dlq + "context.headers.enable", props, worker()) == [
+            f"Invalid value maybe for configuration {dlq}context.headers.enable: Expected value to be either true or false"
+        ]
+
+    def test_overrides_of_the_client_that_makes_the_topic_of_dead_letters_are_looked_at(self, worker):
+        refusing, props = worker(connector_client_config_override_policy="None"), WELL | {"admin.override.retries": "1"}
+        assert errors_of("admin.override.retries", props, refusing) == []
+        assert errors_of("admin.override.retries", props | {"errors.deadletterqueue.topic.name": "d"}, refusing) != []
+
     def test_groups_are_those_of_the_options_in_order(self, worker):
         body = validation.validate("Well", WELL | {"transforms": "a"}, worker())
         assert (body["name"], body["groups"][0], body["groups"][-2:]) == ("test.Well", "Common", ["Transforms: a", "Well"])

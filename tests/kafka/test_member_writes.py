@@ -15,7 +15,6 @@ from headrace.kafka.groups import GroupOffsets
 from headrace.kafka.log import CompactedLog, LogRecord
 from headrace.kafka.member_writes import MemberWrites, Write
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership
-from tests.support import wait_until
 
 
 class Worker:
@@ -136,28 +135,13 @@ def test_a_record_that_a_broker_takes_for_an_earlier_one_is_written_again(worker
     assert [record.key for record in records] == [b"1", b"2", b"2"]
 
 
-def test_writes_go_on_after_a_restart_of_the_broker(worker, topic, destination_broker):
-    one, sent, over = worker("a"), [], threading.Event()
-
-    def keep_writing() -> None:
-        while not over.is_set():
-            value = b"%d" % len(sent)
-            proof = one.membership.session()
-            try:
-                one.writes.write(Write([(topic, value, value)]), proof, 30)
-                sent.append(value)
-            except RetriableError:  # it is no member for a moment
-                over.wait(0.1)
-
-    with ThreadPoolExecutor(1) as tasks:
-        writer = tasks.submit(keep_writing)
-        for _ in range(2):
-            known = len(sent)
-            wait_until(lambda known=known: len(sent) > known + 20, 60, "it writes")
-            destination_broker.restart()
-            known = len(sent)
-            wait_until(lambda known=known: len(sent) > known + 20, 60, "it writes again")
-        over.set()
-        writer.result(60)
-    missing = set(sent) - set(written(one, topic))
-    assert not missing, f"of these, a second reader misses {set(sent) - set(written(one, topic))}"
+def test_a_worker_completes_what_it_has_left_before_it_is_a_member(destination_broker, topic):
+    props = {"bootstrap.servers": destination_broker.bootstrap}
+    writes = MemberWrites(props, f"{topic}-a", topic)
+    writes.complete([(topic, 0)], b"nothing", 30)
+    seen: list[LogRecord] = []
+    log = CompactedLog(topic, props, {**props, "isolation.level": "read_committed"}, seen.append)
+    log.start()
+    assert [(record.key, record.value) for record in seen] == [(b"nothing", None)]
+    log.stop()
+    writes.stop()

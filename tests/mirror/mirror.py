@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, Sent
-from tests.deployed import CONNECTOR_S, Deployed
+from tests.deployed import CONNECTOR_S, Deployed, merged
 from tests.support import wait_until
 
 
@@ -31,11 +31,6 @@ class Mirror(Deployed):
             "topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1",
             "topic.creation.default.retention.ms": "-1",
         }, config))  # fmt: skip
-
-    def configure(self, changes: Mapping[str, str | None]) -> None:
-        """PUT the configuration with these changes."""
-        self.config = merged(self.config, changes)
-        self.worker.call("PUT", self.path + "/config", self.config)
 
     def offsets(self) -> dict[str, int]:
         """The stored offsets: `{"topic:partition": offset}`."""
@@ -65,7 +60,3 @@ def offsets_in(cluster: Cluster, topic: str) -> dict[str, int]:
     """The offsets of a mirror in an offset topic that has only these: `{"topic:partition": offset}`."""
     entries = sorted(cluster.read(topic), key=lambda r: r.timestamp)
     return {json.loads(r.key)[1]["topic:partition"]: json.loads(r.value)["offset"] for r in entries if r.key and r.value}
-
-
-def merged(config: Mapping[str, str | None], changes: Mapping[str, str | None]) -> dict[str, str]:
-    return {key: value for key, value in {**config, **changes}.items() if value is not None}

@@ -12,8 +12,7 @@ import pytest
 
 from headrace.embedded.ports import free_port
 from tests.clusters import Cluster, record
-from tests.deployed import CONNECTOR_S
-from tests.mirror.mirror import merged
+from tests.deployed import CONNECTOR_S, merged
 from tests.process import WorkerProcess, is_alive, worker_properties
 from tests.support import wait_until
 

@@ -10,6 +10,7 @@ import pytest
 from headrace.cluster.alone import Alone
 from headrace.cluster.herder import Herder
 from headrace.cluster.memory import memory_stores
+from headrace.cluster.stores import Stores
 from headrace.rest import RestServer
 from headrace.runtime.worker import Worker
 from headrace.runtime.worker_config import StandaloneConfig
@@ -25,10 +26,18 @@ def no_spark() -> None:
 
 
 @pytest.fixture
-def call(tmp_path: Path) -> Iterator[Client]:
+def config(tmp_path: Path) -> StandaloneConfig:
     props = {"key.converter": CONVERTER, "value.converter": CONVERTER, "listeners": "http://localhost:0"}
-    config = StandaloneConfig({**props, "offset.storage.file.filename": str(tmp_path / "offsets")})
-    stores = memory_stores(config)
+    return StandaloneConfig({**props, "offset.storage.file.filename": str(tmp_path / "offsets")})
+
+
+@pytest.fixture
+def stores(config: StandaloneConfig) -> Stores:
+    return memory_stores(config)
+
+
+@pytest.fixture
+def call(config: StandaloneConfig, stores: Stores) -> Iterator[Client]:
     worker = Worker(config, stores.offsets, stores.status, no_spark, Alone().session)  # type: ignore[arg-type]
     stores.start()
     herder = Herder(worker, stores, "localhost:8083", "cluster", Alone())
@@ -85,6 +94,18 @@ def test_offsets_that_the_connector_cannot_read_are_refused(call: Client, stoppe
     answer = call("PATCH", "/connectors/s/offsets", {"offsets": offsets})
     message = "The value for the 'position' key in the offset is expected to be a Long value"
     assert (answer.status, answer.message) == (500, message)
+
+
+def test_a_task_that_is_no_longer_there_is_in_conflict_until_it_has_ended(call: Client, stopped: str, stores: Stores) -> None:
+    running = {"state": "RUNNING", "trace": None, "worker_id": "other:8083", "generation": 1, "version": "1"}
+    stores.status.put_task_status(stopped, 0, running)  # its worker is still ending it
+    answer = call("POST", "/connectors/s/tasks/0/restart")
+    assert (answer.status, answer.message[:66]) == (
+        409, "Cannot complete request momentarily due to stale configuration (ty",
+    )  # fmt: skip
+    stores.status.delete_task_status(stopped, 0)
+    answer = call("POST", "/connectors/s/tasks/0/restart")
+    assert (answer.status, answer.message) == (404, "Unknown task: s-0")
 
 
 def test_a_deleted_connector_is_gone(call: Client, stopped: str) -> None:

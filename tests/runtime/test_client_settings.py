@@ -1,6 +1,4 @@
-import logging
-
-from headrace.runtime.client_settings import connector_client, internal_client, topic_settings
+from headrace.runtime.client_settings import connector_client, internal_client
 
 WORKER = {
     "bootstrap.servers": "b:1",
@@ -42,22 +40,3 @@ def test_the_workers_own_clients_have_no_settings_of_connectors():
         "sasl.mechanism": "PLAIN",
         "security.protocol": "SASL_SSL",
     }
-
-
-def test_what_is_left_under_a_storage_prefix_is_a_setting_of_the_topic(caplog):
-    props = {
-        "config.storage.topic": "c",
-        "config.storage.replication.factor": "1",
-        "config.storage.partitions": "3",
-        "config.storage.cleanup.policy": "delete",
-        "config.storage.min.insync.replicas": "2",
-        "offset.storage.segment.bytes": "1",
-    }
-    with caplog.at_level(logging.WARNING):
-        assert topic_settings(props, "config") == {"min.insync.replicas": "2"}
-        assert topic_settings(props, "offset") == {"segment.bytes": "1"}
-        assert topic_settings(props, "status") == {}
-    assert caplog.messages == [
-        "Ignoring 'config.storage.partitions=3' setting, since config topic partitions is always 1",
-        "Ignoring 'config.storage.cleanup.policy=delete' setting, since compaction is always used",
-    ]

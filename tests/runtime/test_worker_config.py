@@ -175,7 +175,7 @@ def test_unknown_settings_are_kept_and_are_no_error(caplog):
 def test_the_worker_is_named_by_the_address_it_is_reached_at(listeners, worker_id):
     config = DistributedConfig(BASE | ({"listeners": listeners} if listeners else {}))
     assert config.worker_id() == worker_id
-    assert config.advertised_url() == f"http://{worker_id}"
+    assert config.rest_url() == f"http://{worker_id}/"
 
 
 def test_without_listeners_only_this_machine_can_connect():
@@ -202,20 +202,15 @@ def test_spark_settings_pass_through():
     assert DistributedConfig(BASE | given).spark_conf() == given
 
 
-def test_settings_of_clients_converters_and_topics_are_cut_out_by_prefix():
-    config = DistributedConfig(
-        BASE | {"producer.acks": "1", "key.converter.converter.encoding": "UTF-16", "config.storage.segment.ms": "5"}
-    )
+def test_settings_of_clients_are_cut_out_by_prefix():
+    config = DistributedConfig(BASE | {"producer.acks": "1"})
     assert config.client_props("producer") == {"bootstrap.servers": "localhost:9092", "acks": "1"}
     assert config.internal_client_props()["group.id"] == "g"
-    assert config.converter_props("key") == {"converter.encoding": "UTF-16"}
-    assert config.topic_settings("config") == {"segment.ms": "5"}
 
 
-@pytest.mark.parametrize(("support", "enabled", "leader"), [("disabled", 0, 0), ("PREPARING", 0, 1), ("enabled", 1, 1)])
-def test_exactly_once_is_switched_on_in_two_steps(support, enabled, leader):
-    config = DistributedConfig(BASE | {"exactly.once.source.support": support})
-    assert (config.exactly_once_enabled, config.transactional_leader) == (bool(enabled), bool(leader))
+@pytest.mark.parametrize(("support", "enabled"), [("disabled", False), ("PREPARING", False), ("enabled", True)])
+def test_exactly_once_is_switched_on_in_two_steps(support, enabled):
+    assert DistributedConfig(BASE | {"exactly.once.source.support": support}).exactly_once_enabled == enabled
 
 
 def test_a_worker_that_is_alone_needs_a_file_and_no_topics():

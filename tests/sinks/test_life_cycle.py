@@ -102,7 +102,9 @@ def test_what_is_lost_is_told_and_reading_goes_on(
     assert (lost["topic"], lost["partition"], lost["first"], lost["last"], lost["log_level"]) == (topic, 0, 3, 5, "warning")
 
 
-def test_topics_that_match_are_found_while_the_sink_runs(cluster: Cluster, sink: Make, topic_name: Name, file: Path) -> None:
+def test_topics_that_match_are_active_until_a_configuration_leaves_them_out(
+    cluster: Cluster, sink: Make, topic_name: Name, file: Path
+) -> None:
     stem = topic_name("found")
     cluster.create(f"{stem}-a")
     cluster.produce(f"{stem}-a", [record(None, b"a")])
@@ -115,3 +117,6 @@ def test_topics_that_match_are_found_while_the_sink_runs(cluster: Cluster, sink:
     await_lines(file, ["a", "b0", "b1"])
     one.await_offsets({(f"{stem}-a", 0): 1, (f"{stem}-b", 0): 1, (f"{stem}-b", 1): 1})
     assert one.topics() == {f"{stem}-a", f"{stem}-b"}
+
+    one.configure({"topics.regex": f"{stem}-b"})
+    wait_until(lambda: one.topics() == {f"{stem}-b"}, CONNECTOR_S, "what is consumed no longer has left the active topics")

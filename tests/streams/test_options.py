@@ -5,7 +5,23 @@ from datetime import timedelta
 import pytest
 
 from headrace.errors import ArgumentError, TopologyError
-from headrace.streams import Grouped, Joined, KStream, Materialized, Named, Repartitioned, StreamsBuilder, TimeWindows
+from headrace.streams import (
+    AutoOffsetReset,
+    Consumed,
+    Grouped,
+    Joined,
+    JoinWindows,
+    KStream,
+    Materialized,
+    Named,
+    Repartitioned,
+    Serdes,
+    Stores,
+    StoreType,
+    StreamJoined,
+    StreamsBuilder,
+    TimeWindows,
+)
 from headrace.streams.options import take
 
 
@@ -65,3 +81,34 @@ def test_a_repartition_topic_without_partitions_is_refused():
 def test_a_stream_is_not_joined_with_just_anything():
     with pytest.raises(ArgumentError, match="A KStream joins a KStream, a KTable or a GlobalKTable, not 'topic'"):
         stream().join("topic", lambda a, b: a, 1)  # type: ignore[call-overload]
+
+
+def test_consumed_takes_serdes_an_extractor_or_a_reset_policy():
+    def time(key, value, at):
+        return at
+
+    assert Consumed.with_(AutoOffsetReset.latest()) == Consumed(reset_policy="latest")
+    assert Consumed.with_(time) == Consumed(timestamp_extractor=time)
+    assert Consumed.with_(Serdes.string(), Serdes.long(), time, AutoOffsetReset.none()) == Consumed(
+        None, Serdes.string(), Serdes.long(), time, "none"
+    )
+
+
+def test_a_store_type_is_that_of_all_stores_of_a_join():
+    joined = StreamJoined.with_(StoreType.IN_MEMORY)
+    assert joined == StreamJoined().with_dsl_store_suppliers(StoreType.IN_MEMORY)
+    builder = StreamsBuilder()
+    builder.stream("a").outer_join(builder.stream("b"), lambda a, b: a, JoinWindows.of_time_difference_with_no_grace(1), joined)
+    assert [store.persistent for store in builder.build().stores.values()] == [False] * 3
+
+
+def test_a_store_of_the_last_keys_has_a_size():
+    assert not Stores.lru_map("last", 10).persistent
+    with pytest.raises(ArgumentError, match="maxCacheSize cannot be negative"):
+        Stores.lru_map("last", -1)
+
+
+def test_segments_of_a_versioned_store_have_a_length():
+    assert Stores.persistent_versioned_key_value_store("v", 10, 5) == Stores.persistent_versioned_key_value_store("v", 10)
+    with pytest.raises(ArgumentError, match="segmentInterval cannot be zero or negative"):
+        Stores.persistent_versioned_key_value_store("v", 10, 0)

@@ -1,12 +1,15 @@
+# pyright: reportOptionalMemberAccess=false, reportArgumentType=false
+# None, for a topic that is not created, fails the test.
+
 import pytest
 import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.config import REQUIRED, ConfigDef
+from headrace.connectors.topic_creation_options import GROUPS, documented_options
 from headrace.errors import ConfigError
 from headrace.topics.creation import TopicCreation, topic_creation
-from headrace.topics.creation_options import GROUPS, documented_options
 
 DEFAULT = {"topic.creation.default.partitions": "2", "topic.creation.default.replication.factor": "1"}
 REPLICATION_FACTOR_RULE = (
@@ -28,7 +31,7 @@ def prefixed(**props) -> dict[str, str]:
 
 class TestWhetherTopicsAreCreated:
     def test_not_without_any_property(self):
-        assert topic_creation({"topic": "t", "topic.creation": "x"}) is None
+        assert topic_creation({"topic": "t", "topic.creation": ""}) is None
 
     def test_not_if_the_worker_forbids_it_and_then_nothing_is_checked(self):
         props = prefixed(default__partitions="x", groups="g,g", g__include="(")
@@ -232,3 +235,38 @@ def test_only_partitions_and_replication_factor_are_inherited(groups, topic):
 def test_the_order_of_properties_does_not_matter(items):
     shuffled, want = of(dict(items)), of(TestRules.PROPS)
     assert [shuffled.new_topic(t) for t in NAMES] == [want.new_topic(t) for t in NAMES]
+
+
+class TestRulesOfTheEarlierRevision:
+    PROPS = {
+        "topic.creation": "firstRule,rest",
+        **prefixed(
+            firstRule__regex="MyPrefix.*", firstRule__partitions="5", firstRule__cleanup__policy="compact", rest__regex="X.Z",
+        ),
+    }  # fmt: skip
+
+    def test_the_first_rule_whose_pattern_matches_the_whole_name_counts(self):
+        first = of(self.PROPS).new_topic("MyPrefixABC")
+        assert (first.partitions, first.replication_factor, first.configs) == (5, 3, {"cleanup.policy": "compact"})
+        assert first.group.name == "firstRule"
+
+    def test_the_numbers_are_those_of_the_proposal_unless_the_rule_says_otherwise(self):
+        rest = of(self.PROPS).new_topic("XYZ")
+        assert (rest.partitions, rest.replication_factor, rest.configs) == (1, 3, {})
+
+    def test_what_no_rule_matches_is_not_created(self):
+        assert of(self.PROPS).new_topic("XYZZ") is None
+
+    @pytest.mark.parametrize(
+        ("change", "sentence"),
+        [
+            ({"topic.creation.rest.regex": "("}, "Invalid value ( for configuration topic.creation.rest.regex: "),
+            ({"topic.creation.rest.partitions": "0"}, f"Invalid value 0 for configuration partitions: {PARTITIONS_RULE}"),
+            ({"topic.creation": "firstRule,none"}, 'Missing required configuration "topic.creation.none.regex"'),
+            ({"topic.creation.groups": "g"}, "Invalid value firstRule,rest for configuration topic.creation: rules and groups "),
+        ],
+    )
+    def test_what_is_wrong_with_a_rule_is_said(self, change, sentence):
+        with pytest.raises(ConfigError) as error:
+            topic_creation(self.PROPS | change)
+        assert str(error.value).startswith(sentence)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
@@ -10,21 +11,26 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
+from headrace.connectors.topic_settings import TopicSettings
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.admin import Admin, TopicInfo
 from headrace.topics.creation import topic_creation
-from headrace.topics.creator import TopicCreator
+from headrace.topics.creator import SettingsForNewTopic, TopicCreator
 
 ONE = {"topic.creation.default.partitions": "2", "topic.creation.default.replication.factor": "1"}
 
 
 def creator_at(
-    bootstrap: str, props: dict[str, str], security: Mapping[str, str] = MappingProxyType({}), timeout_s: float = 30
+    bootstrap: str,
+    props: dict[str, str],
+    security: Mapping[str, str] = MappingProxyType({}),
+    timeout_s: float = 30,
+    hook: SettingsForNewTopic | None = None,
 ) -> TopicCreator:
     client = {"bootstrap.servers": bootstrap, **security}
-    return TopicCreator(Admin(client), topic_creation(props), threading.Event(), client, timeout_s)
+    return TopicCreator(Admin(client), topic_creation(props), threading.Event(), client, timeout_s, hook)
 
 
 @pytest.fixture
@@ -71,6 +77,33 @@ class TestWithRules:
             f"Created topic '{plan}' using creation group {group}",
         ]
         assert f"Topic '{topic}' matched topic creation group: {group}" in lines(logs, "debug")
+
+    def test_the_connector_may_change_them(self, destination_broker, admin, topic):
+        def compacted(settings: TopicSettings, cluster_size: int) -> TopicSettings:
+            assert (settings.name, settings.partitions, cluster_size) == (topic, 2, 1)
+            return replace(settings, partitions=4).with_configs({"cleanup.policy": "compact"})
+
+        creator_at(destination_broker.bootstrap, {**ONE, "topic.creation.default.retention.ms": "7"}, hook=compacted).ensure(
+            [topic]
+        )
+        assert len(admin.describe(topic).partitions) == 4
+        assert admin.topic_configs(topic, own_only=True) == {"retention.ms": "7", "cleanup.policy": "compact"}
+
+    def test_the_connector_may_leave_a_topic_to_the_broker(self, destination_broker, admin, topic, logs):
+        creator = creator_at(destination_broker.bootstrap, ONE, hook=lambda settings, cluster_size: None)
+        admin.create(topic, 1, 1, {})
+        creator.ensure([topic])  # it is there: nobody is asked
+        assert creator.renew([f"{topic}-other"], create=True) == set()
+        assert [(e["topic"], e["why"]) for e in logs if e["event"] == "topic.not-created"] == [
+            (f"{topic}-other", "the connector does not want it (settings_for_new_topic)")
+        ]
+
+    def test_what_the_connector_answers_has_to_be_possible(self, destination_broker, topic):
+        wrong = creator_at(
+            destination_broker.bootstrap, ONE, hook=lambda settings, size: replace(settings, partitions=0, name="x")
+        )
+        with pytest.raises(ConnectError, match=f"answered the partitions 0 and the name 'x' for the new topic '{topic}'"):
+            wrong.ensure([topic])
 
     def test_minus_one_takes_the_numbers_of_the_broker(self, creator, admin, topic):
         creator(dict.fromkeys(ONE, "-1")).ensure([topic])

@@ -1,3 +1,6 @@
+# pyright: reportOptionalMemberAccess=false, reportArgumentType=false
+# None, for a topic that is not created, fails the test.
+
 import pytest
 
 from headrace.errors import ConnectError, RetriableError, trace

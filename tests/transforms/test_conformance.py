@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from headrace.testing.conformance import difference, run_case
+from headrace.testing.conformance import cases, difference, run_case
 from tests.transforms.chains import DROPPED, Failed, Record, through
 
-FILE = Path(__file__).parents[1] / "conformance" / "smt" / "cases.jsonl"
-CASES = [case for case in map(json.loads, FILE.read_text(encoding="utf-8").splitlines()) if case["mode"] == "record"]
+FILES = [Path(__file__).parents[1] / "conformance" / "smt" / name for name in ("cases.jsonl", "more-cases.jsonl")]
+CASES = [case for case in cases(FILES) if case["mode"] == "record"]
 
 _BEYOND_INT64 = "an integer beyond int64 keeps its digits; Connect wraps it to another number"
 DIFFERENT = {

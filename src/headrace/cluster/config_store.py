@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from headrace.cluster import records
@@ -23,6 +24,7 @@ from headrace.cluster.records import (
 )
 from headrace.cluster.state import ClusterState, fold
 from headrace.errors import ConnectError
+from headrace.kafka.confirmed import write_confirmed
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.fenced import FencedWriter, PrivilegedWriteError
 from headrace.kafka.internal_topics import require_single_partition
@@ -144,10 +146,12 @@ class ConfigStore:
     ) -> None:
         encoded = [records.encode(record) for record in entries]
         deadline = deadline or time.monotonic() + TIMEOUT_S
-        append = self._fenced.write if self._fenced and privileged else self._log.append
+        left = deadline - time.monotonic()
         try:
-            ends = append(encoded, deadline - time.monotonic())
-            self._log.read_to(ends, deadline - time.monotonic())
+            if self._fenced and privileged:
+                write_confirmed(partial(self._fenced.write, encoded), self._log, left)
+            else:
+                self._log.write(encoded, left)
         except PrivilegedWriteError as error:
             raise ConnectError(FAILED_WRITE) from error
         except KafkaFailure as error:

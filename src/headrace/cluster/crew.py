@@ -8,14 +8,22 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
+import structlog
+
 from headrace.cluster.reports import FAILED, PAUSED, RUNNING, UNASSIGNED, Reports
 from headrace.cluster.restarts import Failure, plan_restart
 from headrace.cluster.wanted import Wanted
+from headrace.config.java_pattern import JavaRegexError
 from headrace.config.redaction import redact
+from headrace.connectors.base import Props
+from headrace.connectors.validation import connector_class
 from headrace.errors import ConnectError, HeadraceError
+from headrace.plugins import Kind
 from headrace.runtime.task import TaskEvents, TaskRunner
 from headrace.runtime.worker import TaskNumber, Worker
 from headrace.spark import failure
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass
@@ -56,7 +64,17 @@ class Crew:
         for number in self.stop():
             if number >= len(want.tasks):
                 self._reports.no_task(self._name, number)
+        self._forget_topics(want.config)
         self._version = want.tasks_version
+
+    def _forget_topics(self, config: Props) -> None:
+        """End what a sink no longer consumes (KIP-558), once the old tasks here, which could add it again, have ended."""
+        try:
+            resolved = self._worker.config.resolver.resolve(config).props
+            if connector_class(resolved).plugin_kind == Kind.SINK:
+                self._reports.only_consumed_topics(self._name, resolved)
+        except (HeadraceError, JavaRegexError) as error:  # the start of the tasks says so
+            log.debug("connector.topics.unknown", connector=self._name, cause=str(error))
 
     def _let_go(self, numbers: Iterable[int]) -> None:
         """End tasks, and forget them: they belong to another worker from now on, or to none."""

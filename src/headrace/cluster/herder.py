@@ -40,6 +40,7 @@ log = structlog.get_logger(__name__)
 
 _TARGETS = {"RUNNING": "STARTED", "PAUSED": "PAUSED", "STOPPED": "STOPPED"}
 _RESTART_WAIT_S = 90.0
+_CHANGING = "Cannot complete request momentarily due to stale configuration (typically caused by a concurrent config change)"
 
 
 class Herder:
@@ -297,15 +298,25 @@ class Herder:
             self._workload.restart(name, Restart(plan.connector, plan.tasks, announce=RESTARTING))
 
     def restart_task(self, name: str, task: int) -> None:
-        """Restart one task; returns when the new one has begun. Raises NotFoundError, ElsewhereError."""
-        state = self._stores.config.snapshot()
-        if name not in state.connectors:
-            raise NotFoundError(f"Unknown connector: {name}")
-        if not 0 <= task < len(state.task_configs(name)):
-            raise NotFoundError(f"Unknown task: {name}-{task}")
+        """Restart one task; returns when the new one has begun.
+
+        Raises NotFoundError, ElsewhereError, and RestError 409 for a task that the connector has no longer while it still ends.
+        """
+        self._require_task(name, task)
         if task not in self._workload.share.tasks(name, task + 1):
             self._owner_of(self._stores.status.tasks(name).get(task), f"task {name}-{task}")
         self._restart(name, Restart(tasks=frozenset([task])))
+        self._require_task(name, task)  # the connector may have been reconfigured or stopped while the request waited
+
+    def _require_task(self, name: str, task: int) -> None:
+        state = self._stores.config.snapshot()
+        if name not in state.connectors:
+            raise NotFoundError(f"Unknown connector: {name}")
+        if 0 <= task < len(state.task_configs(name)):
+            return
+        if task in self._stores.status.tasks(name):  # whoever runs it removes its status when it has ended
+            raise RestError(409, _CHANGING)
+        raise NotFoundError(f"Unknown task: {name}-{task}")
 
     def _owner_of(self, status: Mapping[str, Any] | None, what: str) -> NoReturn:
         """Send the request to the worker that runs something, as its status says."""

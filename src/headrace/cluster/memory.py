@@ -67,8 +67,9 @@ class MemoryLog:
         """Handle records."""
         self.append(entries, timeout_s)
 
-    def read_to(self, ends: Mapping[int, int], timeout_s: float) -> None:
+    def read_back(self, ends: Mapping[int, int], timeout_s: float) -> bool:
         """Nothing to wait for."""
+        return True
 
     def read_to_end(self, timeout_s: float) -> None:
         """Nothing to wait for."""

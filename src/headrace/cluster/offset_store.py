@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from headrace.cluster import offset_records
 from headrace.cluster.offset_records import identity
 from headrace.connectors.base import SourceOffset, SourcePartition
+from headrace.kafka.confirmed import write_confirmed
 from headrace.kafka.failures import KafkaFailure, make
 from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord
 from headrace.kafka.member_writes import MemberWrites, Proof, Write
@@ -70,7 +71,7 @@ class OffsetStore:
         return [(stored.partition, stored.offset) for stored in newest]  # type: ignore[misc]  # a partition may be null
 
     def put(self, connector: str, offsets: Offsets, proof: Proof = lambda: None, timeout_s: float = TIMEOUT_S) -> None:
-        """Store offsets, None removes one. They are durable when this returns.
+        """Store offsets, None removes one. When this returns they are durable, and every reader can see them.
 
         proof: that this worker is (still) a member of its group, where there is one. Raises DataError for what cannot be stored,
         KafkaFailure if it is not, or if not all acks came within `timeout_s`: they may be stored all the same.
@@ -80,7 +81,7 @@ class OffsetStore:
             if self._fenced is None:
                 self._log.append([(key, value) for _, key, value in records], timeout_s)
             else:
-                self._fenced.write(Write(records), proof, timeout_s)
+                self._write_fenced(self._fenced, Write(records), proof, timeout_s)
         except KafkaFailure as error:
             sentence = f"Failed to store the source offsets of connector {connector}: {error}"
             raise make(error.code, error.reason, sentence) from error
@@ -94,6 +95,12 @@ class OffsetStore:
 
     def copied(self, connector: str, offsets: Offsets, proof: Proof = lambda: None) -> None:
         """These offsets were stored in transactions: there is no other place for them."""
+
+    def _write_fenced(self, fenced: MemberWrites, write: Write, proof: Proof, timeout_s: float) -> None:
+        def once(left: float) -> dict[int, int]:
+            return {partition: end for (_, partition), end in fenced.write(write, proof, left).items()}
+
+        write_confirmed(once, self._log, timeout_s)
 
     def _entries(
         self, connector: str, partition: SourcePartition, offset: SourceOffset | None

@@ -145,11 +145,6 @@ class RestartRequest:
         """Value of the record."""
         return {"include-tasks": self.include_tasks, "only-failed": self.only_failed}
 
-    @property
-    def impact(self) -> int:
-        """0 to 3: of several requests that wait for one connector, the one with the highest is done."""
-        return (0 if self.only_failed else 2) + (1 if self.include_tasks else 0)
-
 
 @dataclass(frozen=True)
 class TaskCount:

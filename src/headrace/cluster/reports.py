@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import structlog
@@ -10,6 +11,7 @@ from headrace import errors
 from headrace.config.redaction import redact
 from headrace.runtime.metrics import Metrics
 from headrace.runtime.stream_mode import StreamMode
+from headrace.topics.active import no_longer_consumed
 
 log = structlog.get_logger(__name__)
 
@@ -27,7 +29,8 @@ class StatusWriter(Protocol):
     def put_task_status_safe(self, name: str, task: int, status: dict) -> None: ...  # noqa: D102
     def delete_connector_status(self, name: str) -> None: ...  # noqa: D102
     def delete_task_status(self, name: str, task: int) -> None: ...  # noqa: D102
-    def delete_topics(self, connector: str) -> None: ...  # noqa: D102
+    def topics(self, connector: str) -> set[str]: ...  # noqa: D102
+    def delete_topics(self, connector: str, topics: Iterable[str] | None = None) -> None: ...  # noqa: D102
 
 
 class Reports:
@@ -84,6 +87,15 @@ class Reports:
         """The connector was deleted: its active topics are forgotten (KIP-558 §7)."""
         if self._tracking:
             self._store.delete_topics(name)
+
+    def only_consumed_topics(self, name: str, config: Mapping[str, str | None]) -> None:
+        """A sink was reconfigured: active topics that its new configuration does not consume are forgotten (KIP-558).
+
+        config: the new configuration, with placeholders resolved.
+        """
+        if self._tracking and (topics := no_longer_consumed(self._store.topics(name), config)):
+            log.info("connector.topics.no-longer-consumed", connector=name, topics=sorted(topics))
+            self._store.delete_topics(name, topics)
 
     def no_connector(self, name: str) -> None:
         """The connector was deleted: its state is forgotten."""

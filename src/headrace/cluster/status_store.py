@@ -61,10 +61,6 @@ class StatusStore:
         """The connector's active topics (KIP-558)."""
         return set(self._state.topics.get(connector, {}))
 
-    def topic_statuses(self, connector: str) -> Mapping[str, TopicStatus]:
-        """The connector's active topics with who found them and when."""
-        return self._state.topics.get(connector, {})
-
     def latest_generation(self) -> int:
         """The highest generation among the states, -1 if there are none; known after start()."""
         return self._state.latest_generation()
@@ -104,9 +100,9 @@ class StatusStore:
         """Record that a connector uses a topic; returns when `topics` shows it. Raises KafkaFailure, in 30 s at the latest."""
         self._write([ActiveTopic(connector, topic, TopicStatus(topic, connector, task, discovered_ms))])
 
-    def delete_topics(self, connector: str) -> None:
-        """Forget the topics that `topics` shows now; does not wait. A task that still runs may add them again."""
-        for topic in self.topics(connector):
+    def delete_topics(self, connector: str, topics: Iterable[str] | None = None) -> None:
+        """Forget these topics, by default all of them; does not wait. A task that still runs may add them again."""
+        for topic in self.topics(connector) if topics is None else topics:
             self._send(ActiveTopic(connector, topic, None))
 
     # ---------------------------------------------------------------------------------------------- inside

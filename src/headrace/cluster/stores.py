@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from headrace.cluster.config_store import ConfigStore
+from headrace.cluster.offset_records import encode_key
 from headrace.cluster.offset_store import OffsetStore
 from headrace.cluster.own_offsets import OWN_TOPIC, OffsetStores, Own
 from headrace.cluster.status_store import StatusStore
@@ -34,10 +35,11 @@ _START_S = 100.0
 
 @dataclass(frozen=True)
 class Transactions:
-    """The transactional writers of a worker; member: its name in the group."""
+    """The transactional writers of a worker; member: its name in the group; offsets: the topic that `writes` writes to."""
 
     group: str
     member: str
+    offsets: str
     fenced: FencedWriter
     writes: MemberWrites
     admin: Admin
@@ -52,7 +54,19 @@ class Transactions:
         except KafkaFailure as error:
             if error.code != "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
                 raise
-            self._go_without(timeout_s)
+            return self._go_without(timeout_s)
+        if undecided := self._undecided(timeout_s):
+            log.info("Partitions %s of topic '%s' have open transactions; mine are completed", undecided, self.offsets)
+            self.writes.complete([(self.offsets, partition) for partition in undecided], encode_key("", None), timeout_s)
+        return None
+
+    def _undecided(self, timeout_s: float) -> list[int]:
+        """The partitions of the offset topic that cannot be read to their ends at the moment. Raises KafkaFailure."""
+        topic = self.admin.describe(self.offsets, timeout_s)
+        partitions = [(self.offsets, partition) for partition in topic.partitions] if topic else []
+        ends = self.admin.partition_offsets(partitions, "latest", timeout_s)
+        stable = self.admin.partition_offsets(partitions, "latest", timeout_s, read_committed=True)
+        return sorted(partition for (topic, partition), end in ends.items() if stable[topic, partition] < end)
 
     def _go_without(self, timeout_s: float) -> None:
         rights = (
@@ -93,9 +107,9 @@ class Stores:
         for name, store in (("offsets", self.offsets), ("status", self.status), ("config", self.config)):
             if self.prepare:
                 self.prepare[name]()
-            store.start(_START_S)
-            if name == "offsets" and self.transactions:
+            if name == "offsets" and self.transactions:  # what a former process has left open would delay the reading
                 self.transactions.start(WRITE_TIMEOUT_S)
+            store.start(_START_S)
 
     def stop(self) -> None:
         """Close them: states under way are waited for a few seconds."""
@@ -145,7 +159,7 @@ def kafka_stores(config: Config, member: str) -> Stores:
         config=ConfigStore(make_log("config", committed=True), fenced, topics["config"].name),
         status=StatusStore(make_log("status", committed=False)),
         offsets=offsets,
-        transactions=Transactions(group, member, fenced, writes, admin),
+        transactions=Transactions(group, member, topics["offsets"].name, fenced, writes, admin),
         own_offsets=own,
         prepare={name: lambda topic=topic: ensure(admin, topic, timeout_s, backoff_s) for name, topic in topics.items()},
     )

@@ -165,7 +165,8 @@ class Supervisor:
         except Exception as e:
             self._connector_failed(e)
             return
-        if made != [dict(t) for t in want.tasks]:
+        # Converters, transforms and clients are the connector's, whether or not its tasks' own configurations tell (KAFKA-9228).
+        if made != [dict(t) for t in want.tasks] or (made and want.applied != want.config):
             log.info("connector.tasks.reconfigured", tasks=len(made))
             self._hand_over(made)
 

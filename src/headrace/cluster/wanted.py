@@ -15,13 +15,15 @@ class Wanted:
     """What the config topic says of a connector, and which part of it belongs to this worker.
 
     config: its configuration; version: changes whenever a configuration is written, be it the same; target: STARTED, PAUSED or
-    STOPPED; tasks: the committed task configurations; tasks_version: changes whenever they are written; connector_here: whether
-    the connector's instance runs on this worker; tasks_here: which of the tasks do.
+    STOPPED; applied: the configuration that the tasks were made from, None: there are none; tasks: the committed task
+    configurations; tasks_version: changes whenever they are written; connector_here: whether the connector's instance runs on
+    this worker; tasks_here: which of the tasks do.
     """
 
     config: Props
     version: int
     target: str
+    applied: Props | None
     tasks: Sequence[Props]
     tasks_version: int
     connector_here: bool

@@ -98,6 +98,7 @@ class Workload:
             config=config,
             version=self._written["connector", name],
             target=state.target_state(name),
+            applied=state.applied.get(name),
             tasks=tasks,
             tasks_version=self._written["tasks", name],
             connector_here=self.share.has_connector(name),

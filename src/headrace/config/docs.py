@@ -107,7 +107,7 @@ def _streams_page() -> str:
 
 def _common_pages() -> dict[str, str]:
     from headrace.connectors.common import SinkConnectorConfig, SourceConnectorConfig
-    from headrace.topics.creation_options import documented_options
+    from headrace.connectors.topic_creation_options import documented_options, documented_rule_options
 
     source, sink = SourceConnectorConfig.definition(), SinkConnectorConfig.definition()
     return {
@@ -116,6 +116,8 @@ def _common_pages() -> dict[str, str]:
             source.to_markdown(),
             "## Topic creation\n\nOf the group `default`, and of each group that `topic.creation.groups` names.\n\n"
             + table(_ungrouped(documented_options())),
+            "## Topic creation by rules\n\nAnother spelling, that of KIP-158's earlier revision. A connector may change or veto "
+            "what groups and rules say of a topic ([how](topic-creation.md)).\n\n" + table(_ungrouped(documented_rule_options())),
         ),
         "options-sink-connector.md": _page("Options of every sink connector", sink.to_markdown()),
     }

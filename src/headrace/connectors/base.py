@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from headrace.config import ConfigDef
 from headrace.connectors.lag import PartitionLag
 from headrace.connectors.loss import Loss
+from headrace.connectors.topic_settings import TopicSettings
 from headrace.kafka.groups import Partition
 from headrace.plugins import Kind
 from headrace.record import Record
@@ -25,7 +26,7 @@ from headrace.record import Record
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from headrace.spark.plane import PartitionUpdate
+    from headrace.spark.feeds import PartitionUpdate
 
 Props = Mapping[str, str]
 SourcePartition = Mapping[str, Any]
@@ -139,6 +140,17 @@ class SourceConnector(Connector):
         Returns whether the connector's offsets are all in Connect's store. Raises ConnectError for what cannot be right.
         """
         return False
+
+    @classmethod
+    def settings_for_new_topic(cls, config: Props, settings: TopicSettings, cluster_size: int) -> TopicSettings | None:
+        """Change, or veto, the settings of a topic before it is created (KIP-158, its earlier revision). Default: as they are.
+
+        config: the connector's; settings: as its `topic.creation.` settings have them; cluster_size: how many brokers there are,
+        the most that a replication factor can be. Called on any worker, in the driver, for each topic that does not exist when a
+        task first writes to it. Returns what is to be created, by `dataclasses.replace` and `TopicSettings.with_configs`, under
+        the same name; None: nothing, the broker or somebody else has to create it. Raises a HeadraceError to fail the task.
+        """
+        return settings
 
     @classmethod
     def lag(cls, config: Props, tasks: Sequence[Props], offsets: Offsets, *, ages: bool) -> list[PartitionLag] | None:
@@ -292,6 +304,9 @@ class FeedTask(OffsetTask):
 
         Nothing may be stored then.
         """
+
+    def look(self) -> None:
+        """Look, every now and then, whether what is read is still there. Raises RetriableError to be opened again."""
 
     def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:
         """Take note of what has come since the last time. Must neither block for long nor raise."""

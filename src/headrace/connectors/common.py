@@ -12,6 +12,7 @@ from typing import Any
 from headrace.config import Config, Importance, Type, Width, option, validators
 from headrace.config.types import invalid
 from headrace.config.validators import Lambda
+from headrace.connectors.dead_letter_options import SourceDeadLetterConfig
 from headrace.connectors.restart_options import TaskRestartConfig
 from headrace.connectors.versions import ValidVersion
 
@@ -231,7 +232,7 @@ class ConnectorConfig(Config):
     )
 
 
-class SourceConnectorConfig(TaskRestartConfig, ConnectorConfig):
+class SourceConnectorConfig(SourceDeadLetterConfig, TaskRestartConfig, ConnectorConfig):
     """What every source connector has."""
 
     topic_creation_groups: list[str] = option(

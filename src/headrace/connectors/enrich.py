@@ -12,7 +12,7 @@ from typing import Any
 
 from headrace import plugins
 from headrace.config import ConfigDef, Importance, Option, Recommender, Type, Width, parse_list
-from headrace.config.types import invalid
+from headrace.config.types import invalid, trim
 from headrace.config.validators import Lambda, Validator
 from headrace.connectors.common import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig
 from headrace.connectors.engine_config import EngineConfig
@@ -82,6 +82,7 @@ def chain_definition(props: Props) -> ConfigDef:
         add_aliases(definition, key, slot, props)
         for alias in _aliases(key, props):
             option = definition.options[f"{key}.{alias}.type"]
+            _no_spaces(option.name, props)
             name = option.read(props.get(option.name))
             if name is None:
                 raise invalid(option.name, None, f"Not a {slot.interface}")
@@ -209,6 +210,13 @@ def _implements(slot: Slot) -> Lambda:
     return Lambda(check, f"a class that implements {slot.interface}")
 
 
+def _no_spaces(name: str, props: Props) -> None:
+    """Kafka Connect looks for the class of a stage by exactly the name that is given, though other values may have spaces."""
+    given = str(props.get(name) or "")
+    if given != trim(given):
+        raise ConfigError.invalid(name, given, f"Class {given} could not be found.")
+
+
 def _installed(slot: Slot) -> Recommender:
     return Recommender(lambda _name, _parsed: sorted(cls.plugin_name for cls in plugins.every(*slot.kinds)))
 
@@ -264,6 +272,7 @@ def _alias_rule(prefix: str, slot: Slot, props: Props) -> Lambda:
                 f"Config '{prefix}negate' was provided but there is no config '{prefix}predicate' "
                 "defining a predicate to be negated."
             )
+        _no_spaces(name, props)
         implements(name, value)
 
     return Lambda(check, f"valid configs for {slot.interface.lower()}")

@@ -48,6 +48,8 @@ class WorkerSettings(Protocol):
     @property
     def exactly_once_enabled(self) -> bool: ...  # noqa: D102
     @property
+    def topic_creation_enable(self) -> bool: ...  # noqa: D102
+    @property
     def resolver(self) -> Resolver: ...  # noqa: D102
 
 

@@ -22,6 +22,7 @@ from headrace.connectors.engine_config import ENGINE
 from headrace.connectors.enrich import CONVERTERS, VERSION, common_definition, find
 from headrace.connectors.report import Report, definitions
 from headrace.connectors.rules import WorkerSettings
+from headrace.connectors.topic_creation_options import has_settings, problems
 from headrace.connectors.versions import with_version
 from headrace.errors import BadRequestError, ConnectError, HeadraceError, NotFoundError
 from headrace.plugins import Kind
@@ -42,7 +43,11 @@ def validate(plugin: str | None, props: Props, worker: WorkerSettings) -> dict[s
         raise BadRequestError(f"Included connector type {included} does not match request type {plugin}")
     try:
         with concealed():
-            return _report(worker.resolver.resolve(props), worker).body(str(included))
+            config = worker.resolver.resolve(props)
+            report = _whole_report(config, worker)
+            _new_topics(report, config.props, worker)
+            report.conceal(config)
+            return report.body(str(included))
     except HeadraceError as error:
         raise ConnectError(f"{error.java_class}: {error.message}") from error
 
@@ -51,7 +56,10 @@ def errors(props: Props, worker: WorkerSettings) -> list[str]:
     """All the problems of a configuration, as sentences. Raises what `check` raises when there is no connector to ask."""
     try:
         with concealed():
-            return _report(worker.resolver.resolve(props), worker).errors()
+            config = worker.resolver.resolve(props)
+            report = _whole_report(config, worker)
+            report.conceal(config)
+            return report.errors()
     except BadRequestError:
         raise
     except HeadraceError as error:
@@ -104,10 +112,15 @@ def plugin_definitions(cls: type[Any]) -> list[dict[str, Any]]:
     return definitions(ConfigDef([*(o for o in common.options.values() if o.name not in own.options), *own.options.values()]))
 
 
-def _report(config: Resolved, worker: WorkerSettings) -> Report:
-    report = _whole_report(config, worker)
-    report.conceal(config)
-    return report
+def _new_topics(report: Report, props: Props, worker: WorkerSettings) -> None:
+    """Bad settings for new topics, at their keys.
+
+    Kafka Connect reports them when the connector starts: it is FAILED then, and so it is here if it is created all the same.
+    """
+    if worker.topic_creation_enable and connector_class(props).plugin_kind == Kind.SOURCE:
+        known = {config["value"]["name"] for config in report.configs}
+        values, options = problems(props)
+        report.add((value for value in values if value.name not in known), options)
 
 
 def _whole_report(config: Resolved, worker: WorkerSettings) -> Report:
@@ -192,8 +205,8 @@ def _client_overrides(report: Report, props: Props, connector: type[Any], worker
     refuse = overrides.policy(worker.override_policy, worker.override_allowlist)
     is_source = connector.plugin_kind == Kind.SOURCE
     has_dlq = bool(str(props.get(rules.DLQ) or "").strip())
-    creates_topics = any(key.startswith("topic.creation.") for key in props)
-    used = {"producer": is_source or has_dlq, "consumer": not is_source, "admin": creates_topics if is_source else has_dlq}
+    creates_topics = has_settings(props)
+    used = {"producer": is_source or has_dlq, "consumer": not is_source, "admin": has_dlq or (is_source and creates_topics)}
     for client in (client for client, in_use in used.items() if in_use):
         found = overrides.validate(props, client, refuse)
         report.add(found, client_definition(client).options, prefix=overrides.PREFIXES[client])

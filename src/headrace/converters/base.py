@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.types import trim
 from headrace.errors import ConfigError
 from headrace.values.record import HeaderWriter
 from headrace.values.sql import Sql, call, lit
@@ -130,6 +131,6 @@ def _found(option: str, name: str, kind: str) -> type:
     from headrace.errors import NotFoundError
 
     try:
-        return plugins.find(name, kind)
+        return plugins.find(trim(name), kind)
     except NotFoundError as e:
         raise ConfigError.invalid(option, name, f"Class {name} could not be found.") from e

@@ -9,7 +9,7 @@ from headrace.config import ConfigDef
 from headrace.converters.base import Converter, HeaderConverter, type_option
 from headrace.plugins import Kind, plugin
 from headrace.values.schema import Schema
-from headrace.values.sql import Sql, case, lit
+from headrace.values.sql import Sql, both, case, lit
 from headrace.values.typed import Typed, Value, always
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def written(run: Run, value: Value) -> Sql:
         if schema is not None and schema.type != "bytes":
             run.fail(a.when, lit(f"Invalid schema type for ByteArrayConverter: {schema.type.upper()}"))
         elif kind not in ("bytes", "null"):
-            run.fail(a.when, lit(f"ByteArrayConverter is not compatible with objects of type class {a.value.java}"))
+            not_null = None if schema is None else f"(NOT {a.value.is_null()})"
+            why = f"ByteArrayConverter is not compatible with objects of type class {a.value.java}"
+            run.fail(both(a.when, not_null), lit(why))
         elif kind == "bytes":
             branches.append((a.when, a.value.sql))
     return case(branches, "cast(NULL as binary)")

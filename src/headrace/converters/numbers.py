@@ -11,7 +11,7 @@ from headrace.plugins import Kind, plugin
 from headrace.values import kinds
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, both, call, case, lit
-from headrace.values.typed import Typed, Value, always
+from headrace.values.typed import Alternative, Typed, Value, always
 
 if TYPE_CHECKING:
     from headrace.values.run import Run
@@ -51,34 +51,41 @@ class _Number(Converter):
         return always(Typed(self.kind, case([(fits, sql)]), Schema(self.kind, optional=True)))
 
     def write(self, run: Run, value: Value) -> Sql:
-        """The bytes of a number, cut to the type's width; anything else is refused."""
+        """The bytes of a value of this converter's type; any other is refused."""
         return written(run, value, self.kind, self.java)
 
 
 def written(run: Run, value: Value, kind: str, java: str) -> Sql:
-    """The bytes of a number of this kind."""
+    """The bytes of a number, or boolean, of exactly this kind: Kafka casts, it does not convert."""
     branches = []
-    wanted = ("boolean",) if kind == "boolean" else kinds.NUMBERS
     for a in value:
         typed = a.value
-        if typed.kind in wanted:
+        if typed.kind == kind:
             branches.append((a.when, _bytes(typed, kind)))
+        elif kind == "boolean":
+            _refuse_for_boolean(run, a)
         elif typed.kind != "null":
-            target = "java.lang.Boolean" if kind == "boolean" else "java.lang.Number"
-            cause = f"java.lang.ClassCastException: class {typed.java} cannot be cast to class {target}"
+            target = java.capitalize() if typed.kind in kinds.NUMBERS else "Number"
+            cause = f"java.lang.ClassCastException: class {typed.java} cannot be cast to class java.lang.{target}"
             message = f"Failed to serialize to {java} (was class {typed.java}): "
             not_null = None if typed.schema is None else f"(NOT {typed.is_null()})"
             run.fail(both(a.when, not_null), lit(message), cause=lit(cause))
     return case(branches, "cast(NULL as binary)")
 
 
+def _refuse_for_boolean(run: Run, a: Alternative) -> None:
+    """Unlike the converters of numbers, that of booleans looks at the schema first, whatever the value, null too."""
+    if a.value.schema is not None:
+        run.fail(a.when, lit(f"Invalid schema type for BooleanConverter: {a.value.schema.type.upper()}"))
+    elif a.value.kind != "null":
+        run.fail(a.when, lit(f"BooleanConverter is not compatible with objects of type class {a.value.java}"))
+
+
 def _bytes(typed: Typed, kind: str) -> Sql:
     if kind == "boolean":
         return case([(f"({typed.sql})", "X'01'"), (f"(NOT {typed.sql})", "X'00'")])
     if kind in kinds.INTEGERS:
-        bits = 64 if kind == "int64" else 32
-        number = typed.sql if typed.kind in kinds.INTEGERS else call("headrace_double_long", f"double({typed.sql})", str(bits))
-        return call("headrace_long_bytes", number, str(_WIDTHS[kind]))
+        return call("headrace_long_bytes", typed.sql, str(_WIDTHS[kind]))
     return call("headrace_double_bytes", f"double({typed.sql})", str(_WIDTHS[kind]))
 
 
@@ -94,7 +101,7 @@ class _NumberHeader(HeaderConverter):
         return ConfigDef([type_option()])
 
     def write(self, value: Value, run: Run) -> Sql:
-        """The bytes of a number, cut to the type's width; anything else is refused."""
+        """The bytes of a value of this converter's type; any other is refused."""
         return written(run, value, self.kind, self.java)
 
 

@@ -57,6 +57,8 @@ class Admin:
         """Takes settings of Kafka's Java admin client. Raises ConfigError."""
         self._props = dict(props)
         self._reach = Reach(props)
+        self.questions: dict[str, Any] = {}
+        """What is asked through this client for many at once (`headrace.kafka.shared_questions`)."""
         self._lock = threading.Lock()
         self._groups: dict[str, GroupOffsets] = {}
         self._asking: list[AdminClient] = []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
 from confluent_kafka import Consumer, KafkaException, Producer
@@ -65,6 +66,13 @@ def producer(props: Mapping[str, str], **own: Any) -> Producer:
 def admin(props: Mapping[str, str], **own: Any) -> AdminClient:
     """Make an admin client from Java settings; `own` as for `consumer`. Raises ConfigError."""
     return _make(AdminClient, props, "admin", own)
+
+
+def give_up(producer: Producer, timeout_s: float = 0.0) -> None:
+    """Drop what a producer has not sent, and wait for the reports that its records have failed."""
+    producer.purge()
+    with suppress(KafkaException):  # of one that met a fatal error: that error once more
+        producer.flush(timeout_s)
 
 
 def _make(kind: Callable[..., Client], props: Mapping[str, str], role: Role, own: Mapping[str, Any]) -> Client:

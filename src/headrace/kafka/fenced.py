@@ -106,5 +106,4 @@ class FencedWriter:
         """Drop the producer; a transaction that is still open is aborted by its successor, or by its time-out."""
         producer, self._producer = self._producer, None
         if producer is not None:
-            producer.purge()
-            producer.flush(0)
+            clients.give_up(producer)

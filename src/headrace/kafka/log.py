@@ -49,8 +49,8 @@ class Log(Protocol):
         """Append records; return when they are durable and have been read back."""
         ...
 
-    def read_to(self, ends: Mapping[int, int], timeout_s: float) -> None:
-        """Return when each partition has been handled up to this offset (exclusive)."""
+    def read_back(self, ends: Mapping[int, int], timeout_s: float) -> bool:
+        """Wait until each partition is handled up to this offset (exclusive); whether the record just before was there."""
         ...
 
     def read_to_end(self, timeout_s: float) -> None:
@@ -139,6 +139,13 @@ class CompactedLog:
     def read_to(self, ends: Mapping[int, int], timeout_s: float) -> None:
         """Wait until each partition has been read up to this offset (exclusive). Raises RetriableKafkaFailure."""
         self._tail.wait_for(ends, max(timeout_s, 0.0))
+
+    def read_back(self, ends: Mapping[int, int], timeout_s: float) -> bool:
+        """Like read_to(); returns whether the record just before each end was handled. Read committed, an aborted one is not.
+
+        Ask soon after the write: of each partition the last 1,000 records are remembered.
+        """
+        return self._tail.wait_for_records(ends, max(timeout_s, 0.0))
 
     def read_to_end(self, timeout_s: float) -> None:
         """Handle everything up to the end offsets of all partitions as they are now.

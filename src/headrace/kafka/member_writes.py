@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
@@ -47,6 +48,7 @@ class Write:
 class _Waiting:
     write: Write
     proof: Proof
+    ends: dict[tuple[str, int], int] = field(default_factory=dict)
     done: threading.Event = field(default_factory=threading.Event)
     error: KafkaFailure | None = None
 
@@ -88,15 +90,34 @@ class MemberWrites:
         with self._turn:
             self._ready(time.monotonic() + timeout_s)
 
+    def complete(self, partitions: Iterable[tuple[str, int]], key: bytes, timeout_s: float) -> None:
+        """Decide what a former process of this name may have left undecided in partitions (`headrace.kafka.confirmed`).
+
+        It ends as the transaction that this commits, of a tombstone in each partition; key: one that means nothing to readers,
+        so that no member's right to write is needed. Raises KafkaFailure.
+        """
+        with self._turn:
+            if self._plain is not None:
+                return
+            producer = self._ready(time.monotonic() + timeout_s)
+            try:
+                producer.begin_transaction()
+                for topic, partition in partitions:
+                    producer.produce(topic, None, key, partition)
+                producer.commit_transaction(_CALL_S)
+            except KafkaException as problem:
+                raise failure(self._recover(kafka_error(problem))) from None
+
     def without_transactions(self) -> None:
         """Write the plain way from now on: what a zombie has begun to write is no longer refused by the brokers."""
         with self._turn:
             self._drop()
             self._plain = Plain(self._props)
 
-    def write(self, write: Write, proof: Proof, timeout_s: float) -> None:
-        """Return once all of it is in Kafka.
+    def write(self, write: Write, proof: Proof, timeout_s: float) -> dict[tuple[str, int], int]:
+        """Return once Kafka has acknowledged all of it: by topic and partition, the offset after the last record.
 
+        Nothing without transactions. Records are only certain once a reader has them (`headrace.kafka.confirmed`).
         proof: gives the member's proof, None once it is a member no more, and then nothing is written. Raises KafkaFailure
         (RetriableKafkaFailure if it is no member, or after `timeout_s`; then it may have been written all the same).
         """
@@ -113,6 +134,7 @@ class MemberWrites:
                 self._turn.release()
         if mine.error is not None:
             raise mine.error
+        return mine.ends
 
     def stop(self) -> None:
         """Close; what is on its way is given up."""
@@ -169,8 +191,9 @@ class MemberWrites:
         self._twice.clear()
         producer.begin_transaction()
         for one in batch:
+            one.ends = {}
             for topic, key, value in one.write.records:
-                producer.produce(topic, value, key, on_delivery=self._delivered)
+                producer.produce(topic, value, key, on_delivery=partial(self._delivered, one.ends))
         _send_offsets(producer, [TopicPartition(self._group_topic, 0, 0)], proof)
         for group, offsets in _merged(batch).items():
             wanted = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
@@ -180,12 +203,13 @@ class MemberWrites:
             raise StuckError(f"{self._twice[0]} was acknowledged as if it were an earlier record")
         return None
 
-    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+    def _delivered(self, ends: dict[tuple[str, int], int], error: KafkaError | None, message: Message) -> None:
         if error is None:
             at, offset = (message.topic() or "", message.partition() or 0), message.offset() or 0
             if offset <= self._ends.get(at, -1):
                 self._twice.append(f"offset {offset} of {at[0]}-{at[1]}")
             self._ends[at] = offset
+            ends[at] = offset + 1
         elif not error.name().startswith("_PURGE"):
             self._refused.append(error)
 
@@ -222,8 +246,7 @@ class MemberWrites:
     def _drop(self) -> None:
         producer, self._producer = self._producer, None
         if producer is not None:
-            producer.purge()
-            producer.flush(0)
+            clients.give_up(producer)
 
     def _metadata(self, group: str) -> bytes:
         """What stands for a group without members (KIP-447: no generation)."""

@@ -60,5 +60,4 @@ class Plain:
 
     def stop(self) -> None:
         """Give up what is on its way."""
-        self._producer.purge()
-        self._producer.flush(0)
+        clients.give_up(self._producer)

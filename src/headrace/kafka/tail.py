@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ log = logging.getLogger(__name__)
 
 _POLL_S = 0.25  # how long stop() may have to wait; records end the poll at once
 _BATCH = 1000
+_RECENT = 1000  # records of a partition that are remembered: more than are read between a write and the question for it
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Tail:
         self._topic = topic
         self._on_record = on_record
         self._positions: dict[int, int] = {}
+        self._recent: dict[int, deque[int]] = defaultdict(lambda: deque(maxlen=_RECENT))
         self._moved = threading.Condition()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"KafkaBasedLog Work Thread - {topic}", daemon=True)
@@ -69,6 +72,15 @@ class Tail:
             if self._behind(ends):
                 raise timed_out(f"Topic '{self._topic}' was closed before it was read to its end.")
 
+    def wait_for_records(self, ends: Mapping[int, int], timeout_s: float) -> bool:
+        """Like `wait_for`; returns whether the record just before each end was there.
+
+        Read committed, a record of an aborted transaction is not.
+        """
+        self.wait_for(ends, timeout_s)
+        with self._moved:
+            return all(end - 1 in self._recent[partition] for partition, end in ends.items())
+
     def stop(self) -> None:
         """Stop reading and close the consumer. Further calls do nothing."""
         self._stopping.set()
@@ -83,6 +95,8 @@ class Tail:
             try:
                 for message in self._next():
                     self._take(message)
+                with self._moved:  # once for all: there may be very many who wait
+                    self._moved.notify_all()
             except (KafkaException, RuntimeError):
                 log.exception("Error polling topic '%s'; reading goes on", self._topic)
                 self._stopping.wait(1.0)
@@ -96,7 +110,7 @@ class Tail:
         error = message.error()
         if error is None:
             self._handle(message)
-            self._advance(message.partition(), (message.offset() or 0) + 1)
+            self._advance(message.partition(), (message.offset() or 0) + 1, record=True)
         elif error.name() == "_PARTITION_EOF":
             # Also the way to see past what is no record: transaction markers, gaps that compaction left.
             self._advance(message.partition(), message.offset())
@@ -118,10 +132,11 @@ class Tail:
                 record.partition,
             )
 
-    def _advance(self, partition: int | None, position: int | None) -> None:
+    def _advance(self, partition: int | None, position: int | None, *, record: bool = False) -> None:
         with self._moved:
             self._positions[partition or 0] = position or 0
-            self._moved.notify_all()
+            if record:
+                self._recent[partition or 0].append((position or 0) - 1)
 
     def _behind(self, ends: Mapping[int, int]) -> list[int]:
         return [p for p, end in ends.items() if self._positions.get(p, 0) < end]

@@ -75,8 +75,7 @@ class Writer:
             self._stopping.set()
         if not self.flush(timeout_s) and self._producer is not None:
             log.warning("Some records for topic '%s' were not written before the end", self._topic)
-            self._producer.purge()
-            self._producer.flush(1.0)
+            clients.give_up(self._producer, 1.0)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         self._producer = None
@@ -112,9 +111,7 @@ class Writer:
         """Deliver reports until the end; they come at once, the poll's timeout only bounds how long stop() waits."""
         while not self._stopping.is_set():
             while self._broken:
-                broken = self._broken.pop()
-                broken.purge()
-                broken.flush(1.0)  # its records fail, so that nobody waits for them
+                clients.give_up(self._broken.pop(), 1.0)  # its records fail, so that nobody waits for them
             producer = self._producer
             if producer is None:
                 self._stopping.wait(_POLL_S)

@@ -15,6 +15,11 @@ _NOT_MADE = (
     "the topic has to exist, unless the broker creates it (auto.create.topics.enable)"
 )
 
+_NO_RULE = (
+    "no rule of topic.creation matches it, so the connector does not create it: "
+    "the topic has to exist, unless the broker creates it (auto.create.topics.enable)"
+)
+
 Existing = Mapping[str, int | None]
 """Partition counts of topics, None for one that does not exist; a topic that is not in it is one that nothing is known of."""
 
@@ -28,6 +33,8 @@ def destination(topic: str, creation: TopicCreation | None, existing: Existing) 
     if creation is None:
         return found | {"note": _NOT_MADE}
     new = creation.new_topic(topic)
+    if new is None:
+        return found | {"note": _NO_RULE}
     settings = {"partitions": new.partitions, "replication.factor": new.replication_factor, "configs": dict(new.configs)}
     return found | {"create": {"group": new.group.name, **settings}}
 

@@ -300,10 +300,6 @@ class WorkerConfig(Config):
         admin = self.admin_listeners
         return None if admin is None else [listeners.parse_listener(text) for text in admin]
 
-    def advertised_url(self, bound_port: int | None = None) -> str:
-        """`scheme://host:port` for other workers; bound_port: the port really bound, for a listener with port 0."""
-        return "{}://{}:{}".format(*self._advertised(bound_port))
-
     def worker_id(self, bound_port: int | None = None) -> str:
         """`host:port`, the name of this worker in statuses."""
         return "{1}:{2}".format(*self._advertised(bound_port))
@@ -337,10 +333,6 @@ class WorkerConfig(Config):
     def internal_client_props(self) -> dict[str, str]:
         """Settings, under Java's names, of the worker's own clients."""
         return client_settings.internal_client(self.originals, ",".join(self.bootstrap_servers))
-
-    def converter_props(self, which: str) -> dict[str, str]:
-        """The settings of the worker's "key", "value" or "header" converter, without their prefix."""
-        return client_settings.without_prefix(self.originals, f"{which}.converter.")
 
 
 def spark_settings(props: Mapping[str, Any]) -> dict[str, str]:

@@ -8,7 +8,6 @@ from headrace.config import Importance, Type, option, validators
 from headrace.config.types import invalid
 from headrace.config.validators import Lambda, NonEmptyString
 from headrace.errors import ConfigError
-from headrace.runtime import client_settings
 from headrace.runtime.common_config import WorkerConfig
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
@@ -208,15 +207,6 @@ class DistributedConfig(WorkerConfig):
         return self.exactly_once_source_support.lower() == "enabled"
 
     @property
-    def transactional_leader(self) -> bool:
-        """Whether the leader writes the config topic in transactions (exactly once `preparing` or `enabled`)."""
-        return self.exactly_once_source_support.lower() != "disabled"
-
-    @property
     def worker_group(self) -> str | None:
         """The group of the workers."""
         return self.group_id
-
-    def topic_settings(self, kind: str) -> dict[str, str]:
-        """Topic-level settings of the internal "config", "offset" or "status" topic (KIP-605)."""
-        return client_settings.topic_settings(self.originals, kind)

@@ -22,7 +22,7 @@ from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Transactional
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark import failure
-from headrace.spark.plane import OffsetTemplate
+from headrace.spark.feeds import OffsetTemplate
 from headrace.spark.transactions import Covered, Entry, Transactions, Written
 
 log = structlog.get_logger(__name__)

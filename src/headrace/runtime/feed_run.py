@@ -28,8 +28,9 @@ from headrace.runtime.metrics.events import Batch, InFlight, Transactional
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.target_watch import LOOK_S
 from headrace.runtime.tolerance import FailedRecord
-from headrace.spark import failure, large_records, plane
-from headrace.spark.plane import DataPlane, Feed, FeedPartition, Handle, Update
+from headrace.spark import failure, feeds, large_records, plane
+from headrace.spark.feeds import Feed, FeedPartition, Update
+from headrace.spark.plane import DataPlane, Handle
 from headrace.spark.target import KAFKA_BATCH_BYTES, Target
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ log = structlog.get_logger(__name__)
 
 _STORE_S, _STORE_MOST_S, _FEEDS_PER_S = 1.0, 10.0, 20
 """Offsets are stored after a second; after longer where many feeds of the process do so, as each asks the brokers."""
-_DRAIN_S = 15.0
+_DRAIN_S, _CHECK_S = 15.0, 15.0
 _REPEATS, _REPEAT_S = 5, 10.0
 
 
@@ -69,12 +70,12 @@ class FeedRun:
         self._asked: dict[str, list[float]] = {}  # when a known topic was asked for again
         self._acknowledged: dict[Partition, int] = dict(source.positions)
         self._stored: dict[Partition, int] = dict(source.positions)
-        self._counts = plane.Counts()
+        self._counts = feeds.Counts()
         self._batch_bytes: int | None = None  # the largest batch that the topics take, where that is less than is configured
         self._spark: SparkSession | None = None
         self._handle: Handle | None = None
         self._deadline: float | None = None
-        self._stored_at = self._looked_at = self._updated_at = time.monotonic()
+        self._stored_at = self._looked_at = self._updated_at = self._checked_at = time.monotonic()
         self.batches = 0
 
     def run(self, spark: SparkSession, plan: Any) -> None:
@@ -115,7 +116,7 @@ class FeedRun:
         producer = lane_producer(plan.producer, self._batch_bytes, transactions=exactly is not None)
         positions = self._acknowledged
         stores = exactly.templates(self._needs.task.offsets(dict.fromkeys(positions, 1)), list(positions)) if exactly else {}
-        self._counts = plane.Counts()
+        self._counts = feeds.Counts()
         return Feed(
             name=f"{plan.connector}-{plan.task}",
             consumer=lane_consumer(self._source.consumer),
@@ -146,13 +147,16 @@ class FeedRun:
                 return self._store()
             if self._is_due(data_plane):
                 self._store()
+            if time.monotonic() - self._checked_at >= _CHECK_S:
+                self._checked_at = time.monotonic()
+                self._needs.task.look()
 
     def _wait_s(self, data_plane: DataPlane, removed: bool) -> float | None:
         if removed:
             return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
         if self._acknowledged != self._stored:
             return max(0.0, self._stored_at + self._pause_s(data_plane) - time.monotonic())
-        return None
+        return max(0.0, self._checked_at + _CHECK_S - time.monotonic())
 
     def _is_due(self, data_plane: DataPlane) -> bool:
         return self._acknowledged != self._stored and time.monotonic() - self._stored_at >= self._pause_s(data_plane)
@@ -243,10 +247,10 @@ class FeedRun:
             self._batch_bytes = limit
             raise SmallerBatchesError
 
-    def _target(self, topic: str) -> plane.Target:
+    def _target(self, topic: str) -> feeds.Target:
         known, counts = self._known[topic], self._routing.partition_counts
         compresses = self._needs.plan.producer.get("compression.type", "none").strip().lower() != "none"
-        return plane.Target(
+        return feeds.Target(
             topic=topic,
             partitions=known.partitions,
             max_message_bytes=0 if compresses else known.max_message_bytes or 0,
@@ -316,7 +320,7 @@ class FeedRun:
         self._store()
         raise self._error(why)
 
-    def _error(self, why: plane.Failure) -> HeadraceError:
+    def _error(self, why: feeds.Failure) -> HeadraceError:
         if why.kind == "large" and why.target is not None:
             return self._too_large(why, why.target)
         cause = failure.Cause(why.java_class, why.message)
@@ -330,7 +334,7 @@ class FeedRun:
         error.__cause__ = failure.SparkError(cause)
         return error
 
-    def _too_large(self, why: plane.Failure, topic: str) -> HeadraceError:
+    def _too_large(self, why: feeds.Failure, topic: str) -> HeadraceError:
         before = self._known[topic].max_message_bytes or 0 if topic in self._known else 0
         now = self._needs.ports.look_up(topic)
         if (now.max_message_bytes or 0) > before:

@@ -24,6 +24,7 @@ from headrace.connectors.base import (
     OffsetTask,
     PollingSourceTask,
     Props,
+    SourceConnector,
     SourceOffset,
     SourcePartition,
     Stored,
@@ -54,7 +55,7 @@ from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark import target
 from headrace.spark.transactions import Entry, Transactions
 from headrace.topics.creation import topic_creation
-from headrace.topics.creator import TopicCreator
+from headrace.topics.creator import SettingsForNewTopic, TopicCreator
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -199,7 +200,7 @@ class Worker:
         store, proof = self.offsets_of(configs[0]), self._session()
         needs = SourceDependencies(
             spark=self.spark,
-            ports=self._ports(plan, context.stopping, lambda offsets: store.put(name, list(offsets), proof), task.renews_topics),
+            ports=self._ports(plan, context.stopping, lambda offsets: store.put(name, list(offsets), proof), task, configs[0]),
             read_offsets=lambda partitions: StoredOffsets(store.get(name, partitions)),
             recorder=recorder,
             streams=told[1].streams,
@@ -260,7 +261,11 @@ class Worker:
         writes, proof = self._writes, self._session()
         if writes is None or _login(plan.consumer) != _login(self.config.internal_client_props()):
             return admin.commit
-        return lambda group, offsets: writes.write(Write(offsets={group: offsets}), proof, _COMMIT_S)
+
+        def commit(group: str, offsets: GroupOffsets) -> None:
+            writes.write(Write(offsets={group: offsets}), proof, _COMMIT_S)
+
+        return commit
 
     def _is_active(self, connector: str, topic: str) -> bool:
         return not self.config.topic_tracking_enable or topic in self._topics.topics(connector)
@@ -268,18 +273,34 @@ class Worker:
     def _record_active(self, connector: str, task: int, topic: str) -> None:
         self._topics.put_topic(connector, topic, task, int(time.time() * 1000))
 
-    def _ports(self, plan: TaskPlan, stopping: threading.Event, store_offsets: Callable[[Offsets], None], renews: bool) -> Ports:
+    def _ports(
+        self,
+        plan: TaskPlan,
+        stopping: threading.Event,
+        store_offsets: Callable[[Offsets], None],
+        task: OffsetTask,
+        config: Props,
+    ) -> Ports:
         admin = shared(plan.admin)
-        creator = TopicCreator(admin, plan.creation, stopping, plan.producer)
+        hook = _settings_for_new_topic(connector_class(config), config)
+        creator = TopicCreator(admin, plan.creation, stopping, plan.producer, settings_for_new_topic=hook)
         return Ports(
             ensure_topics=creator.ensure,
-            renew_topics=partial(creator.renew, create=renews),
+            renew_topics=partial(creator.renew, create=task.renews_topics),
             ensure_dead_letters=creator.ensure_dead_letters,
             is_active=lambda topic: self._is_active(plan.connector, topic),
             record_active=lambda topic: self._record_active(plan.connector, plan.task, topic),
             store_offsets=store_offsets,
             look_up=lambda topic: target.look_up(admin, topic, stopping),
         )
+
+
+def _settings_for_new_topic(connector: type[Any], config: Props) -> SettingsForNewTopic | None:
+    """A connector's hook, None if it has none of its own: then nobody needs to know how many brokers there are."""
+    hook = getattr(connector, "settings_for_new_topic", None)
+    if hook is None or hook.__func__ is SourceConnector.settings_for_new_topic.__func__:
+        return None
+    return partial(hook, config)
 
 
 def writers(task: type[Any]) -> int:

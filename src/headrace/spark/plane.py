@@ -7,19 +7,18 @@ partitions, with a chain, offsets and errors of its own. Adding or removing a fe
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import queue
 import re
 import threading
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from headrace.errors import ConnectError
+from headrace.spark.feeds import Feed, Target, Update, feed_json, read_update
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,161 +27,6 @@ log = structlog.get_logger(__name__)
 
 _UPDATES_MS = 1000
 _LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
-_BOUNDS_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000)
-
-LATENCY_BOUNDS_MS = _BOUNDS_MS
-"""Upper bounds of `Counts.latency`, whose last number counts what is longer."""
-
-
-class Ages(NamedTuple):
-    """Durations of some records, in ms: how many, the least, the greatest, their sum, and the last one."""
-
-    records: int
-    least: int
-    most: int
-    sum: int
-    last: int
-
-
-@dataclass(frozen=True)
-class OffsetTemplate:
-    """A record that stores an offset, with the number of the last record copied between `head` and `tail`."""
-
-    topic: str
-    key: bytes
-    head: bytes
-    tail: bytes
-
-
-@dataclass(frozen=True)
-class FeedPartition:
-    """A source partition of a feed."""
-
-    topic: str
-    partition: int
-    offset: int
-    """The first offset to read."""
-    stores: Sequence[OffsetTemplate] = ()
-    """With exactly once: the records that store its offset, written in the transaction."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """A topic that a feed may write to."""
-
-    topic: str
-    partitions: int
-    max_message_bytes: int
-    """The topic's `max.message.bytes`; 0 if that is not known, or records are compressed on their way."""
-    keeps_partition: bool
-    """Whether the partition that the chain gives counts; else the producer's partitioner decides."""
-
-
-@dataclass(frozen=True)
-class Feed:
-    """What a lane needs to know of a feed."""
-
-    name: str
-    """Connector and task, for logs: `<connector>-<task>`."""
-    consumer: Mapping[str, str]
-    """Java consumer settings. Feeds with equal settings share lanes."""
-    producer: Mapping[str, str]
-    """Java producer settings."""
-    partitions: Sequence[FeedPartition]
-    targets: Sequence[Target] = ()
-    """The topics that are known to exist; the feed asks for others before its first record for them."""
-    tolerates: bool = False
-    """Whether a record that fails is passed over (`errors.tolerance=all`); else the feed stops there."""
-    letters: bool = False
-    """Whether the chain makes a dead letter of a record that fails."""
-    transactional_id: str | None = None
-    """With exactly once: of its producer."""
-    commit_ms: int = 0
-    """With exactly once: how long a transaction gathers records, in ms; 0: while there are records to read, but not for long."""
-
-
-@dataclass(frozen=True)
-class PartitionUpdate:
-    """How far a source partition has come."""
-
-    topic: str
-    partition: int
-    next: int
-    """Every record before this offset is acknowledged; with exactly once, in a committed transaction."""
-    records: int
-    """Records read since the feed was added."""
-    bytes: int
-    """Their keys and values."""
-    upstream: int
-    """The last record before `next` that was copied; -1: none yet."""
-    downstream: int
-    """The offset of its copy."""
-    age: Ages
-    """Of records when they were read, since the last update."""
-    latency: Ages
-    """From a record's timestamp to the acknowledgement of its copy, since the last update."""
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Totals of a feed since it was added, and what is true of it now."""
-
-    read: int = 0
-    written: int = 0
-    """Acknowledged, without dead letters."""
-    failed: int = 0
-    """Records that failed and were passed over."""
-    letters: int = 0
-    dropped: int = 0
-    """Records that the chain filtered out."""
-    in_flight: int = 0
-    """Bytes handed to the producer and not acknowledged."""
-    waiting_ms: int = 0
-    """How long nothing of what is in flight has been acknowledged; 0: nothing is in flight."""
-    paused_ms: int = 0
-    """How long flow control has paused the feed, in all."""
-    paused: bool = False
-    """Whether it does now."""
-    latency: tuple[int, ...] = (0,) * (len(_BOUNDS_MS) + 1)
-    """Histogram of latencies by LATENCY_BOUNDS_MS."""
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why a feed stopped."""
-
-    kind: str
-    """`record`: a record failed in the chain; `large`: it is too large for its topic; `error`: anything else."""
-    report: str | None
-    """What the chain says of the record (`headrace.runtime.tolerance.report`)."""
-    place: str | None
-    """`topic=…, partition=…, offset=…` of the record, as far as it is about one."""
-    target: str | None
-    size: int
-    """Of key and value, in bytes."""
-    java_class: str
-    message: str
-
-
-@dataclass(frozen=True)
-class Update:
-    """What is new of a feed since its last update."""
-
-    ended: bool
-    """Nothing of the feed is read, or in flight, any more: it was removed, or has failed."""
-    failure: Failure | None
-    partitions: Sequence[PartitionUpdate]
-    counts: Counts
-    topics: frozenset[str]
-    """Topics that it has records for, and waits until they are known (`Handle.know`)."""
-    schemas: Mapping[str, frozenset[str]]
-    """For `key` and `value`, the texts of schemas that its chain does not know; it waits for another chain (`Handle.replace`)."""
-    failures: Sequence[str]
-    """Reports of records that were passed over, the first hundred since the last update."""
-    written: frozenset[str]
-    """Topics that have records of this feed since its last update."""
-    transactions: Sequence[int]
-    """How many records each transaction had that was committed."""
 
 
 class Handle:
@@ -248,7 +92,7 @@ class DataPlane:
             self._feeds.adding += 1
         handle: Handle | None = None
         try:
-            handle = Handle(self._plane, self._plane.add(_json(feed), chain))
+            handle = Handle(self._plane, self._plane.add(feed_json(feed), chain))
             return handle
         finally:
             with self._feeds.lock:
@@ -282,7 +126,7 @@ class DataPlane:
                 log.info("data-plane.ended", cause=str(error))
                 return
             for one in news:
-                self._dispatch(one["feed"], _update(one))
+                self._dispatch(one["feed"], read_update(one))
 
     def _dispatch(self, number: int, update: Update) -> None:
         with self._feeds.lock:
@@ -365,66 +209,3 @@ def plan_of(frame: DataFrame) -> Any | str:
         if error.java_exception.getClass().getName() == "java.lang.IllegalArgumentException":
             return str(error.java_exception.getMessage())
         raise
-
-
-def _json(feed: Feed) -> str:
-    def text(value: bytes) -> str:
-        return base64.b64encode(value).decode()
-
-    partitions = [
-        {
-            "topic": p.topic,
-            "partition": p.partition,
-            "offset": p.offset,
-            "stores": [[s.topic, text(s.key), text(s.head), text(s.tail)] for s in p.stores],
-        }
-        for p in feed.partitions
-    ]
-    targets = [asdict(target) for target in feed.targets]
-    plain = ("name", "tolerates", "letters", "transactional_id", "commit_ms")
-    values = {name: getattr(feed, name) for name in plain}
-    clients = {"consumer": dict(feed.consumer), "producer": dict(feed.producer)}
-    return json.dumps({**values, **clients, "partitions": partitions, "targets": targets})
-
-
-def _update(news: Mapping[str, Any]) -> Update:
-    failure = news.get("failure")
-    return Update(
-        ended=news["ended"],
-        failure=Failure(
-            failure["kind"], failure["report"], failure["place"], failure["target"], failure["size"],
-            failure["javaClass"] or "", failure["message"] or "",
-        ) if failure else None,
-        partitions=[_partition(partition) for partition in news["partitions"]],
-        counts=_counts(news["counts"]),
-        topics=frozenset(news["topics"]),
-        schemas={"key": frozenset(news["key_schemas"]), "value": frozenset(news["value_schemas"])},
-        failures=news["failures"],
-        written=frozenset(news["written"]),
-        transactions=news["transactions"],
-    )  # fmt: skip
-
-
-def _partition(node: Mapping[str, Any]) -> PartitionUpdate:
-    plain = ("topic", "partition", "next", "records", "bytes", "upstream", "downstream")
-    values = {name: node[name] for name in plain}
-    return PartitionUpdate(**values, age=Ages(*node["age"]), latency=Ages(*node["latency"]))
-
-
-def _counts(parts: Sequence[Mapping[str, Any]]) -> Counts:
-    def total(name: str) -> int:
-        return sum(part[name] for part in parts)
-
-    latency = tuple(map(sum, zip(*(part["latency"] for part in parts), strict=True))) if parts else Counts().latency
-    return Counts(
-        read=total("read"),
-        written=total("written"),
-        failed=total("failed"),
-        letters=total("letters"),
-        dropped=total("dropped"),
-        in_flight=total("inFlight"),
-        waiting_ms=max((part["waitingMs"] for part in parts), default=0),
-        paused_ms=max((part["pausedMs"] for part in parts), default=0),
-        paused=any(part["paused"] for part in parts),
-        latency=latency,
-    )

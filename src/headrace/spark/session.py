@@ -20,6 +20,7 @@ from headrace.spark.callbacks import start_callbacks
 from headrace.spark.extras import FORMATS, wanted
 from headrace.spark.jars import extension_jar, jars
 from headrace.spark.java import find_java
+from headrace.spark.jvm_output import launch
 from headrace.spark.plane import cores, default_master, in_driver
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def session(conf: Mapping[str, str] | None = None) -> SparkSession:
 
     Raises SetupError if Java is missing or too old, jars cannot be had, or Spark does not start.
     """
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     with _LOCK:
@@ -77,11 +79,11 @@ def session(conf: Mapping[str, str] | None = None) -> SparkSession:
             return active
         find_java()
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-        builder = SparkSession.builder
-        for key, value in settings(conf or {}).items():
-            builder = builder.config(key, value)
+        spark_conf = SparkConf().setAll(list(settings(conf or {}).items()))
         try:
-            made = builder.getOrCreate()
+            if SparkContext._gateway is None:
+                SparkContext._ensure_initialized(gateway=launch(spark_conf))
+            made = SparkSession.builder.config(conf=spark_conf).getOrCreate()
         except Exception as e:
             raise SetupError(f"Spark did not start with master {settings(conf or {})['spark.master']}: {e}") from e
         start_callbacks(made)

@@ -19,6 +19,7 @@ from headrace.streams.initialization import InitParameters
 from headrace.streams.materialized import Materialized, StoreType
 from headrace.streams.operations import EmitStrategy
 from headrace.streams.options import (
+    AutoOffsetReset,
     Branched,
     Consumed,
     Grouped,
@@ -42,6 +43,7 @@ from headrace.streams.topology import Topology
 from headrace.streams.windows import JoinWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 
 __all__ = [
+    "AutoOffsetReset",
     "Branched",
     "BufferConfig",
     "CogroupedKStream",

@@ -23,6 +23,7 @@ from headrace.streams.topology import Topology
 from headrace.streams.views import SourceView
 
 TABLE_SOURCE = "KTABLE-SOURCE-"
+PROCESS_FIX = "__enable.process.processValue.fix__"  # an internal setting of Kafka Streams, which only a builder looks at
 Topics = str | Iterable[str] | re.Pattern[str]
 
 
@@ -31,7 +32,7 @@ class StreamsBuilder:
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
         self._config = dict(config or {})
-        self._graph = Graph()
+        self._graph = Graph(str(self._config.get(PROCESS_FIX, False)).lower() == "true")
 
     def stream(self, topics: Topics, *options: Consumed, **keywords: Consumed) -> KStream:
         """The records of a topic, of several, or of all whose name matches a compiled pattern."""

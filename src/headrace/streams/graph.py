@@ -100,11 +100,13 @@ class Unnamed:
 class Graph:
     """The operators of a builder, below one root, in the order in which they were added."""
 
-    def __init__(self) -> None:
+    def __init__(self, processors_change: bool = False) -> None:
+        """processors_change: whether the optimizer knows that processors of the user's change keys and values (KAFKA-19668)."""
         self.root = GraphNode("root")
         self.names = Names()
         self.unnamed = Unnamed()
         self.topology = Topology()
+        self.processors_change = processors_change
         self.nodes: list[GraphNode] = []  # an operator with several parents is in here once for each
         self._priority = 0
 

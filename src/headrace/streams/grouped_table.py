@@ -51,8 +51,6 @@ class KGroupedTable:
         source = graph.names.suffixed_or(name, "-source", SOURCE)
         function = graph.names.given_or(name, REDUCE if isinstance(aggregation, Reduce) else AGGREGATE)
         topic = (grouped.name if grouped.name is not None else settled.store_name) + REPARTITION_SUFFIX
-        if grouped.name is None and settled.queryable_name is None:
-            graph.unnamed.repartitions.append(topic)
         if self._topic is None or grouped.name is None:
             self._topic = Repartition(source, sink, None, topic)
             self._topic.optimizable = False

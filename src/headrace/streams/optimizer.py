@@ -129,17 +129,13 @@ def _behind_merges(found: Repartitions, merges: Collection[GraphNode]) -> Repart
 
 
 def _upwards(node: GraphNode, wanted: Callable[[GraphNode], object]) -> GraphNode | None:
-    """The nearest node from here up for which this holds. Where ways part, Kafka goes on with the last if none of the first
-    level fits.
-    """
+    """The first node from here up for which this holds, one way to its end and then the next (KAFKA-20264)."""
     if wanted(node):
         return node
-    found = None
     for parent in node.parents:
-        if wanted(parent):
-            return parent
-        found = _upwards(parent, wanted)
-    return found
+        if (found := _upwards(parent, wanted)) is not None:
+            return found
+    return None
 
 
 def _self_join(node: GraphNode, seen: set[GraphNode]) -> None:

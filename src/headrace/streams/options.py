@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar
 
 from headrace.errors import ArgumentError
 from headrace.streams.durations import Duration, milliseconds
+from headrace.streams.materialized import StoreType
 from headrace.streams.naming import valid_name
 from headrace.streams.serdes import Serde
 from headrace.streams.stores import StoreSupplier
@@ -62,6 +63,25 @@ class Named(_Option):
     """The name of an operator."""
 
 
+class AutoOffsetReset:
+    """Where a topic without a committed offset is read from (KIP-1106); a `Consumed` takes it."""
+
+    @staticmethod
+    def earliest() -> str:
+        """From its first record on."""
+        return "earliest"
+
+    @staticmethod
+    def latest() -> str:
+        """What comes from now on."""
+        return "latest"
+
+    @staticmethod
+    def none() -> str:
+        """Not at all: the application fails."""
+        return "none"
+
+
 @dataclass(frozen=True)
 class Consumed(_Formats):
     """How a topic is read. `reset_policy`: `earliest`, `latest`, `none` or `by_duration:<ISO duration>`."""
@@ -70,9 +90,13 @@ class Consumed(_Formats):
     reset_policy: str | None = None
 
     @classmethod
-    def with_(cls, key_serde: Serde | None = None, value_serde: Serde | None = None) -> Self:
-        """With formats of key and value."""
-        return cls(None, key_serde, value_serde)
+    def with_(cls, *given: Any) -> Self:
+        """`with_(key_serde, value_serde)`, also with an extractor and a reset policy behind them, or one of these two alone."""
+        if len(given) == 1 and isinstance(given[0], str):
+            return cls(reset_policy=given[0])
+        if len(given) == 1 and callable(given[0]):
+            return cls(timestamp_extractor=given[0])
+        return cls(None, *given)
 
     def with_timestamp_extractor(self, timestamp_extractor: Callable[..., Any] | None) -> Self:
         """With a function that gives a record's time."""
@@ -95,6 +119,11 @@ class Produced(_Formats):
     ) -> Self:
         """With formats of key and value, and the function that chooses a partition."""
         return cls(None, key_serde, value_serde, partitioner)
+
+    @classmethod
+    def stream_partitioner(cls, partitioner: Partitioner | None) -> Self:
+        """With the function that chooses a partition."""
+        return cls(partitioner=partitioner)
 
     def with_stream_partitioner(self, partitioner: Partitioner | None) -> Self:
         """With the function that chooses a partition."""
@@ -173,7 +202,7 @@ class Joined(_Formats):
 
 @dataclass(frozen=True)
 class StreamJoined(_Formats):
-    """How two streams are joined, and where their records wait for each other."""
+    """How two streams are joined, and where their records wait for each other. store_type: of stores without a supplier."""
 
     other_value_serde: Serde | None = None
     store_name: str | None = None
@@ -181,6 +210,7 @@ class StreamJoined(_Formats):
     other_store_supplier: StoreSupplier | None = None
     logging_enabled: bool = True
     topic_config: Mapping[str, str] = field(default_factory=dict)
+    store_type: StoreType | None = None
 
     @classmethod
     def as_(cls, name: str) -> Self:
@@ -189,7 +219,11 @@ class StreamJoined(_Formats):
 
     @classmethod
     def with_(cls, *given: Any) -> Self:
-        """`with_(key_serde, value_serde, other_value_serde)` or `with_(this_store_supplier, other_store_supplier)`."""
+        """`with_(key_serde, value_serde, other_value_serde)`, `with_(this_store_supplier, other_store_supplier)` or
+        `with_(store_type)`.
+        """
+        if len(given) == 1 and isinstance(given[0], StoreType):
+            return cls(store_type=given[0])
         if len(given) == 2 and all(isinstance(supplier, StoreSupplier) for supplier in given):
             return cls(this_store_supplier=given[0], other_store_supplier=given[1])
         return cls(None, *given)
@@ -209,6 +243,10 @@ class StreamJoined(_Formats):
     def with_other_store_supplier(self, supplier: StoreSupplier) -> Self:
         """With a storage of the other side's records."""
         return replace(self, other_store_supplier=supplier)
+
+    def with_dsl_store_suppliers(self, store_type: StoreType) -> Self:
+        """With a type of all stores that have no supplier."""
+        return replace(self, store_type=store_type)
 
     def with_logging_enabled(self, config: Mapping[str, str]) -> Self:
         """With changelog topics that have these settings."""

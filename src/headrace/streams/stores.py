@@ -107,6 +107,8 @@ def _from(supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde |
 class Stores:
     """Kafka's factory of suppliers (for `Materialized.as_`, `StreamJoined`) and of stores (for `add_state_store`).
 
+    Stores with timestamps or headers are what the others are: a store keeps the time of a row always, and headers never.
+
     Every method raises ArgumentError for an impossible duration.
     """
 
@@ -120,10 +122,24 @@ class Stores:
         """Latest value per key, in memory."""
         return StoreSupplier(name, StoreKind.KEY_VALUE, persistent=False)
 
+    persistent_timestamped_key_value_store = persistent_key_value_store
+    persistent_timestamped_key_value_store_with_headers = persistent_key_value_store
+
     @staticmethod
-    def persistent_versioned_key_value_store(name: str, history_retention: Duration) -> StoreSupplier:
-        """Values per key with their time (KIP-889), on disk."""
+    def lru_map(name: str, max_cache_size: int) -> StoreSupplier:
+        """Latest value per key, in memory. max_cache_size: of how many keys; none is thrown away here. Raises ArgumentError."""
+        if max_cache_size < 0:
+            raise ArgumentError("maxCacheSize cannot be negative")
+        return StoreSupplier(name, StoreKind.KEY_VALUE, persistent=False)
+
+    @staticmethod
+    def persistent_versioned_key_value_store(
+        name: str, history_retention: Duration, segment_interval: Duration | None = None
+    ) -> StoreSupplier:
+        """Values per key with their time (KIP-889), on disk. segment_interval: how files are cut in Kafka."""
         history_ms = _at_least_zero(history_retention, "historyRetention")
+        if segment_interval is not None and milliseconds(segment_interval, "segmentInterval") < 1:
+            raise ArgumentError("segmentInterval cannot be zero or negative")
         return StoreSupplier(name, StoreKind.VERSIONED, retention_ms=history_ms)
 
     @staticmethod
@@ -132,6 +148,9 @@ class Stores:
     ) -> StoreSupplier:
         """Values per key and window, on disk."""
         return _window(name, retention_period, window_size, retain_duplicates, True)
+
+    persistent_timestamped_window_store = persistent_window_store
+    persistent_timestamped_window_store_with_headers = persistent_window_store
 
     @staticmethod
     def in_memory_window_store(
@@ -145,6 +164,8 @@ class Stores:
         """Values per key and session, on disk."""
         return StoreSupplier(name, StoreKind.SESSION, True, _at_least_zero(retention_period, "retentionPeriod"))
 
+    persistent_session_store_with_headers = persistent_session_store
+
     @staticmethod
     def in_memory_session_store(name: str, retention_period: Duration) -> StoreSupplier:
         """Values per key and session, in memory."""
@@ -156,6 +177,7 @@ class Stores:
         return _from(supplier, key_serde, value_serde, StoreKind.KEY_VALUE)
 
     timestamped_key_value_store_builder = key_value_store_builder
+    timestamped_key_value_store_with_headers_builder = key_value_store_builder
 
     @staticmethod
     def versioned_key_value_store_builder(
@@ -170,8 +192,11 @@ class Stores:
         return _from(supplier, key_serde, value_serde, StoreKind.WINDOW)
 
     timestamped_window_store_builder = window_store_builder
+    timestamped_window_store_with_headers_builder = window_store_builder
 
     @staticmethod
     def session_store_builder(supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None) -> StateStore:
         """A store of values per session. Raises ArgumentError for a supplier of another kind."""
         return _from(supplier, key_serde, value_serde, StoreKind.SESSION)
+
+    session_store_with_headers_builder = session_store_builder

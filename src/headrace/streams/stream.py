@@ -249,4 +249,6 @@ class KStream:
         # a given name takes no number here: Kafka makes one only if it needs it
         name = named.name if named else self.flow.graph.names.processor(prefix)
         node = Operator(name, operation, lambda: own_stores(operation.supplier), stores)
+        node.changes_value = self.flow.graph.processors_change
+        node.changes_key = node.changes_value and not operation.keeps_key
         return self.flow.to(node, key_serde=None, value_serde=None)

@@ -10,6 +10,7 @@ from headrace.errors import ArgumentError, StreamsError
 from headrace.streams import stream
 from headrace.streams.flow import Flow
 from headrace.streams.graph import Graph, GraphNode, Operator
+from headrace.streams.materialized import StoreType
 from headrace.streams.naming import valid_name
 from headrace.streams.operations import (
     Function,
@@ -193,6 +194,7 @@ def _buffer(name: str, joined: StreamJoined, windows: JoinWindows) -> StateStore
         kind=StoreKind.WINDOW,
         retention_ms=windows.retention_ms,
         window_size_ms=windows.size_ms,
+        persistent=joined.store_type is not StoreType.IN_MEMORY,
         retain_duplicates=True,
         key_serde=joined.key_serde,
         logging_enabled=joined.logging_enabled,
@@ -220,10 +222,11 @@ def _shared(names: JoinNames, joined: StreamJoined, kind: JoinKind) -> StateStor
         name = joined.store_name + suffix
     else:
         name = "KSTREAM-OUTERSHARED-" + names.this_generated.removeprefix(_THIS[kind is JoinKind.OUTER])
+    by_supplier = supplier is None or supplier.persistent
     return StateStore(
         name=f"{name}-store",
         kind=StoreKind.BUFFER,
-        persistent=supplier.persistent if supplier else True,
+        persistent=joined.store_type is not StoreType.IN_MEMORY if joined.store_type else by_supplier,
         key_serde=joined.key_serde,
         logging_enabled=joined.logging_enabled,
         log_config=joined.topic_config,

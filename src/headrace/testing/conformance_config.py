@@ -36,6 +36,7 @@ class Worker:
     override_allowlist: list[str] = field(default_factory=list)
     worker_group: str | None = None
     exactly_once_enabled: bool = False
+    topic_creation_enable: bool = True
     resolver: Resolver = field(default_factory=Resolver)
 
 

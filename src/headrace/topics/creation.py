@@ -2,7 +2,8 @@
 
 `topic.creation.default.…` holds for every topic; groups named in `topic.creation.groups` take precedence, the first
 that matches wins. A group inherits partitions and replication factor from `default`, nothing else. The form of the
-proposal, a single `default`, is the case without groups.
+proposal, a single `default`, is the case without groups. The rules of its earlier revision (`topic.creation`) are groups
+without a default: what no rule matches is not created.
 """
 
 from __future__ import annotations
@@ -17,31 +18,35 @@ import structlog
 
 from headrace.config import ConfigDef, java_text
 from headrace.config.java_pattern import java_regex
-from headrace.topics.creation_options import (
+from headrace.connectors.topic_creation_options import (
     DEFAULT_GROUP,
     EXCLUDE,
     GROUPS,
     INCLUDE,
+    OF_RULE,
     OWN,
     PARTITIONS,
     PREFIX,
+    REGEX,
     REPLICATION_FACTOR,
+    RULES,
+    check_spelling,
     default_group_options,
     group_options,
+    has_settings,
+    rule_options,
 )
+from headrace.connectors.topic_settings import TopicSettings
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class NewTopicPlan:
-    """A topic to create. partitions, replication_factor: -1 leaves it to the broker; configs: settings as given."""
+class NewTopicPlan(TopicSettings):
+    """A topic to create."""
 
-    name: str
-    partitions: int
-    replication_factor: int
-    configs: Mapping[str, str]
     group: TopicCreationGroup
+    """Whose settings it has."""
 
     def __str__(self) -> str:
         return (
@@ -90,26 +95,30 @@ class TopicCreation:
     """The groups of a connector in the order in which they are tried, and the default group after them."""
 
     groups: tuple[TopicCreationGroup, ...]
-    default: TopicCreationGroup
+    default: TopicCreationGroup | None
 
-    def rule_for(self, topic: str) -> TopicCreationGroup:
-        """The first group that matches the final name of a topic, else the default group."""
+    def rule_for(self, topic: str) -> TopicCreationGroup | None:
+        """The first group that matches the final name of a topic, else the default group; None: no rule matches."""
         return next((group for group in self.groups if group.matches(topic)), self.default)
 
-    def new_topic(self, topic: str) -> NewTopicPlan:
-        """The topic as it is to be created."""
-        return self.rule_for(topic).new_topic(topic)
+    def new_topic(self, topic: str) -> NewTopicPlan | None:
+        """The topic as it is to be created; None if it is not."""
+        rule = self.rule_for(topic)
+        return rule and rule.new_topic(topic)
 
 
 def topic_creation(props: Mapping[str, Any], enabled: bool = True) -> TopicCreation | None:
     """Read a source connector's configuration.
 
     props: the connector's properties; enabled: the worker's `topic.creation.enable`. Returns None if topics are not
-    to be created: the worker forbids it, or no property begins with `topic.creation.`. Raises ConfigError in Kafka's
-    words.
+    to be created: the worker forbids it, or no property is `topic.creation` or begins with `topic.creation.`. Raises
+    ConfigError in Kafka's words.
     """
-    if not enabled or not any(key.startswith(PREFIX) for key in props):
+    if not enabled or not has_settings(props):
         return None
+    check_spelling(props)
+    if props.get(RULES.name):
+        return TopicCreation(tuple(_rule(name, props) for name in ConfigDef([RULES]).parse(props)[RULES.name]), None)
     names = ConfigDef([GROUPS]).parse(props)[GROUPS.name]
     if DEFAULT_GROUP in names:
         log.warning("'default' topic creation group always exists and does not need to be listed explicitly")
@@ -122,7 +131,6 @@ def topic_creation(props: Mapping[str, Any], enabled: bool = True) -> TopicCreat
 def _group(name: str, options: ConfigDef, props: Mapping[str, Any]) -> TopicCreationGroup:
     prefix = f"{PREFIX}{name}."
     parsed = options.parse(props)
-    rest = {k.removeprefix(prefix): v for k, v in props.items() if k.startswith(prefix)}
     is_default = name == DEFAULT_GROUP  # it is for every topic, whatever its include and exclude say
     return TopicCreationGroup(
         name=name,
@@ -130,5 +138,17 @@ def _group(name: str, options: ConfigDef, props: Mapping[str, Any]) -> TopicCrea
         exclude=() if is_default else tuple(parsed[prefix + EXCLUDE]),
         partitions=parsed[prefix + PARTITIONS],
         replication_factor=parsed[prefix + REPLICATION_FACTOR],
-        configs={k: java_text(v) for k, v in rest.items() if k and k not in OWN and v is not None},
+        configs=_configs(props, prefix, OWN),
     )
+
+
+def _rule(name: str, props: Mapping[str, Any]) -> TopicCreationGroup:
+    prefix = f"{PREFIX}{name}."
+    parsed = rule_options(name).parse(props)
+    numbers = (parsed[prefix + PARTITIONS], parsed[prefix + REPLICATION_FACTOR])
+    return TopicCreationGroup(name, (parsed[prefix + REGEX],), (), *numbers, _configs(props, prefix, OF_RULE))
+
+
+def _configs(props: Mapping[str, Any], prefix: str, own: tuple[str, ...]) -> dict[str, str]:
+    rest = {k.removeprefix(prefix): v for k, v in props.items() if k.startswith(prefix)}
+    return {k: java_text(v) for k, v in rest.items() if k and k not in own and v is not None}

@@ -8,10 +8,13 @@ the copies of a mirror (`renew`).
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 import structlog
 
+from headrace.connectors.topic_creation_options import BROKER_DEFAULT
+from headrace.connectors.topic_settings import TopicSettings
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin, TopicInfo
 from headrace.kafka.failures import KafkaFailure
@@ -26,6 +29,10 @@ DEFAULT_API_TIMEOUT_S = 60.0
 """Default of `default.api.timeout.ms` of Kafka's admin client."""
 
 
+SettingsForNewTopic = Callable[[TopicSettings, int], TopicSettings | None]
+"""`SourceConnector.settings_for_new_topic` of one connector: from the settings of a rule, and the number of brokers."""
+
+
 class TopicCreator:
     """Creates, or waits for, the topics of one source task. Not for use by several threads."""
 
@@ -36,14 +43,17 @@ class TopicCreator:
         stopping: threading.Event,
         producer: Mapping[str, str],
         timeout_s: float = DEFAULT_API_TIMEOUT_S,
+        settings_for_new_topic: SettingsForNewTopic | None = None,
     ) -> None:
         """Take what is needed; nothing is asked of a broker yet.
 
         admin: the task's admin client; creation: the task's rules, None if it may not create topics; stopping: set when the
         task is being stopped; producer: the task's Java producer settings: they name the brokers in messages, and without rules
-        it is a producer's request that makes the broker create a topic; timeout_s: how long one answer may take.
+        it is a producer's request that makes the broker create a topic; timeout_s: how long one answer may take;
+        settings_for_new_topic: the connector's hook, None if it has none.
         """
         self._admin, self._creation, self._timeout_s = admin, creation, timeout_s
+        self._hook = settings_for_new_topic
         self._brokers = producer.get("bootstrap.servers", "<unknown>")
         self._waiter = TopicWaiter(producer, stopping)
         self._known: set[str] = set()
@@ -83,10 +93,11 @@ class TopicCreator:
         for topic in sorted(wanted - found.keys()):
             if self._admin.describe(topic, _RENEW_S) is not None:  # what may not be described is not gone
                 continue
-            if rules is not None and self._create(rules.new_topic(topic)):
+            plan = rules and self._planned(rules, topic)
+            if plan and self._create(plan):
                 log.warning(f"Topic '{topic}' was deleted while it is written to. It is created again, without what was in it")
                 made.add(topic)
-            elif rules is None and topic not in self._missed:
+            elif not plan and topic not in self._missed:
                 log.warning(f"Topic '{topic}' was deleted while it is written to; waiting until it exists")
                 self._missed.add(topic)
         return made
@@ -108,14 +119,35 @@ class TopicCreator:
         if self._describe(topic) is not None:
             log.info(f"Topic '{topic}' already exists.")
             return
+        plan = self._planned(creation, topic)
+        if plan is None:
+            self._waiter.wait_for(topic)
+            return
         log.info(f"Creating topic '{topic}'")
-        plan = creation.new_topic(topic)
         log.debug(f"Topic '{topic}' matched topic creation group: {plan.group}")
         if self._create(plan):
             log.info(f"Created topic {plan} on brokers at {self._brokers}")
             log.info(f"Created topic '{plan}' using creation group {plan.group}")
         else:
             log.info(f"Found existing topic '{topic}'")
+
+    def _planned(self, creation: TopicCreation, topic: str) -> NewTopicPlan | None:
+        """The topic as rules and hook want it; None, which is logged, if it is not to be created."""
+        plan = creation.new_topic(topic)
+        if plan is None:
+            log.info("topic.not-created", topic=topic, why="no rule of topic.creation matches its name")
+            return None
+        if self._hook is None:
+            return plan
+        try:
+            brokers = self._admin.broker_count(self._timeout_s)
+        except KafkaFailure as failure:
+            raise not_described(topic, failure, self._brokers) from failure
+        settings = self._hook(plan, brokers)
+        if settings is None:
+            log.info("topic.not-created", topic=topic, why="the connector does not want it (settings_for_new_topic)")
+            return None
+        return _checked(plan, settings)
 
     def _describe(self, topic: str) -> TopicInfo | None:
         try:
@@ -137,3 +169,18 @@ class TopicCreator:
                 log.warning(f"Request to create new topic '{plan.name}' failed")
             raise not_created(plan, failure) from failure
         return True
+
+
+def _checked(plan: NewTopicPlan, settings: TopicSettings) -> NewTopicPlan:
+    """The plan with a connector's own settings. Raises ConnectError for what no topic can have."""
+    counts = {"partitions": settings.partitions, "replication factor": settings.replication_factor}
+    wrong = [f"the {what} {count}" for what, count in counts.items() if count < 1 and count != BROKER_DEFAULT]
+    if settings.name != plan.name:
+        wrong.append(f"the name '{settings.name}'")
+    if wrong:
+        raise ConnectError(
+            f"The connector's settings_for_new_topic answered {' and '.join(wrong)} for the new topic '{plan.name}'; counts "
+            "have to be positive, or -1 for the broker's default, and the name stays."
+        )
+    counts = {"partitions": settings.partitions, "replication_factor": settings.replication_factor}
+    return replace(plan, configs=settings.configs, **counts)

@@ -9,12 +9,11 @@ from headrace.config import ConfigDef, Importance, Option, Type
 from headrace.config.validators import CaseInsensitiveValidString
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
 from headrace.transforms.field_path import field_path
-from headrace.values.kinds import of_schema
-from headrace.values.record import members, opened
+from headrace.values.record import members, null, opened
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, case, lit
 from headrace.values.table import Table
-from headrace.values.typed import Alternative, Typed, Value, always, combined, mapped, only_when, or_null
+from headrace.values.typed import Alternative, Value, always, combined, mapped, only_when, or_null
 
 if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord
@@ -109,5 +108,4 @@ class ExtractField(PartTransformation):
                 run.fail(None, lit(f"Unknown field: {self.field}"), "java.lang.IllegalArgumentException")
                 return ()
             schema = schema.fields[step]
-        kind = of_schema(schema)
-        return always(Typed("null" if kind == "struct" else kind, "NULL", schema))
+        return always(null(schema))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Option, Type
 from headrace.transforms.base import PartTransformation, key_and_value
-from headrace.values.record import members, opened, struct
+from headrace.values.record import members, of_null, opened, struct
 from headrace.values.schema import Schema, SchemaBuilderError
 from headrace.values.sql import call, case, lit
 from headrace.values.table import Table
@@ -63,8 +63,9 @@ class Flatten(PartTransformation):
             if schema.type == "map":
                 run.fail(None, lit(f"Flatten transformation does not support MAP for record with schemas (for field {full})."))
             elif schema.type == "struct":
-                inner = next(a.value for a in value if a.value.kind == "struct")
-                self._flatten(run, into, full, opened(run, inner), optional or inner_schema(value).optional)
+                inner = next((a.value for a in value if a.value.kind == "struct"), None)
+                table = opened(run, inner) if inner else of_null(schema)
+                self._flatten(run, into, full, table, optional or inner_schema(value).optional)
             elif full in into:
                 run.fail(
                     None, lit(f"Cannot create field because of field name duplication {full}"), SchemaBuilderError.java_class

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from headrace.values import kinds
 from headrace.values.run import Run
+from headrace.values.schema import Schema
 from headrace.values.sql import NEVER, Sql, both, lit
 from headrace.values.table import Table
-from headrace.values.typed import Typed, Value, bound, mapped
+from headrace.values.typed import Typed, Value, always, bound, mapped
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,17 @@ def opened(run: Run, typed: Typed) -> Table:
         return Table(rest=run.scope.reader(source))
     reader = run.scope.reader(source, "t")
     return Table(struct_fields(run, reader, typed.schema, trusted=True), schema=typed.schema.same_but(fields={}))
+
+
+def of_null(schema: Schema) -> Table:
+    """The fields of a struct that is null: each is null, with its schema."""
+    return Table({name: always(null(inner)) for name, inner in schema.fields.items()}, schema=schema.same_but(fields={}))
+
+
+def null(schema: Schema) -> Typed:
+    """Null with a schema."""
+    kind = kinds.of_schema(schema)
+    return Typed("null" if kind == "struct" else kind, "NULL", schema)
 
 
 def struct(table: Table) -> Typed:

@@ -63,10 +63,16 @@ class Table:
 
     def struct_schema(self) -> Schema | None:
         """The schema of a struct whose fields each have one type and are always there; None if that is not so."""
-        if self.schema is None or any(len(v) != 1 or v[0].when is not None for v in self.fields.values()):
-            return None
-        fields = {n: v[0].value.schema for n, v in self.fields.items()}
-        return self.schema.same_but(fields={n: s for n, s in fields.items() if s is not None})
+        fields: dict[str, Schema] = {}
+        for name, value in self.fields.items():
+            if len(value) != 1 or value[0].when is not None:
+                return None
+            typed = value[0].value
+            inner = typed.table.struct_schema() if typed.table else typed.schema
+            if inner is None:
+                return None
+            fields[name] = inner
+        return self.schema and self.schema.same_but(fields=fields)
 
 
 def member(reader: Reader, name: str) -> Value:

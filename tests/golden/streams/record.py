@@ -103,6 +103,11 @@ def method(case: Case) -> str:
 
 def _put(case: Case) -> str:
     config = ", ".join(json.dumps(part) for pair in case.config.items() for part in pair)
+    if case.input:
+        rows = ", ".join(f"{{{', '.join(map(json.dumps, row[:3]))}, {row[3]}L}}" for row in case.input)
+        return (
+            f'        found.put("{case.name}", results((b, t) -> {case.name}(b), Map.of({config}), new Object[][] {{{rows}}}));\n'
+        )
     partitions = ", ".join(f"{json.dumps(topic)}, {count}" for topic, count in case.partitions.items())
     plain = str(case.plain).lower()
     call = f"{case.name}({'t' if case.plain else 'b'})"
@@ -110,7 +115,7 @@ def _put(case: Case) -> str:
 
 
 def record(cases: list[Case]) -> dict[str, dict]:
-    """What Kafka Streams makes of each: `describe` and `topics`, or `error`."""
+    """What Kafka Streams makes of each: `describe` and `topics`, or `error`; with input `results`, what each record gives."""
     methods = "\n".join(map(method, cases))
     main = "    static void all(Map<String, Object> found) {\n" + "".join(map(_put, cases)) + "    }\n"
     source = (HERE / "Streams.java.in").read_text().replace("    //PROGRAMS//\n", methods + main)

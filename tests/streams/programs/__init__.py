@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 from types import ModuleType
 
-from tests.streams.programs import aggregations, joins, low_level, optimized, stateless, tables, topics
+from tests.streams.programs import aggregations, joins, low_level, optimized, results, stateless, tables, topics
 from tests.streams.programs.case import Case
 
-MODULES = (stateless, aggregations, tables, joins, optimized, low_level, topics)
+MODULES = (stateless, aggregations, tables, joins, optimized, low_level, topics, results)
 
 
 def cases(module: ModuleType) -> list[Case]:
@@ -16,6 +16,7 @@ def cases(module: ModuleType) -> list[Case]:
     found = []
     for name, function in vars(module).items():
         if inspect.isfunction(function) and function.__module__ == module.__name__:
-            config, partitions = getattr(function, "case", ({}, {}))
-            found.append(Case(name, function, config, partitions, "t" in inspect.signature(function).parameters))
+            config, partitions, records = getattr(function, "case", ({}, {}, ()))
+            plain = "t" in inspect.signature(function).parameters
+            found.append(Case(name, function, config, partitions, plain, records))
     return found

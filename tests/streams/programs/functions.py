@@ -1,9 +1,12 @@
-"""The users' functions of the programs; record.py has the same in Java. What they do does not matter to a topology."""
+"""The users' functions of the programs; record.py has the same in Java. What those at the top do does not matter to a topology;
+those at the end are run."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+
+from pyspark.sql import functions as F
 
 from headrace.streams import KStream, Serdes, StateStore, Stores
 
@@ -62,3 +65,52 @@ def hours(number: int) -> timedelta:
 
 def days(number: int) -> timedelta:
     return timedelta(days=number)
+
+
+def BOTH(left: Any, right: Any) -> Any:
+    return F.concat_ws("-", F.coalesce(left, F.lit("null")), F.coalesce(right, F.lit("null")))
+
+
+def NOT_A(key: Any, value: Any) -> Any:
+    return key != "a"
+
+
+def UPPER(value: Any) -> Any:
+    return F.upper(value)
+
+
+def TEXT(value: Any) -> Any:
+    return value.cast("string")
+
+
+def TWICE(value: Any) -> Any:
+    text = F.coalesce(value, F.lit("null"))
+    return [F.concat(text, F.lit("1")), F.concat(text, F.lit("2"))]
+
+
+def BY_VALUE(key: Any, value: Any) -> Any:
+    return value, key
+
+
+def IN_WINDOW(key: Any, value: Any) -> Any:
+    return F.concat(key["key"], F.lit("@"), key["start"].cast("string"))
+
+
+def CONCAT(one: Any, other: Any) -> Any:
+    return F.concat(one, other)
+
+
+def WITHOUT(one: Any, other: Any) -> Any:
+    return F.replace(one, other, F.lit(""))
+
+
+def EMPTY() -> Any:
+    return ""
+
+
+def APPEND(key: Any, value: Any, before: Any) -> Any:
+    return F.concat(before, F.coalesce(value, F.lit("null")))
+
+
+def CONCATENATED(key: Any, one: Any, other: Any) -> Any:
+    return F.concat(one, other)

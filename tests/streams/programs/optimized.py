@@ -7,11 +7,13 @@ from tests.streams.programs.case import case
 from tests.streams.programs.functions import (
     ACTION,
     ADD,
+    FIXED,
     FOREIGN,
     JOINER,
     KEY,
     PAIR,
     PREDICATE,
+    PROCESSOR,
     REDUCER,
     START,
     UNREDUCER,
@@ -189,6 +191,11 @@ EXPLICIT = {"ensure.explicit.internal.resource.naming": "true"}
 
 
 @case(EXPLICIT)
+def a_grouped_table_without_a_name_names_its_store_only(b: StreamsBuilder) -> None:
+    b.table("in", Materialized.as_("kept")).group_by(PAIR).count()
+
+
+@case(EXPLICIT)
 def explicit_names_are_all_there(b: StreamsBuilder) -> None:
     s = b.stream("in").select_key(KEY)
     t = s.group_by_key(Grouped.as_("grouped")).count(Materialized.as_("counts"))
@@ -249,3 +256,30 @@ def a_stream_join_with_operators_named_only_is_refused(b: StreamsBuilder) -> Non
 @case(EXPLICIT)
 def a_table_of_a_stream_with_a_new_key_without_a_name_is_refused(b: StreamsBuilder) -> None:
     b.stream("a").map(PAIR).to_table(Materialized.as_("kept"))
+
+
+@case(MERGE)
+def a_merge_with_a_changed_key_two_steps_before(b: StreamsBuilder) -> None:
+    s = b.stream("a").map(PAIR).filter(PREDICATE).merge(b.stream("b"))
+    s.group_by_key().count().to_stream().to("counted")
+    s.group_by_key().reduce(REDUCER).to_stream().to("reduced")
+
+
+@case({**MERGE, "__enable.process.processValue.fix__": "true"})
+def processors_change_keys_and_values(b: StreamsBuilder) -> None:
+    s = b.stream("a").process(PROCESSOR)
+    s.group_by_key().count().to_stream().to("counted")
+    s.group_by_key().reduce(REDUCER).to_stream().to("reduced")
+    v = b.stream("b").map(PAIR).process_values(FIXED)
+    v.group_by_key().count().to_stream().to("counted-b")
+    v.group_by_key().reduce(REDUCER).to_stream().to("reduced-b")
+
+
+@case(MERGE)
+def processors_that_are_not_known_to_change_anything(b: StreamsBuilder) -> None:
+    s = b.stream("a").process(PROCESSOR)
+    s.group_by_key().count().to_stream().to("counted")
+    s.group_by_key().reduce(REDUCER).to_stream().to("reduced")
+    v = b.stream("b").map(PAIR).process_values(FIXED)
+    v.group_by_key().count().to_stream().to("counted-b")
+    v.group_by_key().reduce(REDUCER).to_stream().to("reduced-b")

@@ -33,8 +33,8 @@ class Windows:
 
     def take(self, batch: list[Record]) -> dict:
         changed = {}
-        for key, value, t in batch:
-            if key is None or value is None:
+        for key, _, t in batch:
+            if key is None:
                 continue
             self.time = max(self.time, t)
             start = max(0, t - self.size + self.advance) // self.advance * self.advance
@@ -54,8 +54,8 @@ class Sessions:
         self.sessions: dict[Any, dict[tuple[int, int], int]] = {}
 
     def take(self, batch: list[Record]) -> None:
-        for key, value, t in batch:
-            if key is None or value is None:
+        for key, _, t in batch:
+            if key is None:
                 continue
             self.time = max(self.time, t)
             known = self.sessions.setdefault(key, {})
@@ -141,24 +141,21 @@ class StreamJoin:
 
     def __init__(self, before: int, after: int, grace: int, kind: str) -> None:
         self.before, self.after, self.grace, self.kind = before, after, grace, kind
-        self.time, self.buffers = -1, ([], [])
+        self.time, self.buffers, self.newest = -1, ([], []), [-1, -1]
         self.waiting: list[tuple[int, Record]] = []
 
     def take(self, batch: list[tuple[int, Record]]) -> list[tuple]:
         out = []
         for side, record in batch:
             key, value, t = record
-            if value is None or (key is None and self.kind == "inner"):
-                continue
             self.time = max(self.time, t)
             out += self._alone()
-            if key is None:
-                if self.kind == "outer" or side == 0:
-                    self.waiting.append((side, record))
-                    out += self._alone()
+            if key is None and value is not None and (self.kind == "outer" or (self.kind == "left" and side == 0)):
+                out.append(self._without(side, record))
+            if key is None or value is None:
                 continue
             low, high = (self.before, self.after) if side == 0 else (self.after, self.before)
-            oldest = self.time - (self.before + self.after + self.grace + 1)
+            oldest = self.newest[1 - side] - (self.before + self.after + self.grace)
             met = [o for o in self.buffers[1 - side] if o[0] == key and t - low <= o[2] <= t + high and o[2] > oldest]
             for other in met:
                 left, right = (value, other[1]) if side == 0 else (other[1], value)
@@ -167,9 +164,14 @@ class StreamJoin:
             if not met and (self.kind == "outer" or (self.kind == "left" and side == 0)):
                 self.waiting.append((side, record))
             self.buffers[side].append(record)
+            self.newest[side] = max(self.newest[side], t)
         return out + self._alone()
 
     def _alone(self) -> list[tuple]:
         over = [(s, r) for s, r in self.waiting if r[2] + (self.after if s == 0 else self.before) + self.grace < self.time]
         self.waiting = [one for one in self.waiting if one not in over]
-        return [(r[0], f"{r[1]}-None" if s == 0 else f"None-{r[1]}", r[2]) for s, r in over]
+        return [self._without(*one) for one in over]
+
+    @staticmethod
+    def _without(side: int, record: Record) -> tuple:
+        return (record[0], f"{record[1]}-None" if side == 0 else f"None-{record[1]}", record[2])

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from headrace.connectors.base import Measured
-from headrace.spark.plane import Ages, PartitionUpdate
+from headrace.spark.feeds import Ages, PartitionUpdate
 
 OF_TASK, OF_MIRROR = ("headrace-task", "partition-"), ("mirror-mirrorsourceconnector", "")
 """The group, and how the names begin: of any Kafka source, and those of MirrorMaker."""

@@ -7,7 +7,6 @@ is recognized by it (`source.data.loss`).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
@@ -34,19 +33,20 @@ from headrace.connectors.loss import DataLossError, Log, Loss, Policy, Position,
 from headrace.connectors.stream_mode_config import warn_of_stream_mode
 from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka.admin import shared
+from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import Partition
-from headrace.kafka.latest_offsets import latest_offsets
 from headrace.kafka.positions import Start, decide, warn
+from headrace.kafka.shared_questions import latest_offsets, topic_ids
 from headrace.record import Record
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from headrace.spark.plane import PartitionUpdate
+    from headrace.spark.feeds import PartitionUpdate
 
 log = structlog.get_logger(__name__)
 
-_TIMEOUT_S, _CHECK_S, _LOOK_S = 30.0, 5.0, 5.0
+_TIMEOUT_S, _CHECK_S = 30.0, 5.0
 TOPIC_ID = "topicId"
 """The field of a source offset that has the id of its topic; MirrorMaker reads `offset` alone."""
 
@@ -74,7 +74,7 @@ class KafkaSourceTask(FeedTask):
         self._counts: dict[str, int] = {}
         self._ids: dict[str, str] = {}
         self._copied: dict[Partition, int] = {}
-        self._looked_at, self._gone = 0.0, set[str]()  # when all topics were looked for, and which were not there
+        self._gone: set[str] = set()  # topics that were deleted, and are not there again
         self._begun: dict[Partition, Position] = {}  # where this task has begun to read what had no stored offset
         self._lag = LagCommitter.of(self._config, self._admin)
         self.shutdown_wait_s = self._config.max_shutdown_wait_ms / 1000
@@ -178,27 +178,32 @@ class KafkaSourceTask(FeedTask):
     def check(self, topics: Collection[str]) -> None:
         """Raise RetriableError if one of these is another topic than the one that was looked up: nothing may be stored then.
 
-        From time to time the task's other topics are looked for as well: nothing is read of one that was deleted. If that cannot
-        be found out, offsets are stored: with the ids of the topics that were opened.
+        If that cannot be found out, offsets are stored: with the ids of the topics that were opened.
         """
-        now = time.monotonic()
-        looks = now - self._looked_at >= _LOOK_S
-        wanted = set(self._ids) - self._gone if looks else set(topics) & self._ids.keys()
-        if not wanted:
+        if not topics:
             return
         try:
-            found = self._admin.topic_ids(wanted, _CHECK_S)
-        except HeadraceError as error:
+            self._compare(self._admin.topic_ids(topics, _CHECK_S))
+        except KafkaFailure as error:
             log.warning("source.check.failed", cause=str(error))
+
+    def look(self) -> None:
+        """Warn of topics that were deleted. Raises RetriableError if one was created again."""
+        wanted = self._ids.keys() - self._gone
+        try:
+            found = topic_ids(self._admin).of(wanted)
+        except KafkaFailure as error:
+            log.info("source.look.failed", cause=str(error))
             return
+        self._compare(found)
+        missing = [p for p in self._assigned if p[0] in wanted - found.keys()]
+        self._gone |= {topic for topic, _ in missing}
+        warn(Start({}, missing=tuple(missing)), "source")
+
+    def _compare(self, found: Mapping[str, str]) -> None:
         for topic, topic_id in found.items():
-            if self._ids[topic] != topic_id:
+            if self._ids.get(topic, topic_id) != topic_id:
                 raise RetriableError(f"Topic {topic} of the source cluster was deleted and created again while it was read.")
-        if looks:
-            self._looked_at = now
-            missing = {p: 0 for p in self._assigned if p[0] in wanted - found.keys()}
-            self._gone |= {topic for topic, _ in missing}
-            warn(Start({}, missing=tuple(missing)), "source")
 
     def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:
         """Count what was copied."""

@@ -29,7 +29,7 @@ from headrace.record import HEADERS_TYPE, Record
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from headrace.spark.plane import PartitionUpdate
+    from headrace.spark.feeds import PartitionUpdate
 
 log = structlog.get_logger(__name__)
 

@@ -50,7 +50,7 @@ class Transactional:
 class InFlight:
     """What a lane says of a feed: bytes handed to the producer and not acknowledged, whether flow control pauses it and for how
     many ms it has, and how many records took how long from their timestamp to the acknowledgement
-    (`headrace.spark.plane.LATENCY_BOUNDS_MS`), since the feed was added.
+    (`headrace.spark.feeds.LATENCY_BOUNDS_MS`), since the feed was added.
     """
 
     bytes: int

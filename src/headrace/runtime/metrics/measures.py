@@ -11,7 +11,7 @@ from itertools import accumulate
 
 from headrace.runtime.metrics.task import TaskState
 from headrace.runtime.metrics.window import Meter
-from headrace.spark.plane import LATENCY_BOUNDS_MS
+from headrace.spark.feeds import LATENCY_BOUNDS_MS
 
 WORKER, REBALANCE = "connect-worker-metrics", "connect-worker-rebalance-metrics"
 CONNECTOR, TASK, ERROR, OWN = "connector-metrics", "connector-task-metrics", "task-error-metrics", "headrace-task"

@@ -68,11 +68,12 @@ class Shown:
 class Context:
     """One batch. `flows`: what each operator passed on; `rows`: to be written; `updates`: of stores; `ticks`: stream times.
 
-    quiet: names of sources that have nothing in this batch.
+    quiet: names of sources that have nothing in this batch; watched: tables of which every single change is wanted.
     """
 
     memory: Memory
     quiet: frozenset[str] = frozenset()
+    watched: frozenset[str] = frozenset()
     flows: dict[str, Flow] = field(default_factory=dict)
     rows: list[DataFrame] = field(default_factory=list)
     updates: list[tuple[str, DataFrame]] = field(default_factory=list)

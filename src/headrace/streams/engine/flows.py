@@ -6,22 +6,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from headrace.streams.operations import StreamAggregate
 
+Ordered = Literal["task", "key", "not"]
+"""All records of a task, those of a key of it, or none."""
 Lookup = Callable[["DataFrame"], "DataFrame"]
 
 
 @dataclass(frozen=True)
 class Records:
-    """Records of a stream. Columns p, k, v, t, o, h. depth: how many numbers `o` has, 0 if that differs."""
+    """Records of a stream. Columns p, k, v, t, o, h. depth: how many numbers `o` has, 0 if that differs; ordered: which of them
+    stand in their order, in one piece of the frame.
+    """
 
     frame: DataFrame
     depth: int = 0
+    ordered: Ordered = "task"
 
     def order(self) -> list[Column]:
         """What the records of a task are sorted by."""
@@ -35,8 +40,8 @@ class Changes:
     """Changes of a table, at most one for each key and batch. Columns p, k, old, new, t, o; NULL is no row.
 
     lookup: adds `sv` and `st`, value and time of the row that the table had for p and k before this batch; None: it is not kept
-    anywhere. versions: columns p, k, v, o of every single change, for joins that look between two of them. has_old: whether
-    `old` is known.
+    anywhere. versions: columns p, k, v, o of every single change, for joins that look between two of them; `at` is where it is on
+    its way through the nodes, which a table that is kept further down has it from. has_old: whether `old` is known.
     """
 
     frame: DataFrame

@@ -64,6 +64,13 @@ def added(
     return result.cast(kind) if cast else result
 
 
+def unless_lost(new: Column, value: Column, before: Column) -> Column:
+    """The aggregate after a value that may be NULL, which windows get: a function that only says NULL to that changes nothing."""
+    from pyspark.sql import functions as F
+
+    return F.when(value.isNull(), F.coalesce(new, before)).otherwise(new)
+
+
 def removed(operation: Aggregation, node: str, key: Column, value: Column, before: Column, kind: DataType) -> Column:
     """The aggregate of a table without an old value; NULL stays NULL."""
     from pyspark.sql import functions as F

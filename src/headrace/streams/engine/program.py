@@ -27,6 +27,7 @@ from headrace.streams.engine.operators import (
     suppress,
     tables,
 )
+from headrace.streams.engine.places import Places, placed, places
 from headrace.streams.nodes import Node, ProcessorNode, SinkNode, SourceNode
 from headrace.streams.stores import StoreKind
 from headrace.streams.topology import Topology
@@ -40,20 +41,26 @@ Operator = Callable[["Program", Context, ProcessorNode, Any, list[Flow]], Flow]
 
 @dataclass(frozen=True)
 class Program:
-    """A sub-topology: its nodes in an order in which each comes after those it needs."""
+    """A sub-topology: its nodes in an order in which each comes after those it needs.
+
+    children: of each node, in the order in which Kafka Streams gives them a record; watched: tables in whose rows joins with
+    streams look, and those from which they follow.
+    """
 
     number: int
     nodes: tuple[Node, ...]
     children: Mapping[str, tuple[Node, ...]]
     has_state: bool
+    places: Places
+    watched: frozenset[str]
 
     @classmethod
     def of(cls, topology: Topology, number: int, names: tuple[str, ...]) -> Program:
         """The program of a group of nodes."""
-        nodes = _sorted([topology.nodes[name] for name in names])
-        children = {node.name: tuple(other for other in nodes if node.name in other.parents) for node in nodes}
-        stores = any(isinstance(node, ProcessorNode) and node.stores for node in nodes)
-        return cls(number, nodes, children, stores)
+        added = [topology.nodes[name] for name in names]
+        children = {node.name: tuple(other for other in added if node.name in other.parents) for node in added}
+        stores = any(isinstance(node, ProcessorNode) and node.stores for node in added)
+        return cls(number, _sorted(added), children, stores, places(added, children, needs), _watched(added))
 
     @property
     def sources(self) -> tuple[SourceNode, ...]:
@@ -68,22 +75,23 @@ class Program:
         """Go through the nodes that need no more than these inputs: tells the formats of some of the topics that it writes."""
         unknown = {source.name for source in self.sources} - set(inputs)
         for node in self.nodes:
-            if unknown.intersection(_needs(node)):
+            if unknown.intersection(needs(node)):
                 unknown.add(node.name)
         self._run(tuple(node for node in self.nodes if node.name not in unknown), context, inputs, topics)
 
     def _run(self, nodes: tuple[Node, ...], context: Context, inputs: Mapping[str, Flow], topics: Topics) -> None:
         context.flows.update(inputs)
+        context.watched = self.watched
         for node in nodes:
             if isinstance(node, SinkNode):
                 for parent in node.parents:
-                    context.rows.extend(sinks.rows(node, context.flows[_branch(context, parent, node.name)], topics))
+                    context.rows.extend(sinks.rows(node, self.flow(context, parent, node.name), topics))
             elif isinstance(node, ProcessorNode):
                 self._process(context, node)
 
     def _process(self, context: Context, node: ProcessorNode) -> None:
         operation = node.operation
-        parents = [context.flows[_branch(context, parent, node.name)] for parent in node.parents]
+        parents = [self.flow(context, parent, node.name) for parent in node.parents]
         if isinstance(operation, ops.Branch):
             for child, records in stateless.branch(node.name, operation, _records(node, parents)).items():
                 context.flows[f"{node.name}>{child}"] = records
@@ -92,6 +100,13 @@ class Program:
         if run is None:
             raise _not_run(node)
         context.flows[node.name] = run(self, context, node, operation, parents)
+
+    def flow(self, context: Context, parent: str, child: str) -> Flow:
+        """What a node passes on to one of its children."""
+        branch = f"{parent}>{child}"
+        found = context.flows[branch if branch in context.flows else parent]
+        place = self.places.get((parent, child))
+        return found if place is None else placed(found, place)
 
     def parent(self, node: ProcessorNode, index: int = 0) -> Node:
         """A parent of a node, with its own parents."""
@@ -109,14 +124,14 @@ def _sorted(nodes: list[Node]) -> tuple[Node, ...]:
     known, rest, found = {node.name for node in nodes}, list(nodes), []
     done: set[str] = set()
     while rest:
-        ready = [node for node in rest if all(other in done or other not in known for other in _needs(node))]
+        ready = [node for node in rest if all(other in done or other not in known for other in needs(node))]
         found += ready
         done |= {node.name for node in ready}
         rest = [node for node in rest if node.name not in done]
     return tuple(found)
 
 
-def _needs(node: Node) -> tuple[str, ...]:
+def needs(node: Node) -> tuple[str, ...]:
     """The nodes that come before a node: its parents, and those that it looks into."""
     operation = node.operation if isinstance(node, ProcessorNode) else None
     if isinstance(operation, ops.StreamTableJoin | ops.ForeignKeyLookup):
@@ -126,8 +141,17 @@ def _needs(node: Node) -> tuple[str, ...]:
     return (*node.parents, operation.send) if isinstance(operation, ops.ForeignKeyRespond) else node.parents
 
 
-def _branch(context: Context, parent: str, child: str) -> str:
-    return f"{parent}>{child}" if f"{parent}>{child}" in context.flows else parent
+def _watched(nodes: list[Node]) -> frozenset[str]:
+    by_name = {node.name: node for node in nodes}
+    joins_ = [node.operation for node in nodes if isinstance(node, ProcessorNode)]
+    waiting = [one.table for one in joins_ if isinstance(one, ops.StreamTableJoin)]
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in by_name and name not in found:
+            found.add(name)
+            waiting.extend(by_name[name].parents)
+    return frozenset(found)
 
 
 def _records(node: ProcessorNode, flows: list[Flow]) -> Records:
@@ -153,10 +177,9 @@ def _stream_join(program: Program, context: Context, node: ProcessorNode, sides:
     left, right = sides
     operation = cast(ops.StreamJoin, left.operation)
     other = cast(ops.StreamJoin, right.operation)
-    flows = [cast(Records, context.flows[side.name]) for side in sides]
-    return stream_joins.join(
-        context, node.name, operation, stream_joins.Sides(flows[0], flows[1], other.other_store, operation.other_store)
-    )
+    one, two = [cast(Records, context.flows[side.name]) for side in sides]
+    stores = stream_joins.Sides(one, two, other.other_store, operation.other_store)
+    return stream_joins.join(context, node.name, operation, stores)
 
 
 def _show(_program: Program, context: Context, node: ProcessorNode, operation: Any, flows: list[Flow]) -> Flow:
@@ -208,10 +231,10 @@ def _join_table(
 def _merge_tables(
     program: Program, context: Context, node: ProcessorNode, operation: ops.TableJoinMerge, flows: list[Flow]
 ) -> Flow:
-    side = program.parent(node)
+    side, other = program.parent(node), program.parent(node, 1)
     assert isinstance(side, ProcessorNode) and isinstance(side.operation, ops.TableJoin)
-    left, right = (context.flows[side.parents[0]], context.flows[side.operation.other])
-    changes = joins.tables(context, node.name, side.operation, cast(Changes, left), cast(Changes, right))
+    left, right = (cast(Changes, program.flow(context, one.parents[0], one.name)) for one in (side, other))
+    changes = joins.tables(context, node.name, side.operation, left, right)
     return changes if operation.store is None else tables.keep(context, operation.store, changes)
 
 

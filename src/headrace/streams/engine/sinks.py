@@ -68,7 +68,7 @@ def _frame(flow: Flow) -> DataFrame:
     from pyspark.sql import functions as F
 
     if isinstance(flow, Records):
-        return flow.frame
+        return flow.frame if flow.ordered != "not" else flow.frame.repartition("p").sortWithinPartitions("p", "o")
     empty = F.lit(None).cast(HEADERS).alias("h")
     if isinstance(flow, Regrouped | Questions | Answers):
         return flow.frame.withColumn("h", F.lit(None).cast(HEADERS))

@@ -10,7 +10,8 @@ from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Pending, Records
 from headrace.streams.engine.operators.windows import closed_windows, in_windows, timed
 from headrace.streams.engine.state import Layout, Table
-from headrace.streams.operations import Aggregation, Count, EmitStrategy, StreamAggregate
+from headrace.streams.engine.versions import Step, counted, folded
+from headrace.streams.operations import Count, EmitStrategy, StreamAggregate
 from headrace.streams.windows import SessionWindows, TimeWindows, UnlimitedWindows
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ WINDOW_KEY = ("k", "w")
 def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> Changes:
     """A table with one aggregate per key, or per key and window, of one stream, or of several in a cogroup.
 
-    inputs: the streams, each with its own aggregation; records without key or value are left out.
+    inputs: the streams, each with its own aggregation; records without a key are left out, and without windows those without a
+    value, too.
     """
     from pyspark.sql import functions as F
 
@@ -52,7 +54,22 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
         ).where("v is not null or ov is not null")
     )
     context.put(operation.store, frame)
-    return changes(context, node, operation, table, frame)
+    versions = None
+    if operation.windows is None and node in context.watched:
+        versions = _versions(table, rows, inputs, kind)
+    return changes(context, node, operation, table, frame, versions)
+
+
+def _versions(table: Table, rows: DataFrame, inputs: list[Pending], kind: DataType) -> DataFrame:
+    """Every single change. rows: of `_rows`."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import ArrayType
+
+    places = rows if isinstance(kind_of(rows, "s"), ArrayType) else rows.withColumn("s", F.array("s"))
+    if _counts(inputs):
+        return counted(table.lookup(places.groupBy("p", "k").agg(F.sort_array(F.collect_list("s")).alias("x"))), "x")
+    listed = fold.ordered([F.col("s")], _values(inputs), [kind_of(given.records.frame, "v") for given in inputs])
+    return folded(table.lookup(places.groupBy("p", "k").agg(listed.alias("x"))), "x", kind, _step(inputs, kind))
 
 
 def stored(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> tuple[Table, DataType]:
@@ -77,9 +94,10 @@ def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[
 
     frame: DataFrame | None = None
     kinds = [kind_of(one.records.frame, "v") for one in inputs]
+    wanted = "k is not null and v is not null" if operation.windows is None else "k is not null"
     for number, given in enumerate(inputs):
         values = [(F.col("v") if i == number else null(kind)).alias(f"v{i}") for i, kind in enumerate(kinds)]
-        part = given.records.frame.where("k is not null and v is not null")
+        part = given.records.frame.where(wanted)
         part = part.select("p", "k", "t", "o", F.lit(number).alias("i"), *values)
         frame = part if frame is None else frame.unionByName(part)
     assert frame is not None
@@ -106,28 +124,39 @@ def _counts(inputs: list[Pending]) -> bool:
 def _folded(inputs: list[Pending], kind: DataType) -> Column:
     from pyspark.sql import functions as F
 
+    return F.aggregate(F.col("x"), F.col("sv").cast(kind), _step(inputs, kind))
+
+
+def _step(inputs: list[Pending], kind: DataType) -> Step:
+    """The aggregate after one record of the list, by the function of the record's input."""
+    from pyspark.sql import functions as F
+
     def step(before: Column, item: Column) -> Column:
         result: Column | None = None
         for number, given in reversed(list(enumerate(inputs))):
-            operation: Aggregation = given.operation.aggregation
-            new = fold.added(operation, given.node, F.col("k"), item[f"v{number}"], before, kind)
+            operation, value = given.operation.aggregation, item[f"v{number}"]
+            new = fold.added(operation, given.node, F.col("k"), value, before, kind)
+            if given.operation.windows is not None:
+                new = fold.unless_lost(new, value, before)
             result = new if result is None else F.when(item["i"] == number, new).otherwise(result)
         assert result is not None
         return result
 
-    return F.aggregate(F.col("x"), F.col("sv").cast(kind), step)
+    return step
 
 
-def changes(context: Context, node: str, operation: StreamAggregate, table: Table, frame: DataFrame) -> Changes:
+def changes(
+    context: Context, node: str, operation: StreamAggregate, table: Table, frame: DataFrame, versions: DataFrame | None = None
+) -> Changes:
     """What is passed on. frame: the rows that changed: names of the layout, v, t; ov and ot of the row before; mo and mst, the
-    last place and stream time of what changed it.
+    last place and stream time of what changed it; versions: every single change, if they are wanted.
     """
     from pyspark.sql import functions as F
 
     windows = operation.windows
     if windows is None:
         changed = frame.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", F.col("mo").alias("o"))
-        return Changes(changed, table.lookup)
+        return Changes(changed, table.lookup, versions)
     assert not isinstance(windows, SessionWindows)
     size = windows.size_ms
     times = context.cut(frame.groupBy("p").agg(F.max("mst").alias("ct")))

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 
-def listed(context: Context, node: str, inputs: Sequence[Pending]) -> DataFrame:
+def listed(context: Context, node: str, inputs: Sequence[Pending], wanted: str) -> DataFrame:
     """One row for each task and key: p, k; `x`, its records with t, st (stream time), `i` (the number of the input) and `v0`,
     `v1` … (the value, NULL but for that input); low and high, their times; mo and mst, the last place and stream time.
 
-    Records without key or value are left out.
+    wanted: which records, as SQL.
     """
     from pyspark.sql import functions as F
 
@@ -28,7 +28,7 @@ def listed(context: Context, node: str, inputs: Sequence[Pending]) -> DataFrame:
     parts = []
     for number, given in enumerate(inputs):
         values = [(F.col("v") if i == number else null(kind)).alias(f"v{i}") for i, kind in enumerate(kinds)]
-        frame = given.records.frame.where("k is not null and v is not null")
+        frame = given.records.frame.where(wanted)
         parts.append(frame.select("p", "k", "t", "o", F.lit(number).alias("i"), *values))
     frame = timed(context, node, union(parts), [F.col("o")])
     values = [F.col(name) for name in ("t", "st", "i", *(f"v{i}" for i in range(len(inputs))))]
@@ -47,7 +47,9 @@ def added(inputs: Sequence[Pending], record: Column, before: Column, kind: DataT
 
     value: Column | None = None
     for number, given in reversed(list(enumerate(inputs))):
-        new = fold.added(given.operation.aggregation, given.node, F.col("k"), record[f"v{number}"], before, kind)
+        item = record[f"v{number}"]
+        new = fold.added(given.operation.aggregation, given.node, F.col("k"), item, before, kind)
+        new = fold.unless_lost(new, item, before)
         value = new if value is None else F.when(record["i"] == number, new).otherwise(value)
     assert value is not None
     return value

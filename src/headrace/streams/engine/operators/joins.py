@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.errors import StreamsError
 from headrace.streams.engine.columns import apply, checked, column, keyed
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Records
+from headrace.streams.engine.versions import joined as joined_versions
 from headrace.streams.operations import Function, GlobalTableJoin, JoinKind, StreamTableJoin, TableJoin
 
 if TYPE_CHECKING:
@@ -39,7 +41,8 @@ def stream_table(node: str, operation: StreamTableJoin, records: Records, table:
     looked = looked.withColumn("other", other)
     if operation.kind is JoinKind.INNER:
         looked = looked.where("other is not null")
-    return _joined(node, operation.joiner, looked, records.depth)
+    # A look-up leaves records of a key together, but not in their order.
+    return replace(_joined(node, operation.joiner, looked.sortWithinPartitions("p", *records.order()), records), ordered="key")
 
 
 def with_global(context: Context, node: str, operation: GlobalTableJoin, records: Records) -> Records:
@@ -52,7 +55,7 @@ def with_global(context: Context, node: str, operation: GlobalTableJoin, records
     looked = context.memory.global_tables[operation.store].lookup(frame, ["__p", "__k"]).withColumn("other", F.col("sv"))
     if operation.kind is JoinKind.INNER:
         looked = looked.where("other is not null")
-    return _joined(node, operation.joiner, looked, records.depth)
+    return replace(_joined(node, operation.joiner, looked, records), ordered="not")
 
 
 def tables(context: Context, node: str, operation: TableJoin, left: Changes, right: Changes) -> Changes:
@@ -87,7 +90,10 @@ def tables(context: Context, node: str, operation: TableJoin, left: Changes, rig
         found = found.withColumns({"sv": value, "st": F.when(value.isNotNull(), F.greatest("__lt", "__rt"))})
         return found.drop("__lv", "__lt", "__rv", "__rt")
 
-    return Changes(context.cut(joined.where("old is not null or new is not null")), lookup)
+    versions = None
+    if node in context.watched and left.versions is not None and right.versions is not None:
+        versions = joined_versions(left, right, lambda one, other: _rows(node, operation, one, other))
+    return Changes(context.cut(joined.where("old is not null or new is not null")), lookup, versions)
 
 
 def _rows(node: str, operation: TableJoin, left: Column, right: Column) -> Column:
@@ -101,8 +107,8 @@ def _rows(node: str, operation: TableJoin, left: Column, right: Column) -> Colum
     return F.when(wanted, column(keyed(operation.joiner, node, F.col("k"), left, right)))
 
 
-def _joined(node: str, joiner: Function, frame: DataFrame, depth: int) -> Records:
+def _joined(node: str, joiner: Function, frame: DataFrame, records: Records) -> Records:
     from pyspark.sql import functions as F
 
     value = column(keyed(joiner, node, F.col("k"), F.col("v"), F.col("other")))
-    return Records(checked(lambda: frame.select("p", "k", value.alias("v"), "t", "o", "h"), node), depth)
+    return replace(records, frame=checked(lambda: frame.select("p", "k", value.alias("v"), "t", "o", "h"), node))

@@ -35,7 +35,7 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     serde = context.memory.stores[operation.store].value_serde
     kind = fold.result_type(context.spark, operation.aggregation, node, row, serde)
     table = context.memory.table(operation.store, Layout((("k", row[0]), ("e", LongType()), ("w", LongType())), kind))
-    records = listed(context, node, inputs)
+    records = listed(context, node, inputs, "k is not null")
     known = table.rows().groupBy("p", "k").agg(F.collect_list(F.struct("w", "e", "v", "t")).alias("before"))
     none = F.expr(f"cast(array() as array<{_session(kind)}>)")
     joined = records.hint("shuffle_hash").join(known, ["p", "k"], "left").withColumn("before", F.coalesce("before", none))
@@ -90,6 +90,7 @@ def _merged(inputs: list[Pending], windows: SessionWindows, kind: DataType) -> C
         value = added(inputs, record, before, kind)
         new = F.struct(start.alias("w"), end.alias("e"), value.alias("v"), time.alias("t"))
         late = end < record["st"] - F.lit(windows.gap_ms + windows.grace_ms)
-        return F.when(late, sessions).otherwise(F.concat(F.filter(sessions, lambda s: ~near(s)), F.array(new)))
+        there = F.filter(F.array(new), lambda s: s["v"].isNotNull())  # a session whose value is NULL is none
+        return F.when(late, sessions).otherwise(F.concat(F.filter(sessions, lambda s: ~near(s)), there))
 
     return F.aggregate("x", F.col("before"), step)

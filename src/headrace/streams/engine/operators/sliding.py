@@ -29,7 +29,7 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     windows = operation.windows
     assert isinstance(windows, SlidingWindows)
     table, kind = aggregates.stored(context, node, operation, inputs)
-    records = listed(context, node, inputs)
+    records = listed(context, node, inputs, "k is not null and v is not null")
     near = (F.col("w") >= F.col("low") - F.lit(2 * windows.difference_ms)) & (F.col("w") <= F.col("high") + F.lit(1))
     window = F.struct("w", F.col("v"), "t", F.lit(False).alias("c"))
     known = table.rows().join(records.select("p", "k", "low", "high"), ["p", "k"]).where(near)

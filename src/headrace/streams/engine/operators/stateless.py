@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
@@ -104,7 +105,7 @@ def show(context: Context, node: str, operation: Peek | ForEach | Print, records
     ordered = frame.select("p", "k", "v", "o").orderBy("p", *Records(frame, records.depth).order()).select("k", "v")
     action = _printer(operation) if isinstance(operation, Print) else _caller(operation.action)
     context.shown.append(Shown(ordered, action))
-    return Records(frame, records.depth)
+    return replace(records, frame=frame)
 
 
 def merged(node: str, parents: list[Records]) -> Records:
@@ -114,7 +115,7 @@ def merged(node: str, parents: list[Records]) -> Records:
     for other in others:
         frame = checked(lambda frame=frame, other=other: frame.unionByName(other.frame), node)
     depths = {records.depth for records in parents}
-    return Records(frame, depths.pop() if len(depths) == 1 else 0)
+    return Records(frame, depths.pop() if len(depths) == 1 else 0, ordered="not")
 
 
 def _row() -> tuple[Column, Column]:
@@ -130,12 +131,13 @@ def _true(predicate: Any, node: str) -> Column:
 
 
 def _where(node: str, records: Records, condition: Column) -> Records:
-    return Records(checked(lambda: records.frame.where(condition), node), records.depth)
+    return replace(records, frame=checked(lambda: records.frame.where(condition), node))
 
 
 def _with(node: str, records: Records, **columns: Column) -> Records:
     names = [columns[name].alias(name) if name in columns else name for name in ("p", "k", "v", "t", "o", "h")]
-    return Records(checked(lambda: records.frame.select(*names), node), records.depth)
+    ordered = "not" if "k" in columns and records.ordered == "key" else records.ordered
+    return replace(records, frame=checked(lambda: records.frame.select(*names), node), ordered=ordered)
 
 
 def _exploded(node: str, records: Records, array: Column) -> Records:
@@ -145,7 +147,7 @@ def _exploded(node: str, records: Records, array: Column) -> Records:
         opened = records.frame.select("p", "k", "v", "t", "o", "h", F.posexplode(array).alias("i", "x"))
         return opened.withColumn("o", F.concat("o", F.array(F.col("i").cast("bigint"))))
 
-    return Records(checked(frame, node), records.depth + 1 if records.depth else 0)
+    return replace(records, frame=checked(frame, node), depth=records.depth + 1 if records.depth else 0)
 
 
 def _caller(action: Any) -> Any:

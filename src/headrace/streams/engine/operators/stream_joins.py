@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headrace.streams.engine.columns import HEADERS, checked, column, keyed, kind_of, null
+from headrace.streams.engine.columns import HEADERS, checked, column, keyed, kind_of, null, union
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
-from headrace.streams.engine.operators.windows import timed
 from headrace.streams.engine.state import Layout, Table
 from headrace.streams.operations import JoinKind, SelfJoin, StreamJoin
 from headrace.streams.windows import JoinWindows
@@ -16,7 +15,7 @@ from headrace.streams.windows import JoinWindows
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_NUMBER = 2**31
+_NUMBER, _PRIME = 2**31, 4099
 
 
 @dataclass(frozen=True)
@@ -33,71 +32,107 @@ def join(context: Context, node: str, operation: StreamJoin, sides: Sides) -> Re
     """All pairs near in time of which one is new; for a left or outer join also records whose time is over without a partner."""
     from pyspark.sql import functions as F
 
-    new = context.cut(_new(context, node, sides))
+    timed = context.cut(_timed(context, node, sides))
+    new = timed.where("lv is not null or rv is not null")
     tables = {True: _table(context, sides.left_store, sides.left), False: _table(context, sides.right_store, sides.right)}
-    windows = operation.windows
-    pairs = context.cut(_pairs(new, tables, windows))
+    pairs = context.cut(_pairs(new.where("k is not null"), tables, operation.windows))
     joined = pairs.select("p", "k", _value(node, operation, F.col("lv"), F.col("rv")).alias("v"), "t", "o")
-    times = context.cut(new.groupBy("p").agg(F.max("st").alias("ct")))
-    context.tick(node, times, sides.left_store, sides.right_store)
+    times = context.cut(timed.groupBy("p").agg(F.max("st").alias("ct")))
+    context.tick(node, times)
     for is_left, store in ((True, sides.left_store), (False, sides.right_store)):
         kept = new.where((F.col("left") == is_left) & F.col("k").isNotNull())
-        context.put(store, context.cut(kept.select("p", "k", "w", "n", F.col("lv" if is_left else "rv").alias("v"),
-                                                  "t", *_none(tables[is_left]))))  # fmt: skip
+        rows = context.cut(
+            kept.select("p", "k", "w", "n", F.col("lv" if is_left else "rv").alias("v"), "t", *_none(tables[is_left]))
+        )
+        context.put(store, rows)
+        context.tick(store, context.cut(rows.groupBy("p").agg(F.max("t").alias("ct"))), store)
     if operation.shared_store is not None:
-        alone = _alone(context, node, operation, new, pairs, times)
+        alone = _without_key(new, operation.kind).unionByName(
+            _alone(context, node, operation, new.where("k is not null"), pairs, times)
+        )
         joined = joined.unionByName(
             alone.select("p", "k", _value(node, operation, F.col("lv"), F.col("rv")).alias("v"), "t", "o")
         )
-    return Records(checked(lambda: joined.withColumn("h", F.lit(None).cast(HEADERS)), node))
+    return Records(checked(lambda: joined.withColumn("h", F.lit(None).cast(HEADERS)), node), ordered="not")
 
 
-def self_join(context: Context, node: str, operation: SelfJoin, records: Records, store: str) -> Records:
-    """A stream with itself: every record with itself and with those near to it, each pair in both ways."""
+def _timed(context: Context, node: str, sides: Sides) -> DataFrame:
+    """Both sides' records in one: p, k, w (time), n, left, lv, rv, t, o; st, the stream time that both sides share; lt and rt,
+    the greatest time in each buffer, by which what is in there expires.
+
+    Records without a value join nothing, but time goes on with them.
+    """
     from pyspark.sql import functions as F
 
-    frame = records.frame.where("k is not null and v is not null")
-    number = _number()
-    new = context.cut(frame.select("p", "k", F.col("t").alias("w"), number.alias("n"), "v", "t", "o"))
-    table = _table(context, store, records)
-    known = table.rows().select("p", "k", "t", "v", F.array().cast("array<bigint>").alias("o"))
-    either = known.unionByName(new.select("p", "k", "t", "v", "o"))
-    other = either.select(
-        F.col("p").alias("p2"), F.col("k").alias("k2"), F.col("t").alias("t2"), F.col("v").alias("v2"), F.col("o").alias("o2")
-    )
-    w = operation.windows
-    same = (F.col("p") == F.col("p2")) & (F.col("k") == F.col("k2")) & (F.col("o2") <= F.col("o"))
-    forth = (F.col("t2") >= F.col("t") - w.before_ms) & (F.col("t2") <= F.col("t") + w.after_ms)
-    back = (F.col("t") >= F.col("t2") - w.before_ms) & (F.col("t") <= F.col("t2") + w.after_ms)
-    met = new.join(other, same)
-    time, place = F.greatest("t", "t2"), F.col("o")
-    one = met.where(forth).select("p", "k", F.col("v").alias("lv"), F.col("v2").alias("rv"), time.alias("t"), place.alias("o"))
-    two = met.where(back & (F.col("o2") < F.col("o"))).select(
-        "p", "k", F.col("v2").alias("lv"), F.col("v").alias("rv"), time.alias("t"), place.alias("o")
-    )
-    context.put(store, context.cut(new.select("p", "k", "w", "n", "v", "t", *_none(table))))
-    both = one.unionByName(two)
-    value = column(keyed(operation.joiner, node, F.col("k"), F.col("lv"), F.col("rv")))
-    return Records(checked(lambda: both.select("p", "k", value.alias("v"), "t", "o", F.lit(None).cast(HEADERS).alias("h")), node))
-
-
-def _new(context: Context, node: str, sides: Sides) -> DataFrame:
-    """Both sides' records in one: p, k, w (time), n, left, lv, rv, t, o, st."""
-    from pyspark.sql import functions as F
-
-    left, right = sides.left.frame.where("v is not null"), sides.right.frame.where("v is not null")
+    left, right = sides.left.frame, sides.right.frame
     kinds = kind_of(left, "v"), kind_of(right, "v")
     rows = ["p", "k", F.col("t").alias("w"), _number().alias("n")]
     one = left.select(*rows, F.lit(True).alias("left"), F.col("v").alias("lv"), null(kinds[1]).alias("rv"), "t", "o")
     two = right.select(*rows, F.lit(False).alias("left"), null(kinds[0]).alias("lv"), F.col("v").alias("rv"), "t", "o")
-    return timed(context, node, one.unionByName(two), [F.col("o")])
+    frame, there = one.unionByName(two), F.col("k").isNotNull()
+    frame = _clocked(context, frame, "st", node, F.lit(True))
+    frame = _clocked(context, frame, "lt", sides.left_store, there & F.col("lv").isNotNull())
+    return _clocked(context, frame, "rt", sides.right_store, there & F.col("rv").isNotNull())
+
+
+def _clocked(context: Context, frame: DataFrame, name: str, clock: str, counts: Column, last: int = 0) -> DataFrame:
+    """Add the greatest time until each record, of those that count. last: 0, or -1 for those before it only."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    until = Window.partitionBy("p").orderBy("o").rowsBetween(Window.unboundedPreceding, last)
+    frame = frame.withColumn(name, F.max(F.when(counts, F.col("t"))).over(until))
+    if not context.memory.clocks.get(clock):
+        return frame
+    frame = frame.join(F.broadcast(context.clock(clock)), "p", "left")
+    return frame.withColumn(name, F.greatest(name, "ct")).drop("ct")
+
+
+def _without_key(new: DataFrame, kind: JoinKind) -> DataFrame:
+    """What can have no partner, and is passed on at once (KIP-962)."""
+    from pyspark.sql import functions as F
+
+    wanted = F.lit(True) if kind is JoinKind.OUTER else F.col("left")
+    return new.where(F.col("k").isNull() & wanted).select("p", "k", "lv", "rv", "t", "o")
+
+
+def self_join(context: Context, node: str, operation: SelfJoin, records: Records, store: str) -> Records:
+    """A stream with itself over one buffer: what Kafka's KStreamKStreamSelfJoin passes on, in its order."""
+    from pyspark.sql import functions as F
+
+    windows, table = operation.windows, _table(context, store, records)
+    number, stored = _number().alias("n"), F.col("t").alias("w")
+    frame = _clocked(context, records.frame.where("k is not null and v is not null"), "st", store, F.lit(True))
+    frame = _clocked(context, frame, "before", store, F.lit(True), last=-1)
+    new = context.cut(frame.select("p", "k", stored, number, "v", "t", "o", "st", "before"))
+    others = _others(table, new.select("p", "k", "w", "n", "v", "o"))
+    met, mine, theirs = [], F.col("v"), F.col("x_v")
+    for turn, (low, high), sides in (
+        (0, (windows.before_ms, windows.after_ms), (mine, theirs)),
+        (1, (windows.after_ms, windows.before_ms), (theirs, mine)),
+    ):
+        newest = F.coalesce("before", F.lit(-1))
+        pairs = new.join(others, _near(low, high) & (F.col("x_w") > newest - F.lit(windows.retention_ms)))
+        place = F.concat("o", F.array(F.lit(turn).cast("bigint")), _seen()).alias("o")
+        met.append(pairs.select("p", "k", sides[0].alias("lv"), sides[1].alias("rv"), F.greatest("w", "x_w").alias("t"), place))
+    itself = new.where(F.col("t") > F.col("st") - F.lit(windows.retention_ms - 1))
+    last = F.concat("o", F.array(F.lit(1).cast("bigint"), F.col("w"), F.lit(2).cast("bigint"))).alias("o")  # of those of its time
+    met.append(itself.select("p", "k", mine.alias("lv"), mine.alias("rv"), "t", last))
+    context.put(store, context.cut(new.select("p", "k", "w", "n", "v", "t", *_none(table))))
+    context.tick(store, context.cut(new.groupBy("p").agg(F.max("st").alias("ct"))), store)
+    value = column(keyed(operation.joiner, node, F.col("k"), F.col("lv"), F.col("rv"))).alias("v")
+    headers = F.lit(None).cast(HEADERS).alias("h")
+    return Records(checked(lambda: union(met).select("p", "k", value, "t", "o", headers), node), ordered="not")
 
 
 def _number() -> Column:
     """Tells records of one key and time apart, as Kafka's sequence number does."""
     from pyspark.sql import functions as F
 
-    return F.pmod(F.aggregate("o", F.lit(0).cast("bigint"), lambda a, x: a * F.lit(31) + x), F.lit(_NUMBER)).cast("int")
+    def add(before: Column, number: Column) -> Column:
+        return F.pmod(before * F.lit(_PRIME) + number, F.lit(_NUMBER))
+
+    return F.aggregate("o", F.lit(0).cast("bigint"), add).cast("int")
 
 
 def _table(context: Context, store: str, records: Records) -> Table:
@@ -114,39 +149,53 @@ def _none(table: Table) -> list[Column]:
 
 
 def _pairs(new: DataFrame, tables: dict[bool, Table], windows: JoinWindows) -> DataFrame:
-    """Each new record with those of the other side before it.
+    """Each new record with those of the other side before it, in the order of their time.
 
     Columns p, k, lv, rv, t, o; what met (lw, ln, rw, rn), and when (st, by_left).
     """
     from pyspark.sql import functions as F
 
-    found: DataFrame | None = None
+    found = []
     for is_left in (True, False):
-        theirs = "rv" if is_left else "lv"
+        mine, theirs = ("lv", "rv") if is_left else ("rv", "lv")
         low, high = (windows.before_ms, windows.after_ms) if is_left else (windows.after_ms, windows.before_ms)
-        known = (
-            tables[not is_left]
-            .rows()
-            .select("p", "k", "w", "n", F.col("v").alias(theirs), F.array().cast("array<bigint>").alias("o"))
-        )
-        come = new.where(F.col("left") != is_left).select("p", "k", "w", "n", theirs, "o")
-        names = {name: f"x_{name}" for name in ("p", "k", "w", "n", "o")}
-        other = known.unionByName(come).withColumnsRenamed(names)
-        one = new.where((F.col("left") == is_left) & F.col("k").isNotNull()).drop(theirs)
-        near = (
-            (F.col("p") == F.col("x_p")) & (F.col("k") == F.col("x_k")) & (F.col("x_o") < F.col("o"))
-            & (F.col("x_w") >= F.col("w") - low) & (F.col("x_w") <= F.col("w") + high)
-            & (F.col("x_w") > F.col("st") - F.lit(windows.retention_ms + 1))
-        )  # fmt: skip
-        met = one.join(other, near)
+        come = new.where(F.col("left") != is_left).select("p", "k", "w", "n", F.col(theirs).alias("v"), "o")
+        others = _others(tables[not is_left], come).withColumnRenamed("x_v", theirs)
+        one = new.where(F.col("left") == is_left).drop(theirs)
+        newest = F.coalesce("rt" if is_left else "lt", F.lit(-1))
+        met = one.join(others, _near(low, high) & (F.col("x_w") > newest - F.lit(windows.retention_ms)))
         names = ("w", "n", "x_w", "x_n") if is_left else ("x_w", "x_n", "w", "n")
         left_right = [F.col(name).alias(alias) for name, alias in zip(names, ("lw", "ln", "rw", "rn"), strict=True)]
-        part = met.select(
-            "p", "k", "lv", "rv", F.greatest("w", "x_w").alias("t"), "o", "st", F.lit(is_left).alias("by_left"), *left_right
-        )
-        found = part if found is None else found.unionByName(part)
-    assert found is not None
-    return found
+        time, place = F.greatest("w", "x_w").alias("t"), F.concat("o", _seen()).alias("o")
+        found.append(met.select("p", "k", mine, theirs, time, place, "st", F.lit(is_left).alias("by_left"), *left_right))
+    return union(found)
+
+
+def _others(table: Table, come: DataFrame) -> DataFrame:
+    """What records may meet: the rows of a buffer, and those that come into it in this batch. Columns x_p, x_k, x_w, x_n, x_v,
+    x_o (empty: they were there before).
+    """
+    from pyspark.sql import functions as F
+
+    known = table.rows().select("p", "k", "w", "n", "v", F.array().cast("array<bigint>").alias("o"))
+    return known.unionByName(come).withColumnsRenamed({name: f"x_{name}" for name in ("p", "k", "w", "n", "v", "o")})
+
+
+def _near(low: int, high: int) -> Column:
+    """Whether another record is before this one in the order of the task, and near to it in time."""
+    from pyspark.sql import functions as F
+
+    same = (F.col("p") == F.col("x_p")) & (F.col("k") == F.col("x_k")) & (F.col("x_o") < F.col("o"))
+    return same & (F.col("x_w") >= F.col("w") - F.lit(low)) & (F.col("x_w") <= F.col("w") + F.lit(high))
+
+
+def _seen() -> Column:
+    """The place of a pair among those of one record: by the time of the other record, and then by when that came."""
+    from pyspark.sql import functions as F
+
+    is_new = F.size("x_o") > 0
+    number = F.when(is_new, F.col("x_o")).otherwise(F.array(F.col("x_n").cast("bigint")))
+    return F.concat(F.array(F.col("x_w"), is_new.cast("bigint")), number)
 
 
 def _value(node: str, operation: StreamJoin, left: Column, right: Column) -> Column:

@@ -8,6 +8,7 @@ from headrace.streams.engine import formats
 from headrace.streams.engine.columns import kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes
+from headrace.streams.engine.operators.tables import one_each
 from headrace.streams.engine.state import Layout
 from headrace.streams.operations import Suppress
 
@@ -36,7 +37,7 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     kind = kind_of(changes.frame, "new")
     value = StructType([StructField("new", kind), StructField("old", kind), StructField("since", LongType())])
     table = context.memory.table(operation.store, Layout((("k", kind_of(changes.frame, "k")),), value))
-    looked = table.lookup(changes.frame.select("p", "k", "old", "new", "t", "o"))
+    looked = table.lookup(one_each(changes).select("p", "k", "old", "new", "t", "o"))
     since = F.col("k.end") if windowed else F.coalesce(F.col("sv.since"), F.col("t"))
     held = F.when(F.col("sv").isNotNull(), F.col("sv.old")).otherwise(F.col("old"))
     fresh = looked.select(

@@ -10,6 +10,7 @@ from headrace.streams.engine.columns import apply, checked, column, keyed, kind_
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Records, Regrouped
 from headrace.streams.engine.state import Layout
+from headrace.streams.engine.versions import folded
 from headrace.streams.operations import TableAggregate, TableFilter, TableGroupBy, TableMapValues
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def source(context: Context, node: str, store: str, kept: bool, records: Records
     return Changes(
         cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", "o"),
         table.lookup,
-        frame.select("p", "k", "v", "o"),
+        frame.select("p", "k", "v", "o", F.col("o").alias("at")),
     )
 
 
@@ -85,7 +86,8 @@ def to_stream(changes: Changes) -> Records:
 
     from headrace.streams.engine.columns import HEADERS
 
-    return Records(changes.frame.select("p", "k", F.col("new").alias("v"), "t", "o", F.lit(None).cast(HEADERS).alias("h")))
+    headers = F.lit(None).cast(HEADERS).alias("h")
+    return Records(changes.frame.select("p", "k", F.col("new").alias("v"), "t", "o", headers), ordered="key")
 
 
 def regroup(node: str, operation: TableGroupBy, changes: Changes) -> Regrouped:
@@ -128,16 +130,28 @@ def aggregate(context: Context, node: str, operation: TableAggregate, rows: Regr
         .where("v is not null or ov is not null")
     )  # fmt: skip
     context.put(operation.store, cut)
-    return Changes(
-        cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", F.col("mo").alias("o")), table.lookup
-    )
+    versions = folded(looked, "x", kind, step) if node in context.watched else None
+    changed = cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", F.col("mo").alias("o"))
+    return Changes(changed, table.lookup, versions)
+
+
+def one_each(changes: Changes) -> DataFrame:
+    """The last change of each key, which is what a store takes: where a table is not kept, `frame` has all of them."""
+    from pyspark.sql import functions as F
+
+    if changes.has_old:
+        return changes.frame
+    last = changes.frame.groupBy("p", "k").agg(F.max_by(F.struct("old", "new", "t", "o"), "o").alias("x"))
+    return last.select("p", "k", "x.old", "x.new", "x.t", "x.o")
 
 
 def keep(context: Context, store: str, changes: Changes) -> Changes:
     """Keep a table that was computed, because its store has a name."""
     from pyspark.sql import functions as F
 
-    frame = changes.frame
+    frame, versions = one_each(changes), changes.versions
+    if not changes.has_old:
+        versions = changes.frame.select("p", "k", F.col("new").alias("v"), "o", F.col("o").alias("at"))
     table = context.memory.table(store, Layout((("k", kind_of(frame, "k")),), kind_of(frame, "new")))
     looked = table.lookup(frame.select("p", "k", "new", "t", "o"))
     cut = context.cut(
@@ -145,9 +159,9 @@ def keep(context: Context, store: str, changes: Changes) -> Changes:
         .where("v is not null or ov is not null")
     )  # fmt: skip
     context.put(store, cut)
-    return Changes(
-        cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", "o"), table.lookup, changes.versions
-    )
+    if versions is not None:  # here they are seen when they come, and not before
+        versions = versions.withColumn("o", F.col("at"))
+    return Changes(cut.select("p", "k", F.col("ov").alias("old"), F.col("v").alias("new"), "t", "o"), table.lookup, versions)
 
 
 def _derived(context: Context, node: str, store: str | None, changes: Changes, of: Mapped) -> Changes:

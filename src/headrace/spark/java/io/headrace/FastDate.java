@@ -30,8 +30,8 @@ final class FastDate {
             int end = at + 1;
             if (c == '\'') {
                 end = pattern.indexOf('\'', at + 1) + 1;
-                if (end < at + 3) {
-                    return null;
+                if (end < at + 3 || end < pattern.length() && pattern.charAt(end) == '\'') {
+                    return null; // two quotes stand for one
                 }
                 literals[items++] = pattern.substring(at + 1, end - 1);
             } else if (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {

@@ -1,5 +1,6 @@
 package io.headrace;
 
+import com.fasterxml.jackson.core.json.JsonReadFeature;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -26,6 +27,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class Headers {
     private static final ObjectMapper MAPPER = new ObjectMapper()
         .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+        .enable(JsonReadFeature.ALLOW_LEADING_ZEROS_FOR_NUMBERS.mappedFeature())
         .setNodeFactory(JsonNodeFactory.withExactBigDecimals(true));
 
     /** type: Connect's schema type, null for the value null; name: that of a logical type; text: the value written again; java: toString. */

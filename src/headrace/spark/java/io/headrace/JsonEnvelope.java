@@ -106,38 +106,53 @@ public final class JsonEnvelope {
 
     private static InternalRow parsed(byte[] given, byte[][] known) {
         try {
-            byte[] json = Utf8.utf8(given);
-            JsonParser parser = JsonRead.FACTORY.createParser(json);
-            if (parser.nextToken() != JsonToken.START_OBJECT) {
-                parser.skipChildren();
-                return row(null, null, null, NO_ENVELOPE);
-            }
-            byte[] schema = null;
-            byte[] payload = null;
-            int members = 0;
-            while (parser.nextToken() == JsonToken.FIELD_NAME) {
-                String name = parser.currentName();
-                parser.nextToken();
-                int start = (int) parser.currentTokenLocation().getByteOffset();
-                parser.skipChildren();
-                parser.finishToken();
-                byte[] value = slice(json, start, (int) parser.currentLocation().getByteOffset());
-                members += "schema".equals(name) && schema != null || "payload".equals(name) && payload != null ? 0 : 1;
-                schema = "schema".equals(name) ? value : schema;
-                payload = "payload".equals(name) ? value : payload;
-            }
-            if (members != 2 || schema == null || payload == null) {
-                return row(null, null, null, NO_ENVELOPE);
-            }
-            for (int id = 0; id < known.length; id++) {
-                if (java.util.Arrays.equals(known[id], schema)) {
-                    return row(Integer.valueOf(id), payload, null, null);
-                }
-            }
-            return row(Integer.valueOf(-1), payload, UTF8String.fromBytes(schema), null);
+            return parsedText(Utf8.utf8(given), known);
         } catch (IOException e) {
-            return row(null, null, null, e.getClass().getName() + ": " + e.getMessage());
+            return LeadingZeros.stopped(e) ? parsedWithoutZeros(given, known) : failed(e);
         }
+    }
+
+    private static InternalRow parsedWithoutZeros(byte[] given, byte[][] known) {
+        try {
+            return parsedText(LeadingZeros.removed(Utf8.utf8(given)), known);
+        } catch (IOException e) {
+            return failed(e);
+        }
+    }
+
+    private static InternalRow failed(IOException e) {
+        return row(null, null, null, e.getClass().getName() + ": " + e.getMessage());
+    }
+
+    private static InternalRow parsedText(byte[] json, byte[][] known) throws IOException {
+        JsonParser parser = JsonRead.FACTORY.createParser(json);
+        if (parser.nextToken() != JsonToken.START_OBJECT) {
+            parser.skipChildren();
+            return row(null, null, null, NO_ENVELOPE);
+        }
+        byte[] schema = null;
+        byte[] payload = null;
+        int members = 0;
+        while (parser.nextToken() == JsonToken.FIELD_NAME) {
+            String name = parser.currentName();
+            parser.nextToken();
+            int start = (int) parser.currentTokenLocation().getByteOffset();
+            parser.skipChildren();
+            parser.finishToken();
+            byte[] value = slice(json, start, (int) parser.currentLocation().getByteOffset());
+            members += "schema".equals(name) && schema != null || "payload".equals(name) && payload != null ? 0 : 1;
+            schema = "schema".equals(name) ? value : schema;
+            payload = "payload".equals(name) ? value : payload;
+        }
+        if (members != 2 || schema == null || payload == null) {
+            return row(null, null, null, NO_ENVELOPE);
+        }
+        for (int id = 0; id < known.length; id++) {
+            if (java.util.Arrays.equals(known[id], schema)) {
+                return row(Integer.valueOf(id), payload, null, null);
+            }
+        }
+        return row(Integer.valueOf(-1), payload, UTF8String.fromBytes(schema), null);
     }
 
     private static byte[] slice(byte[] json, int from, int to) {

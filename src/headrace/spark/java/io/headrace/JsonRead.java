@@ -74,18 +74,35 @@ public final class JsonRead {
     /** @param names the members, joined by the character 0 (each begins with one); @param mode "t": digits of all numbers; "e": exact */
     public static InternalRow read(byte[] json, UTF8String names, UTF8String mode) {
         Wanted wanted = wanted(names);
+        Object[] row = row(wanted);
+        try {
+            new Reading(Utf8.utf8(json), wanted, row, mode.toString()).run();
+        } catch (IOException e) {
+            if (LeadingZeros.stopped(e)) {
+                return readWithoutZeros(json, wanted, mode.toString());
+            }
+            row[0] = UTF8String.fromString(e.getClass().getName() + ": " + e.getMessage());
+        }
+        return new GenericInternalRow(row);
+    }
+
+    private static InternalRow readWithoutZeros(byte[] json, Wanted wanted, String mode) {
+        Object[] row = row(wanted);
+        try {
+            new Reading(LeadingZeros.removed(Utf8.utf8(json)), wanted, row, mode).run();
+        } catch (IOException e) {
+            row[0] = UTF8String.fromString(e.getClass().getName() + ": " + e.getMessage());
+        }
+        return new GenericInternalRow(row);
+    }
+
+    private static Object[] row(Wanted wanted) {
         Object[] row = new Object[FIRST + 4 * wanted.count];
         clear(row, 1);
         for (int i = 0; i < wanted.count; i++) {
             clear(row, FIRST + 4 * i);
         }
-        try {
-            byte[] source = Utf8.utf8(json);
-            new Reading(source, wanted, row, mode.toString()).run();
-        } catch (IOException e) {
-            row[0] = UTF8String.fromString(e.getClass().getName() + ": " + e.getMessage());
-        }
-        return new GenericInternalRow(row);
+        return row;
     }
 
     private static void clear(Object[] row, int at) {

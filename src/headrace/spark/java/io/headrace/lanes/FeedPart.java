@@ -259,7 +259,11 @@ final class FeedPart {
         lane.submit(() -> {
             lane.end(this);
             if (transaction != null) {
-                transaction.abort();
+                if (why.isOfNext()) {
+                    transaction.close(); // what precedes it
+                } else {
+                    transaction.abort();
+                }
             }
         });
     }

@@ -241,8 +241,8 @@ final class Lane implements Runnable {
             if (!stopping) {
                 failAll(new IllegalStateException("The lane has ended"));
             }
-            consumer.close(Duration.ZERO);
             urgent.run();
+            consumer.close(Duration.ZERO);
         }
     }
 

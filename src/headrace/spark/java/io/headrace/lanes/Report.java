@@ -84,6 +84,11 @@ record Report(
             return new Failure("error", null, null, null, 0, cause.getClass().getName(), String.valueOf(cause.getMessage()));
         }
 
+        /** Whether the feed stopped before it sent the record: what precedes that can be written as if nothing had happened. */
+        boolean isOfNext() {
+            return kind.equals("record") || (kind.equals("large") && javaClass == null);
+        }
+
         Failure at(String newPlace, String newTarget) {
             return new Failure(kind, report, newPlace, newTarget, size, javaClass, message);
         }

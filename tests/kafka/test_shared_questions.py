@@ -1,4 +1,4 @@
-"""The ends of partitions, for many who ask at once."""
+"""What many tasks ask of one cluster."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from headrace.errors import HeadraceError
 from headrace.kafka.admin import Admin
-from headrace.kafka.latest_offsets import LatestOffsets, latest_offsets
+from headrace.kafka.shared_questions import latest_offsets, topic_ids
 from tests.clusters import Cluster, record
 from tests.support import wait_until
 
@@ -18,7 +18,7 @@ def test_each_who_asks_gets_the_ends_of_its_own_partitions(source: Cluster, topi
     source.create(first, 2)
     source.create(second)
     source.produce(first, [record(partition=1)] * 3)
-    ends = LatestOffsets(source.admin)
+    ends = latest_offsets(Admin({"bootstrap.servers": source.bootstrap}))
     assert ends.of([(first, 0), (first, 1)]) == {(first, 0): 0, (first, 1): 3}
     assert ends.of([(second, 0)]) == {(second, 0): 0}
     source.produce(first, [record(partition=0)])
@@ -29,7 +29,7 @@ def test_a_topic_that_is_gone_keeps_nobody_from_the_ends_of_others(source: Clust
     kept, gone = topic_name("kept"), topic_name("gone")
     source.create(kept)
     source.create(gone)
-    ends = LatestOffsets(source.admin)
+    ends = latest_offsets(Admin({"bootstrap.servers": source.bootstrap}))
     assert ends.of([(gone, 0)]) == {(gone, 0): 0}
     source.admin.delete([gone])
     source.produce(kept, [record()])
@@ -39,5 +39,6 @@ def test_a_topic_that_is_gone_keeps_nobody_from_the_ends_of_others(source: Clust
 def test_a_cluster_that_is_away_is_named() -> None:
     admin = Admin({"bootstrap.servers": "127.0.0.1:1"})
     assert latest_offsets(admin) is latest_offsets(admin)
+    assert topic_ids(admin) is topic_ids(admin)
     with pytest.raises(HeadraceError):
         latest_offsets(admin).of([("t", 0)])

@@ -1,13 +1,18 @@
-"""The options `topic.creation.<group>.…` of a source connector, declared once for reading and for the docs (KIP-158)."""
+"""The options `topic.creation.<group>.…` of a source connector, declared once for reading, validation and the docs (KIP-158).
+
+Rules (`topic.creation`) are the spelling of the proposal's earlier revision: instead of groups and a default, names of rules in
+the order in which they are tried, each with one regular expression. Without a rule that matches, Connect creates no topic.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from headrace.config import REQUIRED, ConfigDef, Importance, Option, Type, Width, java_text
+from headrace.config import REQUIRED, ConfigDef, ConfigValue, Importance, Option, Type, Width, java_text
 from headrace.config.java_pattern import JavaRegexError, java_regex
-from headrace.config.validators import Lambda, NonNull, Validator
-from headrace.connectors.common import SourceConnectorConfig
+from headrace.config.validators import Lambda, NonNull, Regex, Validator
+from headrace.connectors.common import SourceConnectorConfig, unique_aliases
 from headrace.errors import ConfigError
 
 PREFIX = "topic.creation."
@@ -16,8 +21,17 @@ BROKER_DEFAULT = -1
 INCLUDE, EXCLUDE, REPLICATION_FACTOR, PARTITIONS = "include", "exclude", "replication.factor", "partitions"
 GROUPS: Option = SourceConnectorConfig.definition().options[PREFIX + "groups"]
 """The one option that is part of a source connector's definition; those of a group exist only once it is named here."""
+RULES = Option(
+    "topic.creation", Type.LIST, [], unique_aliases("rules"), Importance.LOW,
+    "Of headrace: the names of rules for new topics, in the order in which they are tried: the first whose `regex` matches the "
+    "topic's name counts, and without one no topic is created. Another spelling of `topic.creation.groups`; not both.",
+)  # fmt: skip
+"""Only there if a connector names rules: it is no part of a definition that Kafka Connect has, too."""
+REGEX = "regex"
 OWN = (INCLUDE, EXCLUDE, REPLICATION_FACTOR, PARTITIONS)
 """What a group understands itself; any other key is a setting of the topic."""
+OF_RULE = (REGEX, REPLICATION_FACTOR, PARTITIONS)
+"""What a rule understands itself."""
 
 _MATCHING = "A list of regular expression literals used to match the topic names used by the source connector. "
 _FOR_DEFAULT = (
@@ -82,9 +96,63 @@ def group_options(name: str, replication_factor: int, partitions: int) -> Config
     return _options(name, "", Lambda(_check_patterns, "valid regular expressions"), replication_factor, partitions)
 
 
+def rule_options(name: str) -> ConfigDef:
+    """`topic.creation.<name>.…` of a rule; the numbers are 3 and 1 unless it says otherwise, as in the proposal."""
+    counts = _options(name, "", NonNull(), 3, 1).options
+    prefix = f"{PREFIX}{name}."
+    regex = Option(
+        prefix + REGEX, Type.STRING, validator=Regex(), importance=Importance.LOW,
+        doc="The regular expression (Java) for the names of the topics that this rule is for; it has to match the whole name.",
+        group=name, order=1, width=Width.LONG, display_name=f"Topic Pattern for {name}",
+    )  # fmt: skip
+    return ConfigDef([regex, *(counts[prefix + own] for own in (REPLICATION_FACTOR, PARTITIONS))])
+
+
+def has_settings(props: Mapping[str, Any]) -> bool:
+    """Whether a connector's configuration says anything about new topics."""
+    return bool(props.get(RULES.name)) or any(key.startswith(PREFIX) for key in props)
+
+
+def check_spelling(props: Mapping[str, Any]) -> None:
+    """Raise ConfigError if a configuration has rules and groups."""
+    if props.get(RULES.name) and props.get(GROUPS.name):
+        raise ConfigError.invalid(RULES.name, props[RULES.name], f"rules and groups ({GROUPS.name}) exclude each other; use one")
+
+
+def problems(props: Mapping[str, Any]) -> tuple[list[ConfigValue], dict[str, Option]]:
+    """What is wrong with the settings for new topics, each at its key, and the options that these keys have."""
+    if not has_settings(props):
+        return [], {}
+    try:
+        check_spelling(props)
+    except ConfigError as error:
+        return [ConfigValue(RULES.name, props[RULES.name], errors=[error.message])], {RULES.name: RULES}
+    if props.get(RULES.name):
+        rules, options = _aliases(RULES, props), ConfigDef([RULES])
+        for name in rules:
+            options = options.extend(rule_options(name))
+        return [value for value in options.validate(props) if value.errors], options.options
+    options = default_group_options()
+    for name in _aliases(GROUPS, props):
+        if name != DEFAULT_GROUP:
+            options = options.extend(group_options(name, BROKER_DEFAULT, BROKER_DEFAULT))
+    # What is missing is left to the start of the connector, as in Kafka Connect, whose answers say nothing of any of this.
+    return [value for value in options.validate(props) if value.errors and value.name in props], options.options
+
+
+def _aliases(option: Option, props: Mapping[str, Any]) -> list[str]:
+    found = next(value.value for value in ConfigDef([option]).validate(props))
+    return list(dict.fromkeys(found or ()))
+
+
 def documented_options() -> ConfigDef:
     """The options of the default group and of any other, with `<group>` in place of its name; for the docs."""
     return default_group_options().extend(group_options("<group>", BROKER_DEFAULT, BROKER_DEFAULT))
+
+
+def documented_rule_options() -> ConfigDef:
+    """The options of rules, with `<rule>` in place of the name; for the docs."""
+    return ConfigDef([RULES]).extend(rule_options("<rule>"))
 
 
 def _options(name: str, include: str, patterns: Validator, replication_factor: Any, partitions: Any) -> ConfigDef:

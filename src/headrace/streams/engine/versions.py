@@ -1,0 +1,66 @@
+"""Every single change of a table in a batch, for joins of streams that look between two of them (`Changes.versions`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from headrace.streams.engine.columns import kind_of
+from headrace.streams.engine.flows import Changes
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+Step = Callable[["Column", "Column"], "Column"]
+
+
+def folded(grouped: DataFrame, items: str, kind: DataType, step: Step) -> DataFrame:
+    """Of an aggregation. grouped: p, k, `sv` (the value before) and a list of structs whose first field is the place; step: the
+    value after one of these.
+    """
+    from pyspark.sql import functions as F
+
+    place = grouped.schema[items].dataType.elementType.names[0]  # type: ignore[attr-defined]
+    before = F.struct(F.col("sv").cast(kind).alias("v"), F.expr(f"cast(array() as array<{kind.simpleString()}>)").alias("all"))
+
+    def add(found: Column, item: Column) -> Column:
+        value = step(found["v"], item)
+        return F.struct(value.alias("v"), F.array_append(found["all"], value).alias("all"))
+
+    values = F.aggregate(items, before, add, lambda found: found["all"])
+    return _listed(grouped, F.transform(items, lambda item: item[place]), values)
+
+
+def counted(grouped: DataFrame, places: str) -> DataFrame:
+    """Of a count. grouped: p, k, `sv` (the number before) and the list of places."""
+    from pyspark.sql import functions as F
+
+    before = F.coalesce("sv", F.lit(0))
+    return _listed(grouped, F.col(places), F.transform(places, lambda _, i: before + i + F.lit(1)))
+
+
+def joined(left: Changes, right: Changes, row: Callable[[Column, Column], Column]) -> DataFrame:
+    """Of the join of two tables. row: the value of the values of both sides."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    assert left.versions is not None and right.versions is not None and left.lookup is not None and right.lookup is not None
+    kinds = kind_of(left.versions, "v"), kind_of(right.versions, "v")
+    nothing = [F.lit(None).cast(f"struct<v:{kind.simpleString()}>") for kind in kinds]
+    value = F.struct("v")
+    one = left.versions.select("p", "k", "o", "at", value.alias("l"), nothing[1].alias("r"))
+    two = right.versions.select("p", "k", "o", "at", nothing[0].alias("l"), value.alias("r"))
+    until_now = Window.partitionBy("p", "k").orderBy("o").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    last = [F.last(side, ignorenulls=True).over(until_now).alias(side) for side in ("l", "r")]
+    frame = left.lookup(one.unionByName(two).select("p", "k", "o", "at", *last)).withColumnsRenamed({"sv": "lv", "st": "lt"})
+    frame = right.lookup(frame).withColumnsRenamed({"sv": "rv", "st": "rt"})
+    sides = [F.when(F.col(side).isNotNull(), F.col(side)["v"]).otherwise(F.col(f"{side}v")) for side in ("l", "r")]
+    return frame.select("p", "k", row(*sides).alias("v"), "o", "at")
+
+
+def _listed(grouped: DataFrame, places: Column, values: Column) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    rows = grouped.select("p", "k", F.explode(F.arrays_zip(places.alias("o"), values.alias("v"))).alias("x"))
+    return rows.select("p", "k", "x.v", "x.o", F.col("x.o").alias("at"))

@@ -1,0 +1,152 @@
+"""Topologies that are run, with their records: what one record changes and reads again on another way, and what comes late."""
+
+from __future__ import annotations
+
+from headrace.streams import JoinWindows, Materialized, SessionWindows, StreamsBuilder, TimeWindows
+from tests.streams.programs.case import case, records
+from tests.streams.programs.functions import (
+    APPEND,
+    BOTH,
+    CONCAT,
+    CONCATENATED,
+    EMPTY,
+    IN_WINDOW,
+    NOT_A,
+    TEXT,
+    TWICE,
+    UPPER,
+    millis,
+)
+
+SELF = {"topology.optimization": "single.store.self.join"}
+
+
+NEAR = records("in", "a:u@10 a:v@12 b:w@13 a:x@11 a:y@15 b:z@14 a:s@15 a:t@40 a:r@13 a:q@38 b:p@29 a:o@41 b:n@13 a:m@36 a:l@31")
+KEYS = records("in", "a:u@1 a:v@2 b:w@3 a:-@4 -:n@5 b:x@6 a:y@7")
+ALONE = (
+    records("left", "a:u@1 -:v@2 b:w@9")
+    + records("right", "a:x@10 -:y@11 c:z@12 b:s@13 c:-@14")
+    + records("left", "d:t@40 -:r@20 e:q@60")
+)
+
+
+@case(input=NEAR)
+def a_stream_meets_itself(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    s.join(s, BOTH, JoinWindows.of_time_difference_and_grace(millis(3), millis(2))).to("out")
+
+
+@case(SELF, input=NEAR)
+def a_stream_meets_itself_over_one_store(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    s.join(s, BOTH, JoinWindows.of_time_difference_and_grace(millis(3), millis(2))).to("out")
+
+
+@case(SELF, input=NEAR)
+def a_stream_meets_what_came_after_itself_over_one_store(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    s.join(s, BOTH, JoinWindows.of_time_difference_and_grace(millis(4), millis(1)).before(millis(1))).to("out")
+
+
+@case(input=NEAR)
+def a_stream_meets_a_view_of_itself(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    s.join(s.map_values(UPPER), BOTH, JoinWindows.of_time_difference_and_grace(millis(3), millis(2))).to("out")
+
+
+@case(input=NEAR)
+def a_view_made_first_meets_its_stream(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    v = s.flat_map_values(TWICE)
+    v.join(s, BOTH, JoinWindows.of_time_difference_and_grace(millis(3), millis(2))).to("out")
+
+
+@case(input=NEAR)
+def a_view_of_a_stream_leaves_none_alone(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    s.left_join(s.map_values(UPPER), BOTH, JoinWindows.of_time_difference_and_grace(millis(3), millis(20))).to("out")
+
+
+@case(input=KEYS)
+def a_stream_meets_its_own_count(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    s.join(s.group_by_key().count(), BOTH).to("out")
+
+
+@case(input=KEYS)
+def a_view_made_first_meets_the_count_before(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    v = s.map_values(UPPER)
+    v.left_join(s.group_by_key().count(), BOTH).to("out")
+
+
+@case(input=KEYS)
+def a_stream_meets_its_own_fold_as_it_was_mapped(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    t = s.group_by_key().reduce(CONCAT).map_values(UPPER).filter(NOT_A)
+    s.left_join(t, BOTH).to("out")
+
+
+@case(input=KEYS)
+def a_stream_meets_the_join_of_its_tables(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    g = s.group_by_key()
+    t = g.count().map_values(TEXT)
+    s.left_join(g.reduce(CONCAT).join(t, BOTH), BOTH).to("out")
+
+
+@case(input=KEYS)
+def a_table_meets_its_own_changes(b: StreamsBuilder) -> None:
+    t = b.table("in")
+    t.to_stream().left_join(t.map_values(UPPER), BOTH).to("out")
+
+
+@case(input=KEYS)
+def a_table_that_is_kept_later_is_not_there_yet(b: StreamsBuilder) -> None:
+    t = b.table("in")
+    s = t.to_stream()
+    v = s.map_values(TEXT)
+    v.left_join(t.map_values(UPPER, Materialized.as_("kept")), BOTH).to("out")
+
+
+@case(input=KEYS)
+def branches_of_a_stream_come_one_after_the_other(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    m = s.flat_map_values(TWICE).merge(s).merge(s.map_values(UPPER))
+    m.join(m.group_by_key().reduce(CONCAT), BOTH).to("out")
+
+
+@case(input=KEYS)
+def values_that_are_none_count_in_windows(b: StreamsBuilder) -> None:
+    w = b.stream("in").group_by_key().windowed_by(TimeWindows.of_size_and_grace(millis(4), millis(9)))
+    w.aggregate(EMPTY, APPEND).to_stream().select_key(IN_WINDOW).to("out")
+
+
+@case(input=KEYS)
+def values_that_are_none_count_in_hopping_windows(b: StreamsBuilder) -> None:
+    w = b.stream("in").group_by_key().windowed_by(TimeWindows.of_size_and_grace(millis(4), millis(9)).advance_by(millis(2)))
+    w.count().to_stream().select_key(IN_WINDOW).map_values(TEXT).to("out")
+
+
+@case(input=KEYS)
+def values_that_are_none_count_in_sessions(b: StreamsBuilder) -> None:
+    w = b.stream("in").group_by_key().windowed_by(SessionWindows.of_inactivity_gap_with_no_grace(millis(2)))
+    w.aggregate(EMPTY, APPEND, CONCATENATED).to_stream().select_key(IN_WINDOW).to("out")
+
+
+@case(input=KEYS)
+def values_that_are_none_begin_a_reduction_in_windows(b: StreamsBuilder) -> None:
+    w = b.stream("in").group_by_key().windowed_by(TimeWindows.of_size_and_grace(millis(4), millis(9)))
+    w.reduce(CONCAT).to_stream().select_key(IN_WINDOW).to("out")
+
+
+@case(input=ALONE)
+def records_without_a_key_are_alone_at_once(b: StreamsBuilder) -> None:
+    windows = JoinWindows.of_time_difference_and_grace(millis(5), millis(2))
+    b.stream("left").outer_join(b.stream("right"), BOTH, windows).to("out")
+
+
+@case(input=ALONE)
+def records_of_the_left_without_a_key_are_alone_at_once(b: StreamsBuilder) -> None:
+    windows = JoinWindows.of_time_difference_and_grace(millis(5), millis(2))
+    b.stream("left").left_join(b.stream("right"), BOTH, windows).to("out")
