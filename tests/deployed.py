@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from headrace.errors import HeadraceError
@@ -74,6 +74,29 @@ class Deployed:
     def topics(self) -> set[str]:
         """The active topics."""
         return set(self.worker.call("GET", self.path + "/topics")[self.name]["topics"])
+
+
+D = TypeVar("D", bound=Deployed)
+
+
+def deploying(
+    worker: EmbeddedWorker, kind: type[D], name: Callable[[], str], common: Mapping[str, str] | None = None
+) -> Iterator[Callable[..., D]]:
+    """For a fixture: gives what creates connectors, by `create(class, setting="value", …)`, and deletes them after the test.
+
+    In the names of settings `_` stands for a dot. common: settings of all of them.
+    """
+    made: list[D] = []
+
+    def create(connector: str, /, *, initial_state: str | None = None, **settings: str) -> D:
+        own = {name.replace("_", "."): value for name, value in settings.items()}
+        made.append(kind(worker, name(), {"connector.class": connector, **(common or {}), **own}))
+        made[-1].create(initial_state)
+        return made[-1]
+
+    yield create
+    for deployed in made:
+        deployed.delete()
 
 
 def merged(config: Mapping[str, str | None], changes: Mapping[str, str | None]) -> dict[str, str]:

@@ -33,6 +33,8 @@ class HeadraceError(Exception):
 
     status: ClassVar[int] = 500
     java_class: ClassVar[str] = "org.apache.kafka.connect.errors.ConnectException"
+    java_trace: str | None = None
+    """The stack trace of an error that came from a plugin in Java, with its causes."""
 
     @property
     def message(self) -> str:
@@ -200,6 +202,9 @@ def trace(error: BaseException) -> str:
     current: BaseException | None = error
     while current is not None and id(current) not in seen:
         seen.add(id(current))
+        if isinstance(current, HeadraceError) and current.java_trace is not None:
+            lines.append(("Caused by: " if len(seen) > 1 else "") + current.java_trace.rstrip())
+            break
         java = current.java_class if isinstance(current, HeadraceError) else type(current).__name__
         lines.append(("Caused by: " if len(seen) > 1 else "") + f"{java}: {current}")
         current = current.__cause__

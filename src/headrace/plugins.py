@@ -12,7 +12,7 @@ import importlib
 import inspect
 import logging
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cache
 from importlib.metadata import entry_points
@@ -53,6 +53,8 @@ _OWN = (Kind.SOURCE, Kind.SINK, Kind.TRANSFORMATION, Kind.PREDICATE, Kind.CONFIG
 _REGISTRY: dict[tuple[str, Kind], type[Any]] = {}
 _ORDER = {kind: number for number, kind in enumerate(Kind)}
 _ABSTRACT: dict[str, tuple[str, ...]] = {}
+_JAVA: list[type[Any]] = []  # of plugin.path, the versions of a class in ascending order
+_UNUSABLE: dict[str, str] = {}  # classes of plugin.path that cannot run: why
 
 
 def plugin(name: str, kind: Kind | str, aliases: tuple[str, ...] = ()) -> Callable[[C], C]:
@@ -112,20 +114,55 @@ def load() -> None:
             plugin(f"{found.__module__}.{found.__qualname__}", found.plugin_kind, (entry.name,))(found)
 
 
+def set_java_plugins(classes: Iterable[type[Any]], unusable: Mapping[str, str] | None = None) -> None:
+    """Make the plugins of `plugin.path` known, in place of those known so far; the versions of a class in ascending order.
+
+    Each class has what `plugin` sets. headrace's own class of the same name and kind goes before them. unusable: full names of
+    classes that are there and cannot run, and why.
+    """
+    _JAVA[:] = classes
+    _UNUSABLE.clear()
+    _UNUSABLE.update(unusable or {})
+
+
+def why_unusable(name: str) -> str | None:
+    """Why a class of `plugin.path` of this full or simple name cannot run, None if there is no such class."""
+    return _UNUSABLE.get(name) or next((why for full, why in _UNUSABLE.items() if full.rpartition(".")[2] == name), None)
+
+
+def java_plugins(*kinds: Kind | str) -> list[type[Any]]:
+    """Those of these kinds (none given: of all), also where headrace has its own class of the name."""
+    wanted = {Kind(k) for k in kinds} or set(Kind)
+    return [cls for cls in _JAVA if cls.plugin_kind in wanted]
+
+
+def versions(cls: type[Any]) -> list[type[Any]]:
+    """All versions of a plugin's class, in ascending order."""
+    if cls not in _JAVA:
+        return [cls]
+    return [other for other in java_plugins(cls.plugin_kind) if other.plugin_name == cls.plugin_name]
+
+
 def every(*kinds: Kind | str) -> Iterator[type[Any]]:
-    """All registered classes of these kinds (none given: of all), ordered by kind and name."""
+    """All classes of these kinds (none given: of all), ordered by kind and name, then by version."""
     load()
     wanted = {Kind(k) for k in kinds} or set(Kind)
     found = [(_ORDER[kind], name, cls) for (name, kind), cls in _REGISTRY.items() if kind in wanted]
+    found += [
+        (_ORDER[cls.plugin_kind], cls.plugin_name, cls)
+        for cls in java_plugins(*wanted)
+        if (cls.plugin_name, cls.plugin_kind) not in _REGISTRY
+    ]
     yield from (cls for _, _, cls in sorted(found, key=lambda one: one[:2]))
 
 
-def find(name: str, *kinds: Kind | str) -> type[Any]:
+def find(name: str, *kinds: Kind | str, java: bool = False) -> type[Any]:
     """The class of these kinds that goes by this name: full class name, simple name, or simple name without suffix.
 
-    Raises NotFoundError if none does, ConnectError if an alias fits several (Kafka Connect's sentence).
+    Of several versions of a class, the newest; java: of `plugin.path` alone. Raises NotFoundError if none goes by it,
+    ConnectError if an alias fits several classes (Kafka Connect's sentence).
     """
-    candidates = list(every(*kinds))
+    candidates = list({(c.plugin_name, c.plugin_kind): c for c in (java_plugins(*kinds) if java else every(*kinds))}.values())
     exact = [c for c in candidates if c.plugin_name == name]
     found = exact or [c for c in candidates if name in c.plugin_aliases]
     if len(found) > 1:
@@ -135,7 +172,7 @@ def find(name: str, *kinds: Kind | str) -> type[Any]:
             f"Classes found: {classes}"
         )
     if not found:
-        own = dotted(name) if kinds and set(kinds) <= set(_OWN) else None
+        own = dotted(name) if kinds and set(kinds) <= set(_OWN) and not java else None
         if own is not None and getattr(own, "plugin_kind", None) in kinds and not inspect.isabstract(own):
             return own
         raise NotFoundError(f"Class {name} could not be found.")

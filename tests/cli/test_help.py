@@ -17,6 +17,7 @@ CONNECTORS = (
 )
 STREAMS = ("describe", "plan", "init", "verify")
 MIRROR = ("run", "failover")
+PLUGINS = ("list", "show", "add")
 COMMANDS = (
     "",
     "worker",
@@ -30,10 +31,11 @@ COMMANDS = (
     "connectors",
     "streams",
     "mirror",
+    "plugins",
 )
 
 
-GROUPS = (("connectors", CONNECTORS), ("streams", STREAMS), ("mirror", MIRROR))
+GROUPS = (("connectors", CONNECTORS), ("streams", STREAMS), ("mirror", MIRROR), ("plugins", PLUGINS))
 GROUPED = [f"{group} {name}" for group, names in GROUPS for name in names]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from headrace import plugins
 from headrace.connectors import validation
-from headrace.errors import BadRequestError, ConnectError, HeadraceError, NotFoundError
+from headrace.errors import BadRequestError, ConnectError, HeadraceError
 from headrace.plugins import Kind
 from headrace.runtime.worker_config import StandaloneConfig
 from tests.connectors.conftest import WORKER
@@ -304,16 +304,13 @@ class TestOverrides:
 @pytest.mark.usefixtures("installed")
 class TestDefinitions:
     def test_a_connector_shows_the_common_options_too(self):
-        names = [d["name"] for d in validation.plugin_definitions("Well")]
+        names = [d["name"] for d in validation.plugin_definitions(plugins.find("Well", Kind.SOURCE))]
         assert names[0] == "name"
         assert names[-2:] == ["depth", "bucket"]
 
     def test_other_plugins_show_their_own(self):
-        assert [d["name"] for d in validation.plugin_definitions("test.Shout")] == ["times", "what"]
-        assert "schemas.enable" in [d["name"] for d in validation.plugin_definitions("Json")]
-
-    def test_an_unknown_plugin_or_version_is_refused(self):
-        with pytest.raises(NotFoundError, match=r"Unknown plugin NoSuch\."):
-            validation.plugin_definitions("NoSuch")
-        with pytest.raises(BadRequestError, match=r"not found that matches the version range \[9,9\]"):
-            validation.plugin_definitions("Well", "9")
+        assert [d["name"] for d in validation.plugin_definitions(plugins.find("test.Shout", Kind.TRANSFORMATION))] == [
+            "times",
+            "what",
+        ]
+        assert "schemas.enable" in [d["name"] for d in validation.plugin_definitions(plugins.find("Json", Kind.CONVERTER))]

@@ -1,6 +1,6 @@
 import pytest
 
-from headrace.connectors.versions import require_version, version_range
+from headrace.connectors.versions import version_range, with_version
 from headrace.errors import BadRequestError, ConfigError
 
 
@@ -11,7 +11,7 @@ class Plugin:
 
 @pytest.mark.parametrize("wanted", [None, "latest", "4.3.0", "4.3", " 4.3.0 ", "[4.0,5.0)", "[4.3.0]", "(,4.3.0]", "(4.2,)"])
 def test_a_version_that_is_there_is_accepted(wanted):
-    require_version(Plugin, wanted)
+    assert with_version(Plugin, wanted) is Plugin
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_a_version_that_is_there_is_accepted(wanted):
 )
 def test_a_version_that_is_not_there_is_refused_in_kafkas_words(wanted, shown):
     with pytest.raises(BadRequestError) as error:
-        require_version(Plugin, wanted)
+        with_version(Plugin, wanted)
     assert error.value.message == (
         f"Plugin org.Plugin not found that matches the version range {shown}, available versions: [4.3.0]"
     )

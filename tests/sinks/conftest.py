@@ -9,6 +9,7 @@ import pytest
 
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
+from tests.deployed import deploying
 from tests.sinks.sink import Sink
 
 
@@ -20,18 +21,8 @@ def cluster(destination: Cluster) -> Cluster:
 
 @pytest.fixture
 def sink(worker: EmbeddedWorker, topic_name: Callable[[str], str]) -> Iterator[Callable[..., Sink]]:
-    """Creates sinks, by `sink(class, setting="value", …)` (`_` stands for a dot), and deletes them after the test."""
-    made: list[Sink] = []
-
-    def create(connector: str, /, *, initial_state: str | None = None, **settings: str) -> Sink:
-        config = {"connector.class": connector, **{name.replace("_", "."): value for name, value in settings.items()}}
-        made.append(Sink(worker, topic_name("sink"), config))
-        made[-1].create(initial_state)
-        return made[-1]
-
-    yield create
-    for one in made:
-        one.delete()
+    """Creates sinks (`deploying`), and deletes them after the test."""
+    yield from deploying(worker, Sink, lambda: topic_name("sink"))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from headrace import __version__
 from headrace.cli import broker, demo, dev, hash_password, jars, preview, standalone, worker
 from headrace.cli.connectors.group import group as connectors
 from headrace.cli.mirror.group import group as mirror
+from headrace.cli.plugins.group import group as plugins
 from headrace.cli.streams.group import group as streams
 from headrace.config.redaction import redact
 from headrace.errors import HeadraceError
@@ -55,6 +56,7 @@ app.command("demo", rich_help_panel=_LOCAL)(demo.demo)
 app.command("dev", rich_help_panel=_LOCAL)(dev.dev)
 app.command("broker", rich_help_panel=_LOCAL)(broker.broker)
 app.command("jars", rich_help_panel=_LOCAL)(jars.jars)
+app.add_typer(plugins, name="plugins", rich_help_panel=_LOCAL)
 app.command("hash-password", rich_help_panel=_LOCAL)(hash_password.hash_password)
 
 

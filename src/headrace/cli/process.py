@@ -21,11 +21,15 @@ from headrace.cluster.memory import memory_stores
 from headrace.cluster.standalone import connector_config
 from headrace.cluster.stores import Stores, kafka_stores
 from headrace.config import Type, parse_type
+from headrace.config.providers import configured_resolver
+from headrace.config.redaction import concealed
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
 from headrace.rest import tls
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.server import RestServer
+from headrace.runtime.common_config import spark_settings
+from headrace.runtime.java_plugins import install
 from headrace.runtime.worker import Worker
 from headrace.runtime.worker_config import DistributedConfig, StandaloneConfig, WorkerConfig
 
@@ -46,6 +50,7 @@ def run_distributed(props: Mapping[str, str], ready: Ready | None = None, stop: 
     props: the worker's properties; ready: called with the REST address once the worker takes requests. Raises a HeadraceError
     if it cannot start, or is thrown out of its group.
     """
+    _install_plugins(props)
     config = _with_port(DistributedConfig(props))
     for setting in _WITHOUT_EFFECT.keys() & config.originals.keys():
         log.warning("worker.setting.ignored", setting=setting, meaning=_WITHOUT_EFFECT[setting])
@@ -70,9 +75,19 @@ def run_standalone(
     props: Mapping[str, str], files: Sequence[Path], ready: Ready | None = None, stop: threading.Event | None = None
 ) -> None:
     """Run a standalone worker with the connectors of these files (`.json` or `.properties`); like `run_distributed` otherwise."""
+    _install_plugins(props)
     config = StandaloneConfig(props)
     connectors = [connector_config(file) for file in files]
     _run(config, memory_stores(config), Alone(), Start(connectors, ready, stop or threading.Event()), WorkerClient())
+
+
+def _install_plugins(props: Mapping[str, str]) -> None:
+    """Make the plugins of a worker's `plugin.path` known, before anything of its configuration names one."""
+    from headrace.spark.session import session
+
+    with concealed():
+        resolved = configured_resolver(props).resolve(props).props
+    install(resolved, partial(session, spark_settings(resolved)))
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,7 @@ class Herder:
 
     def plugin_config(self, plugin: type[Any]) -> list[dict[str, Any]]:
         """The body of `GET /connector-plugins/{plugin}/config`."""
-        return validation.plugin_definitions(plugin.plugin_name)
+        return validation.plugin_definitions(plugin)
 
     # ------------------------------------------------------------------------------------------------- changing
     def create(self, name: str, config: Mapping[str, Any], initial_state: str | None = None) -> ConnectorInfo:

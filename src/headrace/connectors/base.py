@@ -35,6 +35,13 @@ Measured = tuple[str, str, float, Mapping[str, str]]
 """A metric: its group (`mirror-…`: what follows `kafka_connect_` in Prometheus), its name, its value and its labels."""
 
 
+Stored = Callable[[Sequence[SourcePartition]], Sequence[SourceOffset | None]]
+
+
+def _no_offsets(partitions: Sequence[SourcePartition]) -> Sequence[SourceOffset | None]:
+    return [None for _ in partitions]
+
+
 @dataclass(frozen=True)
 class ConnectorContext:
     """What a running connector may ask of the worker.
@@ -42,13 +49,15 @@ class ConnectorContext:
     name: the connector's name;
     request_reconfiguration: ask for `task_configs` to be called again, from any thread;
     raise_error: tell that the connector cannot go on; it becomes FAILED with this error as its trace;
-    stopping: set when the connector is being stopped; a `start` that waits for something should wait for this as well.
+    stopping: set when the connector is being stopped; a `start` that waits for something should wait for this as well;
+    stored: a source's stored offsets for these partitions, in their order, whenever it asks.
     """
 
     name: str
     request_reconfiguration: Callable[[], None]
     raise_error: Callable[[Exception], None]
     stopping: threading.Event = field(default_factory=threading.Event)
+    stored: Stored = _no_offsets
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,7 @@ class TaskContext:
     connector: the connector's name; task: its own number, from 0; stopping: set when it is being stopped; tasks: how many tasks
     the connector has; exactly_once: the worker writes records and offsets in transactions, where it can (KIP-618); interval_ms:
     how long a source task should gather records for one batch, unless a batch is full before (`transaction.boundary=interval`),
-    None: it takes what there is.
+    None: it takes what there is; stored: as a connector's.
     """
 
     connector: str
@@ -67,6 +76,7 @@ class TaskContext:
     tasks: int = 1
     exactly_once: bool = False
     interval_ms: int | None = None
+    stored: Stored = _no_offsets
 
     @property
     def id(self) -> str:
@@ -109,6 +119,12 @@ class Connector(ABC):
     @abstractmethod
     def stop(self) -> None:
         """End every thread and client. Called once, also after a `start` that failed."""
+
+    @property
+    def task_class_name(self) -> str:
+        """The class of its tasks as Kafka Connect knows it (`task.class`); known after `start`."""
+        name: str = type(self).plugin_name  # type: ignore[attr-defined]
+        return name.removesuffix("Connector") + "Task"
 
 
 class SourceConnector(Connector):
@@ -346,3 +362,28 @@ class PollingSourceTask(OffsetTask):
     @abstractmethod
     def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
         """The records after the stored offsets; None if there are none now (asked again after `poll_interval_s`)."""
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What makes the bytes of hosted records: `class`, `location` (None: Kafka Connect's own) and `props` of each converter."""
+
+    key: Mapping[str, Any]
+    """Of keys."""
+    value: Mapping[str, Any]
+    """Of values."""
+    header: Mapping[str, Any]
+    """Of header values."""
+    stages: Sequence[Mapping[str, Any]] = ()
+    """What changes the records before: `alias`, `class`, `location` and `props` of each transform, its `predicate` (the same of
+    that, or None) and `negate`."""
+    tolerant: bool = False
+    """Whether a record that a transform refuses is left out, with a line in the log, or ends the task."""
+
+
+class HostedTask(PollingSourceTask):
+    """A polling task whose records exist elsewhere than in Spark, and are converted to bytes there."""
+
+    @abstractmethod
+    def convert_by(self, conversion: Conversion) -> None:
+        """Take the converters; called once, before `start`."""

@@ -6,7 +6,7 @@ and `predicates` adds the options of its class under `transforms.<alias>.` (Kafk
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,8 @@ from headrace.config import ConfigDef, Importance, Option, Recommender, Type, Wi
 from headrace.config.types import invalid, trim
 from headrace.config.validators import Lambda, Validator
 from headrace.connectors.common import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig
-from headrace.connectors.versions import ValidVersion, only
+from headrace.connectors.engine_config import EngineConfig
+from headrace.connectors.versions import ValidVersion, installed
 from headrace.errors import ConfigError, NotFoundError
 from headrace.plugins import Kind
 
@@ -36,6 +37,7 @@ HEADER_CONVERTER = Slot((Kind.HEADER_CONVERTER,), "HeaderConverter")
 TRANSFORMATION = Slot((Kind.TRANSFORMATION,), "Transformation")
 PREDICATE = Slot((Kind.PREDICATE,), "Predicate")
 CHAIN = {"transforms": TRANSFORMATION, "predicates": PREDICATE}
+CHAIN_OF = {Kind.TRANSFORMATION: "transforms", Kind.PREDICATE: "predicates"}
 CONVERTERS = {"key.converter": CONVERTER, "value.converter": CONVERTER, "header.converter": HEADER_CONVERTER}
 
 
@@ -91,7 +93,10 @@ def chain_definition(props: Props) -> ConfigDef:
 def _declared(connector: type[Any] | None) -> ConfigDef:
     if connector is None:
         return ConnectorConfig.definition()
-    return (SourceConnectorConfig if connector.plugin_kind == Kind.SOURCE else SinkConnectorConfig).definition()
+    declared = (SourceConnectorConfig if connector.plugin_kind == Kind.SOURCE else SinkConnectorConfig).definition()
+    if connector not in plugins.java_plugins():
+        return declared
+    return ConfigDef([*declared.options.values(), *EngineConfig.definition().options.values()])
 
 
 def add_aliases(definition: ConfigDef, key: str, slot: Slot, props: Props) -> ConfigDef:
@@ -108,9 +113,28 @@ def add_aliases(definition: ConfigDef, key: str, slot: Slot, props: Props) -> Co
 
 
 def _checked(alias: str, found: type[Any], props: Props) -> list[Option]:
-    """The options of a class; that of a combination which names predicates looks at these, too."""
+    """The options of a class; that of a combination which names predicates looks at these, too.
+
+    A class in another language checks its options itself, all at once.
+    """
+    if found in plugins.java_plugins():
+        return _answered(f"{CHAIN_OF[found.plugin_kind]}.{alias}.", found.definition(), props)
     name = getattr(found, "refers_by", None)
     return [_followed(option, alias, props) if option.name == name else option for option in found.definition().options.values()]
+
+
+def _answered(prefix: str, definition: ConfigDef, props: Props) -> list[Option]:
+    given = {key.removeprefix(prefix): value for key, value in props.items() if key.startswith(prefix)}
+    errors = {value.name: value.errors for value in definition.validate(given)}
+
+    def refusing(sentences: Sequence[str]) -> Validator:
+        def check(_name: str, _value: Any) -> None:
+            if sentences:
+                raise ConfigError("; ".join(sentences))
+
+        return Lambda(check, "the plugin's own rules")
+
+    return [replace(option, validator=refusing(errors.get(option.name, ()))) for option in definition.options.values()]
 
 
 def _followed(option: Option, alias: str, props: Props) -> Option:
@@ -203,8 +227,8 @@ def _converter_option(declared: Option, slot: Slot, default: str | None) -> Opti
 
 
 def _version_option(declared: Option, cls: type[Any] | None) -> Option:
-    version = None if cls is None else str(cls.version)
-    return replace(declared, default=version, recommender=only(version))
+    version = None if cls is None else str(plugins.versions(cls)[-1].version)
+    return replace(declared, default=version, recommender=installed(cls))
 
 
 def _type_options(
@@ -233,7 +257,7 @@ def _type_options(
             doc=f"Version of the '{alias}' {what.lower()}.",
             order=1,
             display_name=f"{what} version for {alias}",
-            recommender=only(version),
+            recommender=installed(found),
             **fields,
         ),
     )

@@ -8,12 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.config import ConfigDef, ConfigValue, Option, Password, Type, to_text
+from headrace.config.answered import AnsweredOption
 from headrace.config.providers import Resolved
 from headrace.config.redaction import redacted
 
 
 def option_json(option: Option, prefix: str = "") -> dict[str, Any]:
     """The definition of an option, as in GET /connector-plugins/{plugin}/config."""
+    if isinstance(option, AnsweredOption):
+        places = {"group": option.group, "order_in_group": option.order, "display_name": option.display_name}
+        return {
+            **option.answer, **places, "name": prefix + option.name, "dependents": [prefix + name for name in option.dependents]
+        }  # fmt: skip
     return {
         "name": prefix + option.name,
         "type": str(option.type),
@@ -52,8 +58,12 @@ class Report:
         for value in values:
             option = options.get(value.name)
             definition = None if option is None else option_json(option, prefix)
-            kind = None if option is None else option.type
+            kind = None if option is None or isinstance(option, AnsweredOption) else option.type
             self.configs.append({"definition": definition, "value": value_json(value, kind, prefix)})
+
+    def add_unanswered(self, option: Option) -> None:
+        """Add an option that nothing was said about."""
+        self.configs.append({"definition": option_json(option), "value": None})
 
     def add_groups(self, groups: Iterable[str]) -> None:
         """Add groups that are not there yet."""
@@ -61,7 +71,7 @@ class Report:
 
     def conceal(self, config: Resolved) -> None:
         """Put placeholders instead of what config providers gave, in values and sentences."""
-        for found in (one["value"] for one in self.configs):
+        for found in (one["value"] for one in self.configs if one["value"] is not None):
             name = found["name"]
             found["recommended_values"] = redacted(found["recommended_values"])
             if config.came_from_provider(name):
@@ -72,7 +82,7 @@ class Report:
 
     def errors(self) -> list[str]:
         """All sentences, in order."""
-        return [error for config in self.configs for error in config["value"]["errors"]]
+        return [error for config in self.configs if config["value"] for error in config["value"]["errors"]]
 
     def body(self, name: str) -> dict[str, Any]:
         """The whole answer; `name` is the connector class as it was asked for."""

@@ -18,11 +18,12 @@ from headrace.config.client_options import client_definition
 from headrace.config.providers import Resolved
 from headrace.config.redaction import concealed
 from headrace.connectors import overrides, rules
+from headrace.connectors.engine_config import ENGINE
 from headrace.connectors.enrich import CONVERTERS, VERSION, common_definition, find
 from headrace.connectors.report import Report, definitions
 from headrace.connectors.rules import WorkerSettings
 from headrace.connectors.topic_creation_options import has_settings, problems
-from headrace.connectors.versions import require_version
+from headrace.connectors.versions import with_version
 from headrace.errors import BadRequestError, ConnectError, HeadraceError, NotFoundError
 from headrace.plugins import Kind
 
@@ -86,29 +87,24 @@ def connector_class(props: Props) -> type[Any]:
     if name is None:
         raise BadRequestError(f"Connector config {java_text(dict(props))} contains no connector type")
     try:
-        return plugins.find(name, Kind.SOURCE, Kind.SINK)
+        found = plugins.find(name, Kind.SOURCE, Kind.SINK, java=props.get(ENGINE) == "java")
     except NotFoundError:
+        if (why := plugins.why_unusable(name)) is not None:
+            raise BadRequestError(why) from None
         raise BadRequestError(
             f"Failed to find any class that implements Connector and which name matches {name}, "
             f"available connectors are: {', '.join(map(_described, plugins.every(Kind.SOURCE, Kind.SINK)))}"
         ) from None
     except ConnectError as error:
         raise BadRequestError(error.message) from None
+    try:
+        return with_version(found, props.get(VERSION))
+    except HeadraceError:  # the answer of a validation says so; only the newest can be asked
+        return found
 
 
-def plugin_definitions(plugin: str, version: str | None = None) -> list[dict[str, Any]]:
-    """The body of GET /connector-plugins/{plugin}/config; of a connector with the options that all connectors have.
-
-    version: the query parameter. Raises NotFoundError for an unknown plugin, BadRequestError for a version that is not
-    there.
-    """
-    named = [cls for cls in plugins.every() if plugin == cls.plugin_name] or [
-        cls for cls in plugins.every() if plugin in cls.plugin_aliases
-    ]
-    if not named:
-        raise NotFoundError(f"Unknown plugin {plugin}.")
-    cls = named[0]  # a class that converts values and headers is there twice, with the same options
-    require_version(cls, version)
+def plugin_definitions(cls: type[Any]) -> list[dict[str, Any]]:
+    """The body of GET /connector-plugins/{plugin}/config; of a connector with the options that all connectors have."""
     own: ConfigDef = cls.definition()
     if cls.plugin_kind not in (Kind.SOURCE, Kind.SINK):
         return definitions(own)
@@ -122,7 +118,7 @@ def _new_topics(report: Report, props: Props, worker: WorkerSettings) -> None:
     Kafka Connect reports them when the connector starts: it is FAILED then, and so it is here if it is created all the same.
     """
     if worker.topic_creation_enable and connector_class(props).plugin_kind == Kind.SOURCE:
-        known = {config["value"]["name"] for config in report.configs}
+        known = {(config["value"] or config["definition"])["name"] for config in report.configs}
         values, options = problems(props)
         report.add((value for value in values if value.name not in known), options)
 
@@ -131,7 +127,7 @@ def _whole_report(config: Resolved, worker: WorkerSettings) -> Report:
     props = config.props
     connector = connector_class(config.raw if props.get(CLASS) is None else props)
     try:
-        require_version(connector, props.get(VERSION))
+        with_version(connector, props.get(VERSION))
     except HeadraceError as error:
         return _wrong_version(connector, props, worker, error.message)
     common = common_definition(connector, props, _converters(worker))
@@ -181,7 +177,11 @@ def _own_values(connector: type[Any], own: ConfigDef, props: Props) -> list[Conf
 def _add_in_order(report: Report, values: rules.Values, options: Mapping[str, Option]) -> None:
     """Keys that nothing defines first, as Kafka Connect lists them, then the options in order of definition."""
     report.add((value for name, value in values.items() if name not in options), {})
-    report.add((values[name] for name in options if name in values), options)
+    for name, option in options.items():
+        if name in values:
+            report.add([values[name]], options)
+        else:  # a plugin's own check may leave out what it defines
+            report.add_unanswered(option)
 
 
 def _converter_options(report: Report, props: Props, values: rules.Values) -> None:
@@ -228,5 +228,5 @@ def _described(cls: type[Any]) -> str:
     name, kind, version = cls.plugin_name, cls.plugin_kind, cls.version
     return (
         f"PluginDesc{{klass=class {name}, name='{name}', version='{version}', encodedVersion={version}, "
-        f"type={kind}, typeName='{kind}', location='classpath'}}"
+        f"type={kind}, typeName='{kind}', location='{getattr(cls, 'location', 'classpath')}'}}"
     )

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from headrace.config import Recommender
+from headrace import plugins
+from headrace.config import Recommender, java_text
 from headrace.errors import BadRequestError, ConfigError
 
+T = TypeVar("T", bound=Any)
 _PARTS = 8  # of a version, at most
 _RANGE = re.compile(r"(?P<open>[\[(])(?P<low>[^,\[\]()]*)(?P<comma>,?)(?P<high>[^,\[\]()]*)(?P<close>[\])])")
 
@@ -55,14 +58,21 @@ def version_range(text: str | None) -> VersionRange | None:
     return VersionRange(low, high, found["open"] == "(", found["close"] == ")")
 
 
-def require_version(plugin: type[Any], wanted: str | None) -> None:
-    """Check that a plugin's version is the wanted one. Raises BadRequestError in Kafka's words if it is not."""
-    asked = version_range(wanted)
-    if asked is None or (wanted and asked.contains(str(plugin.version))):
-        return
+def with_version(plugin: type[Any], wanted: str | None) -> type[Any]:
+    """The newest version of a plugin's class that is wanted. Raises BadRequestError in Kafka's words if there is none."""
+    asked, there = version_range(wanted), plugins.versions(plugin)
+    fitting = [cls for cls in there if asked is None or (wanted and asked.contains(str(cls.version)))]
+    if fitting:
+        return fitting[-1]
     raise BadRequestError(
-        f"Plugin {plugin.plugin_name} not found that matches the version range {asked}, available versions: [{plugin.version}]"
+        f"Plugin {plugin.plugin_name} not found that matches the version range {asked}, "
+        f"available versions: {java_text([str(cls.version) for cls in there])}"
     )
+
+
+def by_version(plugins: Iterable[T]) -> list[T]:
+    """Whatever has a `version`, in ascending order of it."""
+    return sorted(plugins, key=lambda plugin: _key(str(plugin.version)))
 
 
 class ValidVersion:
@@ -76,9 +86,10 @@ class ValidVersion:
         return "a version or a range of versions"
 
 
-def only(version: str | None) -> Recommender:
-    """Recommend the one version there is; nothing if there is none."""
-    return Recommender(lambda _name, _parsed: [version] if version else [])
+def installed(cls: type[Any] | None) -> Recommender:
+    """Recommend the versions that there are of a plugin's class (None: none)."""
+    found = [] if cls is None else [str(other.version) for other in plugins.versions(cls)]
+    return Recommender(lambda _name, _parsed: list(found))
 
 
 def _key(version: str) -> list[tuple[int, int, str]]:

@@ -91,7 +91,7 @@ class WorkerConfig(Config):
         None,
         validator=validators.ValidList(empty_ok=False, null_ok=True),
         importance=LOW,
-        doc="Accepted for the sake of existing files; plugins here are Python packages that declare themselves.",
+        doc="Directories of Kafka Connect's plugins in Java: each holds directories or archives, one for each plugin.",
     )
     plugin_discovery: str = option(
         "plugin.discovery",
@@ -99,7 +99,8 @@ class WorkerConfig(Config):
         "hybrid_warn",
         validator=validators.CaseInsensitiveValidString("only_scan", "service_load", "hybrid_warn", "hybrid_fail"),
         importance=LOW,
-        doc="Accepted for the sake of existing files (KIP-898); plugins here are Python packages that declare themselves.",
+        doc="How plugins are found in `plugin.path` (KIP-898): by the manifests in archives (service_load), by looking into "
+        "every class (only_scan), or by both, with a warning (hybrid_warn) or an error (hybrid_fail) about missing manifests.",
     )
     config_providers: list[str] = option(
         "config.providers",
@@ -323,7 +324,7 @@ class WorkerConfig(Config):
 
     def spark_conf(self) -> dict[str, str]:
         """The `spark.*` settings; the session has defaults for others (`headrace.spark.session`)."""
-        return {k: str(v) for k, v in self.originals.items() if k.startswith("spark.") and v is not None}
+        return spark_settings(self.originals)
 
     def client_props(self, kind: str) -> dict[str, str]:
         """Settings, under Java's names, of connectors' clients: "producer", "consumer" or "admin"."""
@@ -332,6 +333,11 @@ class WorkerConfig(Config):
     def internal_client_props(self) -> dict[str, str]:
         """Settings, under Java's names, of the worker's own clients."""
         return client_settings.internal_client(self.originals, ",".join(self.bootstrap_servers))
+
+
+def spark_settings(props: Mapping[str, Any]) -> dict[str, str]:
+    """The `spark.*` settings of a worker's properties."""
+    return {key: str(value) for key, value in props.items() if key.startswith("spark.") and value is not None}
 
 
 @cache

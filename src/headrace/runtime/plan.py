@@ -98,18 +98,22 @@ def converter(option: str, config: Props, worker: WorkerConfig) -> Converter:
 
     If the connector names one, only the connector's settings count for it; else the worker's do. Raises ConfigError.
     """
-    source = config if config.get(option) else worker.originals
-    name = source.get(option)
-    if not name:
-        raise ConfigError.missing(option)
-    return load(name, _settings(option, source), is_key=option == "key.converter")
+    name, settings = converter_settings(option, config, worker)
+    return load(name, settings, is_key=option == "key.converter")
 
 
 def header_converter(config: Props, worker: WorkerConfig) -> HeaderConverter:
     """The same for `header.converter`."""
-    given = config.get("header.converter")
-    source = config if given else worker.originals
-    return load_header(given or worker.header_converter, _settings("header.converter", source))
+    return load_header(*converter_settings("header.converter", config, worker))
+
+
+def converter_settings(option: str, config: Props, worker: WorkerConfig) -> tuple[str, dict[str, str]]:
+    """The class that `key.converter`, `value.converter` or `header.converter` names, and its settings. Raises ConfigError."""
+    source = config if config.get(option) else worker.originals
+    name = source.get(option) or (worker.header_converter if option == "header.converter" else None)
+    if not name:
+        raise ConfigError.missing(option)
+    return name, _settings(option, source)
 
 
 def _source_converter(option: str, config: Props) -> Converter | None:

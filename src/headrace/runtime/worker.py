@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,6 +19,7 @@ from headrace.connectors.base import (
     Connector,
     ConnectorContext,
     FeedTask,
+    HostedTask,
     Offsets,
     OffsetTask,
     PollingSourceTask,
@@ -26,6 +27,7 @@ from headrace.connectors.base import (
     SourceConnector,
     SourceOffset,
     SourcePartition,
+    Stored,
     StoredOffsets,
     Task,
     TaskContext,
@@ -39,6 +41,7 @@ from headrace.kafka.member_writes import GroupOffsets, MemberWrites, Proof, Writ
 from headrace.plugins import Kind
 from headrace.runtime.delivery import Ports
 from headrace.runtime.exactly_once import ExactlyOnce, OffsetPorts, interval_ms
+from headrace.runtime.hosted import plan_hosted
 from headrace.runtime.losses import LossLog
 from headrace.runtime.metrics import Metrics, TaskRecorder
 from headrace.runtime.plan import TaskPlan, client_settings, plan_source_task
@@ -62,13 +65,11 @@ log = structlog.get_logger(__name__)
 
 _COMMIT_S, _FENCE_S = 30.0, 30.0
 
-Stored = list[tuple[SourcePartition, SourceOffset | None]]
-
 
 class OffsetStore(Protocol):
     """Where source offsets are kept; `put` returns once they are durable."""
 
-    def get(self, connector: str, partitions: Sequence[SourcePartition]) -> Stored: ...  # noqa: D102
+    def get(self, connector: str, partitions: Sequence[SourcePartition]) -> list[tuple[SourcePartition, SourceOffset | None]]: ...  # noqa: D102
 
     @property
     def topic(self) -> str: ...  # noqa: D102
@@ -153,13 +154,13 @@ class Worker:
         self.metrics.connector(context.name, str(cls.plugin_kind), cls.plugin_name, cls.version)
         if cls.plugin_kind == Kind.SOURCE:
             topic_creation(props, self.config.topic_creation_enable)  # fails here and not first in every task
-        instance = cls(context)
+        instance = cls(replace(context, stored=self._stored(context.name, props)))
         try:
             instance.start(props)
         except BaseException:
             instance.stop()
             raise
-        return RunningConnector(instance, cls.version, cls.plugin_name.removesuffix("Connector") + "Task", config)
+        return RunningConnector(instance, cls.version, instance.task_class_name, config)
 
     def start_task(self, who: TaskNumber, config: Props, props: Props, events: TaskEvents) -> TaskRunner:
         """Make and start a task on its own thread. Raises a HeadraceError if its plan cannot be made.
@@ -175,6 +176,7 @@ class Worker:
             who.tasks,
             self.config.exactly_once_enabled,
             interval_ms(config, self.config),
+            self._stored(who.connector, config),
         )
         instance: Task = cls.task_for(config)(context)
         recorder = self.metrics.task(who.connector, who.task, str(cls.plugin_kind))
@@ -193,6 +195,8 @@ class Worker:
     ) -> SourceWork:
         name, recorder = context.connector, told[0]
         plan = plan_source_task(name, context.task, *configs, self.config)
+        if isinstance(task, HostedTask):
+            plan = plan_hosted(plan, task, configs[0], self.config)
         store, proof = self.offsets_of(configs[0]), self._session()
         needs = SourceDependencies(
             spark=self.spark,
@@ -204,6 +208,10 @@ class Worker:
             exactly=self._exactly_once(plan, type(task), store, proof, recorder) if self.config.exactly_once_enabled else None,
         )
         return SourceWork(plan, task, needs)
+
+    def _stored(self, name: str, config: Props) -> Stored:
+        """A connector's stored offsets, asked whenever it likes; config: resolved."""
+        return lambda partitions: [offset for _, offset in self.offsets_of(config).get(name, partitions)]
 
     def _exactly_once(
         self, plan: TaskPlan, task: type[Any], store: OffsetStore, proof: Proof, recorder: TaskRecorder

@@ -5,6 +5,7 @@ The cache is `$HEADRACE_HOME`, else `headrace` in the user's cache directory:
     ivy/                        what Ivy downloaded; shared by all versions of headrace
     jars/<conf>-<hash>/*.jar    one configuration of ivy.xml; <hash> is that of the file, so its change resolves again
     jars/headrace-<hash>.jar    headrace's own Java classes, compiled here
+    jars/connect-<hash>.jar     those that run beside Kafka Connect's plugins, never on Spark's class path
 
 Everything appears under its final name by one rename, under a lock between processes, so what is there is whole.
 """
@@ -28,13 +29,14 @@ from headrace.errors import SetupError
 from headrace.spark.java import find_java
 
 Conf = Literal[
-    "spark", "broker", "peers", "postgresql", "delta", "compiler",
+    "spark", "broker", "peers", "postgresql", "delta", "connect", "compiler",
     "postgres-linux-amd64", "postgres-linux-arm64v8", "postgres-darwin-amd64", "postgres-darwin-arm64v8",
 ]  # fmt: skip
 Progress = Callable[[str], None]
 
 IVY_FILE = Path(__file__).with_name("ivy.xml")
 JAVA_SOURCES = Path(__file__).with_name("java")
+CONNECT_SOURCES = Path(__file__).with_name("connect")
 
 
 def home() -> Path:
@@ -54,7 +56,7 @@ def jars(conf: Conf, progress: Progress | None = None) -> list[Path]:
     if not target.is_dir():
         with claimed(target, progress) as partial:
             if partial:
-                _retrieve(conf, partial, progress or _ignore)
+                retrieve(conf, partial, progress or _ignore, IVY_FILE)
     return sorted(target.glob("*.jar"))
 
 
@@ -80,6 +82,24 @@ def extension_jar(progress: Progress | None = None) -> Path:
     return target
 
 
+def connect_classpath(progress: Progress | None = None) -> list[Path]:
+    """The jars in which plugins of Kafka Connect run: its API, what loads plugins, and headrace's host, compiled on first use.
+
+    Raises SetupError as `jars()` does.
+    """
+    sources = sorted(CONNECT_SOURCES.rglob("*.java"))
+    target = home() / "jars" / f"connect-{_digest([IVY_FILE, *sources])}.jar"
+    libraries = jars("connect", progress)
+    if not target.is_file():
+        compiler = classpath("compiler", progress)
+        class_path = os.pathsep.join(map(str, [*libraries, wheel_jar("slf4j-api")]))
+        with claimed(target, progress) as partial:
+            if partial:
+                (progress or _ignore)("compiling the host of Kafka Connect's plugins")
+                _compile(compiler, sources, class_path, partial)
+    return [*libraries, target]
+
+
 def wheel_jar(artifact: str) -> Path:
     """The jar of an artifact (`ivy`, `janino` …) that the PySpark wheel brings."""
     spec = importlib.util.find_spec("pyspark")  # found, not imported: that alone would take most of a second
@@ -90,13 +110,13 @@ def wheel_jar(artifact: str) -> Path:
     raise SetupError(f"The jar of {artifact} is not in the installed pyspark ({places or 'none'}); reinstall headrace.")
 
 
-def _retrieve(conf: Conf, into: Path, progress: Progress) -> None:
-    """Have Ivy resolve one configuration and copy its jars into a directory."""
+def retrieve(conf: str, into: Path, progress: Progress, module: Path) -> None:
+    """Have Ivy resolve one configuration of an ivy.xml and copy its artifacts into a directory. Raises SetupError."""
     ivy = home() / "ivy"
     command = [str(find_java().program), f"-Divy.default.ivy.user.dir={ivy}", "-jar", str(wheel_jar("ivy"))]
     settings = os.environ.get("HEADRACE_IVY_SETTINGS")
     command += ["-settings", settings] if settings else []
-    command += ["-ivy", str(IVY_FILE), "-cache", str(ivy), "-confs", conf]
+    command += ["-ivy", str(module), "-cache", str(ivy), "-confs", conf]
     command += ["-retrieve", f"{into}/[artifact]-[revision].[ext]"]
     output = []
     progress(f"resolving the jars of '{conf}'")

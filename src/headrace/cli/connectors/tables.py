@@ -119,6 +119,15 @@ def plugins(found: Iterable[Json]) -> Table:
     return table
 
 
+def plugin_locations(found: Iterable[Json]) -> Table:
+    """Plugins of this machine, with their locations, and whether headrace has its own class of the name."""
+    table = _table("class", "type", "version", "location", "runs")
+    for plugin in found:
+        runs = "headrace's own class" if plugin["shadowed"] else ""
+        table.add_row(*cells_of(plain(text) for text in (*(plugin[p] for p in ("class", "type", "version", "location")), runs)))
+    return table
+
+
 def definitions(found: Iterable[Json]) -> Table:
     """The options of a plugin (`GET /connector-plugins/…/config`)."""
     table = _table("option", "type", "default", "importance", "documentation")

@@ -9,7 +9,7 @@ from fastapi import Query
 from starlette.responses import Response
 
 from headrace import plugins
-from headrace.connectors.versions import require_version
+from headrace.connectors.versions import with_version
 from headrace.errors import BadRequestError, ConnectError, NotFoundError
 from headrace.plugins import Kind
 from headrace.rest import answers, body
@@ -39,9 +39,7 @@ def list_plugins(herder: Herder, connectors_only: Annotated[TrueByDefault, Query
 @resource.get("/connector-plugins/{plugin}/config", gives={200: "Definitions"}, errors=[400, 404])
 def plugin_config(herder: Herder, plugin: str, version: str | None = None) -> Response:
     """The definitions of a plugin's options; `version`: a version, or range of them, that it must have (KIP-891)."""
-    cls = _find(plugin)
-    require_version(cls, version)
-    return answers.ok(herder.plugin_config(cls))
+    return answers.ok(herder.plugin_config(with_version(_find(plugin), version)))
 
 
 @resource.put("/connector-plugins/{plugin}/config/validate", takes="NewConfig", gives={200: "Validation"}, errors=[400])

@@ -1,0 +1,1 @@
+"""`headrace plugins`: Kafka Connect's plugins in Java on this machine."""

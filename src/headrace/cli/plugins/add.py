@@ -1,0 +1,91 @@
+"""`headrace plugins add`: a plugin from a Maven repository, or from a file, into a directory of `plugin.path`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headrace.cli.plugins.look import DEFAULT_PATH
+from headrace.cli.progress import progress
+from headrace.errors import BadRequestError, SetupError
+from headrace.spark.artifacts import Coordinates, fetch
+
+_ARCHIVES = re.compile(r"\.(tar\.gz|tgz|zip|jar)$")
+
+
+def add(
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="WHAT", help="Archives: files, or Maven coordinates group:artifact:version[:extension[:classifier]]."
+        ),
+    ],
+    path: Annotated[Path, typer.Option(metavar="DIR", help="The directory of `plugin.path`.")] = DEFAULT_PATH,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The plugin's own directory; by default the archive's name.")
+    ] = None,
+    sha256: Annotated[str | None, typer.Option(metavar="HEX", help="What the (one) archive's checksum has to be.")] = None,
+) -> None:
+    """Put a plugin into a directory of its own below DIR: all of WHAT together, tar.gz and zip archives unpacked.
+
+    From a repository each artifact comes alone, without what it depends on, as archives of plugins hold that; its checksum in
+    the repository is verified. `HEADRACE_IVY_SETTINGS` can name an Ivy settings file with a mirror. The checksum of each archive
+    is printed.
+    """
+    if sha256 is not None and len(what) > 1:
+        raise typer.BadParameter("goes with one archive.", param_hint="'--sha256'")
+    path.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path, prefix=".adding-") as scratch, progress("fetching the plugin") as tell:
+        archives = [_archive(text, Path(scratch), tell) for text in what]
+        for archive in archives:
+            digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+            if sha256 is not None and digest != sha256.lower():
+                raise BadRequestError(f"The SHA-256 checksum of {archive.name} is {digest}, not {sha256}; nothing was added.")
+            typer.echo(f"{digest}  {archive.name}")
+        target = path / (name or _ARCHIVES.sub("", archives[0].name))
+        if target.exists():
+            raise BadRequestError(f"{target} is there already; remove it first, or choose another --name.")
+        whole = Path(scratch, "plugin")
+        whole.mkdir()
+        for archive in archives:
+            _unpack(archive, whole)
+        whole.rename(target)
+    typer.echo(f"added {target}")
+
+
+def _archive(text: str, scratch: Path, tell: Callable[[str], None]) -> Path:
+    """The file that is meant: of this name, or fetched."""
+    file = Path(text)
+    coordinates = None if file.is_file() else Coordinates.parse(text)
+    if coordinates is not None:
+        return fetch(coordinates, scratch, tell)
+    if not file.is_file():
+        raise BadRequestError(f"{text} is no file, and not of the form group:artifact:version[:extension[:classifier]].")
+    if not _ARCHIVES.search(file.name):
+        raise BadRequestError(f"{text} is no plugin: expected a file that ends with .jar, .zip, .tar.gz or .tgz.")
+    return file
+
+
+def _unpack(archive: Path, into: Path) -> None:
+    """The content of an archive of jars; a jar as it is. Raises SetupError for one that is broken."""
+    try:
+        if archive.suffix == ".jar":
+            with zipfile.ZipFile(archive):
+                shutil.copy(archive, into)
+        elif archive.suffix == ".zip":
+            with zipfile.ZipFile(archive) as packed:
+                packed.extractall(into)
+        else:
+            with tarfile.open(archive) as packed:
+                packed.extractall(into, filter="data")
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError) as error:
+        raise SetupError(f"The archive {archive.name} is broken: {error}.") from error

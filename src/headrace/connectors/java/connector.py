@@ -1,0 +1,99 @@
+"""A connector in Java, seen from headrace: each call is one of the Java class, which answers as in Kafka Connect."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import structlog
+
+from headrace.connectors.base import ConnectorContext, Props, SourceConnector, SourceOffset, SourcePartition
+from headrace.connectors.java.task import JavaSourceTask
+from headrace.errors import ConnectError
+from headrace.spark.connect_host import Listener, PluginError, hiding
+from headrace.spark.java_plugin import JavaPlugin
+
+log = structlog.get_logger(__name__)
+
+
+_IMPOSSIBLE = {
+    "org.apache.kafka.connect.mirror.MirrorSourceConnector": "The Java class MirrorSourceConnector needs the offset of each "
+    "record that it has written, which Spark's writer does not give; use headrace's own class of this name, by leaving out "
+    "connector.engine.",
+}
+
+
+class JavaSourceConnector(JavaPlugin, SourceConnector):
+    """A source connector in Java."""
+
+    @classmethod
+    def of_class(cls, name: str, attributes: Mapping[str, Any]) -> type[Any]:
+        """The adapter of one Java class, with that of its tasks."""
+        made = super().of_class(name, attributes)
+        made.task_class = type(f"{name}Task", (JavaSourceTask,), {"__module__": made.__module__, "connector": made})
+        return made
+
+    @classmethod
+    def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
+        """What the class asks of Kafka Connect that cannot be given here."""
+        why = _IMPOSSIBLE.get(cls.plugin_name)
+        return {"connector.class": [why]} if why else {}
+
+    @classmethod
+    def exactly_once_support(cls, props: Props) -> bool | None:
+        """What the class says about this configuration."""
+        return cls.ask("facts", props=dict(props))["exactlyOnce"]
+
+    @classmethod
+    def defines_transactions(cls, props: Props) -> bool:
+        """Not here: batches are cut by headrace."""
+        return False
+
+    @classmethod
+    def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
+        """What the class answers; it raises ConnectError for offsets that cannot be right."""
+        pairs = [[json.dumps(partition), json.dumps(offset)] for partition, offset in changes]
+        try:
+            return cls.ask("alterOffsets", props=dict(config), changes=pairs)
+        except PluginError as error:
+            raise ConnectError(error.message) from error
+
+    def __init__(self, context: ConnectorContext) -> None:
+        super().__init__(context)
+        self._id = f"{context.name}@{uuid.uuid4().hex[:12]}"
+        self._passwords: list[str] = []
+
+    def start(self, props: Props) -> None:
+        """Start an instance of the class. Raises PluginError for what it throws."""
+        listener = Listener(self.context.request_reconfiguration, self._failed, self.context.stored)
+        self.host.listen(self._id, listener)
+        request = {"class": self.plugin_name, "location": self.location, "name": self.context.name, "props": dict(props)}
+        self._passwords = self.passwords(props)
+        with hiding(self._passwords):
+            self._task_class = self.host.ask("connector.start", id=self._id, **request)
+
+    @property
+    def task_class_name(self) -> str:
+        """The Java class of its tasks."""
+        return self._task_class
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """What the instance says."""
+        with hiding(self._passwords):
+            return self.host.ask("connector.taskConfigs", id=self._id, most=max_tasks)
+
+    def stop(self) -> None:
+        """Stop the instance, whatever it throws then."""
+        try:
+            self.host.ask("connector.stop", id=self._id)
+        except PluginError as error:
+            log.warning("plugin.stop.failed", plugin=self.plugin_name, cause=f"{error.java_class}: {error}")
+        self.host.forget(self._id)
+
+    def _failed(self, trace: str) -> None:
+        first = trace.partition("\n")[0]
+        name, _, message = first.partition(": ")
+        error = PluginError({"class": name, "message": message, "trace": trace})
+        self.context.raise_error(error.without(self._passwords))

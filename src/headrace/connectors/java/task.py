@@ -1,0 +1,158 @@
+"""A source task in Java: a hosted thread polls, and what it has polled is delivered range by range.
+
+A range is cut, read by Spark, written, its offsets are stored, and then it is acknowledged, which the Java task is told
+(`commitRecord`, `commit`). A range that could not be delivered is cut again, and has the same records.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from headrace.connectors.base import (
+    Conversion,
+    HostedTask,
+    Poll,
+    Progress,
+    Props,
+    SourcePartition,
+    StoredOffsets,
+    TaskContext,
+)
+from headrace.record import Record
+from headrace.spark.connect_host import ConnectHost, Listener, hiding
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BATCH = 100_000
+"""Records of one range, at most: a batch of Spark costs some 50 ms, however small it is."""
+_LOOK_MS = 500
+
+
+def _same(topic: str) -> str:
+    return topic
+
+
+_STOP_MS = 5_000
+"""What Kafka Connect gives a task to stop; it ends later by itself, and is not heard any more."""
+
+
+class JavaSourceTask(HostedTask):
+    """One task of a source connector in Java."""
+
+    poll_interval_s = 0.0  # the host waits for records itself
+    connector: ClassVar[Any]
+    """The adapter of its connector's class."""
+
+    def __init__(self, context: TaskContext) -> None:
+        super().__init__(context)
+        self._id = f"{context.id}@{uuid.uuid4().hex[:12]}"
+        self._to = 0
+        self._props: Props = {}
+        self._started = False
+        self._unsettled = False  # whether a range may have been delivered that is not acknowledged
+        self._passwords: list[str] = []
+
+    @property
+    def _host(self) -> ConnectHost:
+        return self.connector.host
+
+    def start(self, props: Props) -> None:
+        """Start the Java task, and wait for it. Raises PluginError for what it throws.
+
+        If it delivers exactly once it starts with its first poll: it must read its offsets after older tasks are fenced off.
+        """
+        self._props = props
+        if not self.context.exactly_once:
+            self._begin()
+            while not self._awaited() and not self.context.stopping.is_set():
+                pass
+
+    def convert_by(self, conversion: Conversion) -> None:
+        """Take the converters that make the bytes of the records."""
+        self._conversion = conversion
+
+    def partitions(self) -> list[SourcePartition]:
+        """None: the Java task itself asks for the offsets that it goes on from."""
+        return []
+
+    def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
+        """The next range; None if nothing has been polled for half a second. Raises PluginError for what the task throws."""
+        if self._unsettled and self.context.exactly_once:
+            self._begin_again()
+        self._begin()
+        if not self._awaited():
+            return None
+        with hiding(self._passwords):
+            cut = self._host.ask("task.cut", id=self._id, most=BATCH, wait=_LOOK_MS)
+        if cut["to"] == cut["from"]:
+            return None
+        self._to, self._unsettled = cut["to"], True
+        offsets = [(json.loads(partition), json.loads(offset)) for partition, offset in cut["offsets"]]
+        summary = f"records {cut['from']} to {cut['to'] - 1} of task {self.context.id}"
+        progress = Progress([(p, o) for p, o in offsets if p is not None], frozenset(cut["topics"]), summary)
+        return Poll(self._frame(spark, cut), self._record(), progress, destination=_same)
+
+    def committed(self, progress: Progress) -> None:
+        """Tell the task that the range is written."""
+        self._unsettled = False
+        self._host.ask("task.acknowledge", id=self._id, to=self._to)
+
+    def stop(self) -> None:
+        """Stop the thread; if the task does not return from a poll in time, it is left behind and nothing of it counts."""
+        if self._started:
+            self._host.ask("task.stop", id=self._id, wait=_STOP_MS)
+            self._host.forget(self._id)
+
+    def _awaited(self) -> bool:
+        """Whether the Java task has started, after waiting a little. Raises PluginError."""
+        with hiding(self._passwords):
+            return self._host.ask("task.awaitStart", id=self._id, wait=_LOOK_MS)
+
+    def _begin_again(self) -> None:
+        """Start another Java task in place of this one, since only the stored offsets say what has been committed."""
+        self.stop()
+        self._id = f"{self.context.id}@{uuid.uuid4().hex[:12]}"
+        self._started = self._unsettled = False
+
+    def _begin(self) -> None:
+        if self._started:
+            return
+        self._started = True
+        self._passwords = self.connector.passwords(self._props)
+        self._host.listen(self._id, Listener(lambda: None, lambda _trace: None, self.context.stored))
+        context = self.context
+        self._host.ask(
+            "task.start",
+            id=self._id,
+            name=context.connector,
+            number=context.task,
+            context=f"[{context.connector}|task-{context.task}] ",
+            **{"class": self.connector.plugin_name},
+            location=self.connector.location,
+            props=dict(self._props),
+            key=self._conversion.key,
+            value=self._conversion.value,
+            header=self._conversion.header,
+            stages=self._conversion.stages,
+            tolerant=self._conversion.tolerant,
+        )
+
+    def _frame(self, spark: SparkSession, cut: dict[str, Any]) -> Any:
+        reader = spark.read.format("io.headrace.PolledRecords").option("task", self._id)
+        return reader.option("from", cut["from"]).option("to", cut["to"]).load()
+
+    def _record(self) -> Record:
+        from pyspark.sql import functions as F
+
+        return Record(
+            topic=F.col("topic"),
+            key=F.col("key"),
+            value=F.col("value"),
+            headers=F.col("headers"),
+            timestamp=F.timestamp_millis("timestamp"),
+            partition=F.col("partition"),
+            origin={"source partition": F.col("source_partition"), "source offset": F.col("source_offset")},
+        )

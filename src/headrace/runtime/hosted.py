@@ -1,0 +1,107 @@
+"""How the records of a hosted task become those that are written: by Java's converters alone, or through the compiled chain.
+
+Transforms in Java, and Kafka's own, are applied by the host as long as none of headrace's stands before them; if none is left
+after that, the host makes the final bytes, at the cost that a Kafka Connect worker has. Else it hands the records over as JSON
+with schemas, which the compiled chain reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import Any
+
+from headrace import plugins
+from headrace.connectors.base import Conversion, HostedTask, Props
+from headrace.converters.byte_array import ByteArrayConverter
+from headrace.converters.json import NAME as JSON
+from headrace.converters.json import JsonConverter
+from headrace.plugins import Kind
+from headrace.runtime.plan import TaskPlan, converter_settings
+from headrace.runtime.worker_config import WorkerConfig
+from headrace.spark.java_plugin import JavaPlugin
+from headrace.transforms.stages import Stage
+
+_WITH_SCHEMAS: Mapping[str, Any] = {"class": JSON, "location": None, "props": {"schemas.enable": "true"}}
+_IN_CONNECT = "org.apache.kafka.connect."
+"""What is called so is on the host's own class path."""
+_OF_KAFKA = "org.apache.kafka.connect.transforms."
+
+
+def plan_hosted(plan: TaskPlan, task: HostedTask, config: Props, worker: WorkerConfig) -> TaskPlan:
+    """The plan of a hosted task, which is told its converters.
+
+    plan: as for any source; config: the connector's, resolved. Raises ConfigError.
+    """
+    key, value = (_settings(f"{part}.converter", Kind.CONVERTER, config, worker) for part in ("key", "value"))
+    header = _settings("header.converter", Kind.HEADER_CONVERTER, config, worker)
+    tolerant = plan.tolerance.all
+    hosted = _leading(plan.stages, all_of_kafka=not (tolerant or plan.tolerance.dead_letters))
+    stages, left = [_stage(stage, config) for stage in plan.stages[:hosted]], plan.stages[hosted:]
+    if left or plan.tolerance.all or plan.tolerance.dead_letters or not (_in_java(key) and _in_java(value)):
+        task.convert_by(Conversion(_WITH_SCHEMAS, _WITH_SCHEMAS, header, stages, tolerant))
+        reading = {"schemas.enable": "true", "replace.null.with.default": "false"}
+        return replace(
+            plan,
+            stages=left,
+            source_key_converter=JsonConverter(reading, True),
+            source_value_converter=JsonConverter(reading, False),
+        )
+    task.convert_by(Conversion(key, value, header, stages))
+    return replace(
+        plan,
+        stages=(),
+        key_converter=ByteArrayConverter({}, True),
+        value_converter=ByteArrayConverter({}, False),
+        source_key_converter=None,
+        source_value_converter=None,
+    )
+
+
+def _leading(stages: Sequence[Stage], *, all_of_kafka: bool) -> int:
+    """How many stages, from the first on, the host applies: those in Java, and what stands before or between them of Kafka's own.
+
+    all_of_kafka: also Kafka's own that follow.
+    """
+    can = list(takewhile(_runs_in_host, stages))
+    return len(can) if all_of_kafka else max((n for n, stage in enumerate(can, 1) if _is_java(stage)), default=0)
+
+
+def _runs_in_host(stage: Stage) -> bool:
+    parts = [stage.transformation, *([stage.predicate] if stage.predicate else [])]
+    return all(_is_plugin(part) or type(part).plugin_name.startswith(_OF_KAFKA) for part in parts)
+
+
+def _is_java(stage: Stage) -> bool:
+    return _is_plugin(stage.transformation) or _is_plugin(stage.predicate)
+
+
+def _is_plugin(part: object) -> bool:
+    return isinstance(part, JavaPlugin)
+
+
+def _stage(stage: Stage, config: Props) -> dict[str, Any]:
+    """A stage for the host, which makes instances of its classes from the connector's configuration."""
+    return {
+        "alias": stage.alias,
+        **_part(f"transforms.{stage.alias}.", stage.transformation, config),
+        "predicate": stage.predicate and _part(f"predicates.{stage.predicate_alias}.", stage.predicate, config),
+        "negate": stage.negate,
+    }
+
+
+def _part(prefix: str, part: Any, config: Props) -> dict[str, Any]:
+    own = {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}
+    props = {key: value for key, value in own.items() if key not in ("type", "predicate", "negate", "plugin.version")}
+    return {"class": type(part).plugin_name, "location": getattr(type(part), "location", None), "props": props}
+
+
+def _settings(option: str, kind: Kind, config: Props, worker: WorkerConfig) -> dict[str, Any]:
+    name, props = converter_settings(option, config, worker)
+    cls = plugins.find(name, kind)
+    return {"class": cls.plugin_name, "location": getattr(cls, "location", None), "props": props}
+
+
+def _in_java(settings: Mapping[str, Any]) -> bool:
+    return settings["location"] is not None or settings["class"].startswith(_IN_CONNECT)

@@ -1,0 +1,90 @@
+"""Makes the plugins of `plugin.path` known beside headrace's own: a Python class for each, which asks the Java class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from headrace import plugins
+from headrace.config import parse_list
+from headrace.connectors.java.connector import JavaSourceConnector
+from headrace.connectors.versions import by_version
+from headrace.converters.java import JavaConverter, JavaHeaderConverter
+from headrace.errors import ConnectError, NotFoundError
+from headrace.plugins import Kind
+from headrace.predicates.java import JavaPredicate
+from headrace.spark import plugin_scan
+from headrace.spark.connect_host import ConnectHost
+from headrace.spark.java_plugin import JavaPlugin
+from headrace.transforms.java import JavaTransformation
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = structlog.get_logger(__name__)
+
+_ADAPTERS: Mapping[Kind, type[JavaPlugin]] = {
+    Kind.SOURCE: JavaSourceConnector,
+    Kind.CONVERTER: JavaConverter,
+    Kind.HEADER_CONVERTER: JavaHeaderConverter,
+    Kind.TRANSFORMATION: JavaTransformation,
+    Kind.PREDICATE: JavaPredicate,
+}
+"""The kinds of plugins that can run here."""
+
+
+def install(props: Mapping[str, str], spark: Callable[[], SparkSession]) -> None:
+    """Scan the `plugin.path` of a worker's properties, and make known what is there, in place of what was known before.
+
+    spark: the process's session, in whose JVM the plugins run; it is not asked for here. Raises ConnectError and SetupError as
+    `headrace.spark.plugin_scan.scan` does. Without `plugin.path` nothing is fetched, started or changed.
+    """
+    path = parse_list(str(props.get("plugin.path") or ""))
+    if not path:
+        return
+    found = plugin_scan.scan(path, str(props.get("plugin.discovery") or "hybrid_warn"))
+    for problem in found.problems:
+        log.error("plugins.unusable", problem=str(problem))
+    adapters = [_adapter(plugin) for plugin in found.plugins if Kind(plugin.kind) in _ADAPTERS]
+    ordered = by_version(adapters)
+    newest = {plugin.class_name: plugin.location for plugin in by_version(found.plugins)}
+    host = ConnectHost(spark, {"locations": found.locations or {}, "newest": newest})
+    for cls in ordered:
+        cls.host = host
+        if has_own(cls.plugin_name, cls.plugin_kind):
+            log.info("plugins.shadowed", plugin=cls.plugin_name, location=cls.location, meaning=why_shadowed(cls.plugin_name))
+    sinks = {plugin.class_name: plugin.path for plugin in found.plugins if Kind(plugin.kind) not in _ADAPTERS}
+    plugins.set_java_plugins(
+        ordered,
+        {name: f"{name} in {path} is a sink connector in Java, which headrace cannot run." for name, path in sinks.items()},
+    )
+
+
+def has_own(name: str, kind: Kind) -> bool:
+    """Whether headrace itself has a class of this full name."""
+    try:
+        return plugins.find(name, kind) not in plugins.java_plugins()
+    except (NotFoundError, ConnectError):
+        return False
+
+
+def why_shadowed(name: str) -> str:
+    """What is to be said of a class on `plugin.path` that headrace has itself."""
+    return f"headrace has {name} itself and runs its own"
+
+
+def _adapter(plugin: plugin_scan.ScannedPlugin) -> type[Any]:
+    kind = Kind(plugin.kind)
+    simple = plugin.aliases[0] or plugin.class_name.rpartition(".")[2]
+    attributes = {
+        "__doc__": f"{plugin.class_name} {plugin.version} in {plugin.path}.",
+        "__module__": "plugin_path",
+        "plugin_name": plugin.class_name,
+        "plugin_kind": kind,
+        "plugin_aliases": set(filter(None, plugin.aliases)),
+        "version": plugin.version,
+        "location": plugin.location,
+    }
+    return _ADAPTERS[kind].of_class(simple, attributes)

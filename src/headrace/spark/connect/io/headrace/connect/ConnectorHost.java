@@ -1,0 +1,104 @@
+package io.headrace.connect;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.common.metrics.PluginMetrics;
+import org.apache.kafka.connect.connector.Connector;
+import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.source.ConnectorTransactionBoundaries;
+import org.apache.kafka.connect.source.ExactlyOnceSupport;
+import org.apache.kafka.connect.source.SourceConnector;
+import org.apache.kafka.connect.source.SourceConnectorContext;
+import org.apache.kafka.connect.sink.SinkConnector;
+import org.apache.kafka.connect.sink.SinkConnectorContext;
+import org.apache.kafka.connect.storage.OffsetStorageReader;
+
+/** A connector that runs: what the worker asks of it, and what it may ask of the worker. */
+final class ConnectorHost implements SourceConnectorContext, SinkConnectorContext {
+    private final String id;
+    private final Connector connector;
+    private final Events events;
+    private final StoredOffsets offsets;
+    private final PluginMetrics metrics;
+
+    ConnectorHost(String id, Connector connector, Events events, PluginMetrics metrics) {
+        this.id = id;
+        this.connector = connector;
+        this.events = events;
+        this.offsets = new StoredOffsets(id, events);
+        this.metrics = metrics;
+    }
+
+    void start(Map<String, String> props) {
+        try (Swap swap = Swap.in(connector)) {
+            connector.initialize(this);
+            connector.start(props);
+        }
+    }
+
+    /** The configurations of its tasks, at most `most` of them by its own promise. */
+    List<Map<String, String>> taskConfigs(int most) {
+        try (Swap swap = Swap.in(connector)) {
+            List<Map<String, String>> configs = new ArrayList<>();
+            for (Map<String, String> config : connector.taskConfigs(most)) {
+                configs.add(new LinkedHashMap<>(config));
+            }
+            return configs;
+        }
+    }
+
+    void stop() {
+        offsets.close();
+        try (Swap swap = Swap.in(connector)) {
+            connector.stop();
+        }
+    }
+
+    /** `task`: the class of its tasks; `exactlyOnce`, `boundaries`: what a source promises with this configuration, or null. */
+    static Map<String, Object> facts(Connector connector, Map<String, String> props) {
+        Map<String, Object> facts = new HashMap<>();
+        facts.put("task", connector.taskClass().getName());
+        if (connector instanceof SourceConnector) {
+            ExactlyOnceSupport support = ((SourceConnector) connector).exactlyOnceSupport(props);
+            facts.put("exactlyOnce", support == null ? null : support == ExactlyOnceSupport.SUPPORTED);
+            ConnectorTransactionBoundaries boundaries = ((SourceConnector) connector).canDefineTransactionBoundaries(props);
+            facts.put("boundaries", boundaries == null ? null : boundaries == ConnectorTransactionBoundaries.SUPPORTED);
+        }
+        return facts;
+    }
+
+    /** changes: pairs of a partition and an offset (or null), as Connect's JSON. Returns what the connector answers. */
+    static boolean alterOffsets(Connector connector, Map<String, String> props, List<List<String>> changes) {
+        if (connector instanceof SinkConnector) {
+            throw new ConnectException(connector.getClass().getName() + " is no source connector");
+        }
+        Map<Map<String, ?>, Map<String, ?>> offsets = new LinkedHashMap<>();
+        for (List<String> change : changes) {
+            offsets.put(Json.offset(change.get(0)), Json.offset(change.get(1)));
+        }
+        return ((SourceConnector) connector).alterOffsets(props, offsets);
+    }
+
+    @Override
+    public void requestTaskReconfiguration() {
+        events.tell("reconfigure", id, "");
+    }
+
+    @Override
+    public void raiseError(Exception e) {
+        events.tell("error", id, Failure.trace(e));
+    }
+
+    @Override
+    public OffsetStorageReader offsetStorageReader() {
+        return offsets;
+    }
+
+    @Override
+    public PluginMetrics pluginMetrics() {
+        return metrics;
+    }
+}

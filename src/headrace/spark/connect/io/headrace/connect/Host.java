@@ -1,0 +1,205 @@
+package io.headrace.connect;
+
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BiFunction;
+import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.metrics.PluginMetrics;
+import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
+import org.apache.kafka.connect.connector.Connector;
+import org.apache.kafka.connect.connector.Task;
+import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.source.SourceTask;
+import org.apache.kafka.connect.storage.Converter;
+import org.apache.kafka.connect.storage.HeaderConverter;
+
+/**
+ * All that can be asked from outside of Connect's class loader: a method, and arguments of JDK types.
+ *
+ * <p>`ask` takes and gives JSON: `{"answer": …}`, or `{"error": …}` with what a plugin has thrown. `rows` gives records to Spark.
+ */
+public final class Host implements BiFunction<String, Object[], Object> {
+    private static final Metrics METRICS = new Metrics();
+    private final PluginLoaders plugins = new PluginLoaders(Host.class.getClassLoader());
+    private final Events events = new Events();
+    private final Map<String, ConnectorHost> connectors = new ConcurrentHashMap<>();
+    private final Map<String, SourceTaskHost> tasks = new ConcurrentHashMap<>();
+    private final Map<String, RecordRows.Converters> converters = new ConcurrentHashMap<>();
+
+    @Override
+    public Object apply(String method, Object[] arguments) {
+        switch (method) {
+            case "ask":
+                return ask((String) arguments[0], Json.read((String) arguments[1]));
+            case "rows":
+                String id = (String) arguments[0];
+                return new RecordRows(task(id), (Long) arguments[1], (Long) arguments[2], converters.get(id), (Boolean) arguments[3]);
+            default:
+                throw new IllegalArgumentException(method);
+        }
+    }
+
+    private String ask(String method, Map<String, Object> request) {
+        Map<String, Object> answer = new HashMap<>();
+        try {
+            answer.put("answer", answer(method, request));
+            return Json.write(answer);
+        } catch (Throwable e) { // a plugin may throw anything; it must not end the thread of whoever asks
+            return Json.write(Map.of("error", Failure.of(e)));
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private Object answer(String method, Map<String, Object> request) throws Throwable {
+        String id = (String) request.get("id");
+        switch (method) {
+            case "scan":
+                return Scan.of((List<String>) request.get("locations"), (String) request.get("discovery"));
+            case "plugins":
+                plugins.add(request);
+                return null;
+            case "definitions":
+                return limited(request, plugin -> Definitions.of(plugin));
+            case "validate":
+                return limited(request, plugin -> Definitions.validated(plugin, Json.texts(request.get("props"))));
+            case "facts":
+                return limited(request, plugin -> ConnectorHost.facts((Connector) plugin, Json.texts(request.get("props"))));
+            case "alterOffsets":
+                return limited(request, plugin -> ConnectorHost.alterOffsets((Connector) plugin, Json.texts(request.get("props")),
+                    (List<List<String>>) request.get("changes")));
+            case "event":
+                return events.next(number(request, "wait"));
+            case "offsets":
+                events.answer(number(request, "number"), (List<String>) request.get("offsets"), (String) request.get("error"));
+                return null;
+            case "connector.start":
+                return startConnector(id, request);
+            case "connector.taskConfigs":
+                return connectors.get(id).taskConfigs((int) number(request, "most"));
+            case "connector.stop":
+                ConnectorHost connector = connectors.remove(id);
+                if (connector != null) {
+                    connector.stop();
+                }
+                return null;
+            default:
+                return taskAnswer(method, id, request);
+        }
+    }
+
+    private Object taskAnswer(String method, String id, Map<String, Object> request) throws Throwable {
+        switch (method) {
+            case "task.start":
+                startTask(id, request);
+                return null;
+            case "task.awaitStart":
+                return task(id).awaitStart(number(request, "wait"));
+            case "task.cut":
+                return task(id).cut((int) number(request, "most"), number(request, "wait"));
+            case "task.acknowledge":
+                task(id).acknowledge(number(request, "to"));
+                return null;
+            case "task.stop":
+                SourceTaskHost task = tasks.remove(id);
+                converters.remove(id);
+                return task == null || task.stop(number(request, "wait"));
+            default:
+                throw new IllegalArgumentException(method);
+        }
+    }
+
+    /** Returns the class of its tasks. */
+    private String startConnector(String id, Map<String, Object> request) {
+        Connector connector = (Connector) plugin(request);
+        ConnectorHost host = new ConnectorHost(id, connector, events, metrics(Map.of("connector", (String) request.get("name"))));
+        connectors.put(id, host);
+        host.start(Json.texts(request.get("props")));
+        return connector.taskClass().getName();
+    }
+
+    @SuppressWarnings("unchecked")
+    private void startTask(String id, Map<String, Object> request) {
+        Connector connector = (Connector) plugin(request); // a task's class is no plugin: its connector's loader knows it
+        Task task = (Task) plugins.instance(connector.taskClass().getName(), (String) request.get("location"));
+        Map<String, String> tags = Map.of("connector", (String) request.get("name"), "task", request.get("number").toString());
+        converters.put(id, new RecordRows.Converters(converter(request.get("key"), true), converter(request.get("value"), false),
+            headerConverter(request.get("header"))));
+        SourceTaskHost host = new SourceTaskHost(id, (String) request.get("context"), (SourceTask) task, Json.texts(request.get("props")),
+            new StoredOffsets(id, events), new Chain(plugins, (List<Map<String, Object>>) request.get("stages"),
+                (Boolean) request.get("tolerant")), metrics(tags));
+        tasks.put(id, host);
+        host.start();
+    }
+
+    private Converter converter(Object settings, boolean key) {
+        Map<?, ?> wanted = (Map<?, ?>) settings;
+        Converter converter = (Converter) plugins.instance((String) wanted.get("class"), (String) wanted.get("location"));
+        try (Swap swap = Swap.in(converter)) {
+            converter.configure(Json.texts(wanted.get("props")), key);
+        }
+        return converter;
+    }
+
+    private HeaderConverter headerConverter(Object settings) {
+        Map<?, ?> wanted = (Map<?, ?>) settings;
+        HeaderConverter converter = (HeaderConverter) plugins.instance((String) wanted.get("class"), (String) wanted.get("location"));
+        Map<String, String> props = new LinkedHashMap<>(Json.texts(wanted.get("props")));
+        props.put("converter.type", "header");
+        try (Swap swap = Swap.in(converter)) {
+            converter.configure(props);
+        }
+        return converter;
+    }
+
+    private SourceTaskHost task(String id) {
+        SourceTaskHost task = tasks.get(id);
+        if (task == null) {
+            throw new ConnectException("The task " + id + " is not here");
+        }
+        return task;
+    }
+
+    private Object plugin(Map<String, Object> request) {
+        return plugins.instance((String) request.get("class"), (String) request.get("location"));
+    }
+
+    private static PluginMetrics metrics(Map<String, String> tags) {
+        return new PluginMetricsImpl(METRICS, new LinkedHashMap<>(tags));
+    }
+
+    private static long number(Map<String, Object> request, String key) {
+        return ((Number) request.get(key)).longValue();
+    }
+
+    /** What a new instance of a plugin answers: on a thread of its own, since it may wait for another system for ever. */
+    private Object limited(Map<String, Object> request, Question question) throws Throwable {
+        long limit = number(request, "limit");
+        FutureTask<Object> task = new FutureTask<>(() -> {
+            Object plugin = plugin(request);
+            try (Swap swap = Swap.in(plugin)) {
+                return question.of(plugin);
+            }
+        });
+        Thread thread = new Thread(task, "plugin-" + request.get("class"));
+        thread.setDaemon(true);
+        thread.start();
+        try {
+            return task.get(limit, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            thread.interrupt();
+            throw new ConnectException("Class " + request.get("class") + " has not answered within " + limit / 1000 + " s");
+        } catch (java.util.concurrent.ExecutionException e) {
+            throw e.getCause();
+        }
+    }
+
+    private interface Question {
+        Object of(Object plugin);
+    }
+}

@@ -1,0 +1,95 @@
+package io.headrace.connect;
+
+import java.util.Iterator;
+import java.util.Map;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.connect.header.Header;
+import org.apache.kafka.connect.source.SourceRecord;
+import org.apache.kafka.connect.storage.Converter;
+import org.apache.kafka.connect.storage.HeaderConverter;
+
+/** Source records as rows: topic, partition, key, value, headers, timestamp, source partition, source offset; JDK types only. */
+final class RecordRows implements Iterator<Object[]> {
+    private final SourceTaskHost task;
+    private final SourceRecord[] records;
+    private final Converters converters;
+    private final boolean origin;
+    private int next;
+    private long bytes;
+    private Map<String, ?> lastPartition;
+    private String lastPartitionText;
+
+    /** What key, value and headers become bytes by. */
+    static final class Converters {
+        final Converter key;
+        final Converter value;
+        final HeaderConverter header;
+
+        Converters(Converter key, Converter value, HeaderConverter header) {
+            this.key = key;
+            this.value = value;
+            this.header = header;
+        }
+    }
+
+    /** from, to: numbers of records of the task; origin: whether the last two columns are asked for. */
+    RecordRows(SourceTaskHost task, long from, long to, Converters converters, boolean origin) {
+        this.task = task;
+        this.records = task.read(from, to);
+        this.converters = converters;
+        this.origin = origin;
+    }
+
+    @Override
+    public boolean hasNext() {
+        if (next == records.length && bytes > 0) {
+            task.measure(records.length, bytes);
+            bytes = 0;
+        }
+        return next < records.length;
+    }
+
+    @Override
+    public Object[] next() {
+        SourceRecord record = records[next++];
+        RecordHeaders headers = headers(record); // first, as in Kafka Connect: the other converters may add to them
+        Object[] row = new Object[8];
+        row[0] = record.topic();
+        row[1] = record.kafkaPartition();
+        row[2] = converters.key.fromConnectData(record.topic(), headers, record.keySchema(), record.key());
+        row[3] = converters.value.fromConnectData(record.topic(), headers, record.valueSchema(), record.value());
+        row[4] = pairs(headers);
+        bytes += length(row[2]) + length(row[3]);
+        row[5] = record.timestamp();
+        if (origin) {
+            if (record.sourcePartition() != lastPartition) {
+                lastPartition = record.sourcePartition();
+                lastPartitionText = Json.text(lastPartition);
+            }
+            row[6] = lastPartitionText;
+            row[7] = Json.text(record.sourceOffset());
+        }
+        return row;
+    }
+
+    private static int length(Object converted) {
+        return converted == null ? 0 : ((byte[]) converted).length;
+    }
+
+    private RecordHeaders headers(SourceRecord record) {
+        RecordHeaders headers = new RecordHeaders();
+        for (Header header : record.headers()) {
+            headers.add(header.key(), converters.header.fromConnectHeader(record.topic(), header.key(), header.schema(), header.value()));
+        }
+        return headers;
+    }
+
+    private static Object[] pairs(RecordHeaders headers) {
+        org.apache.kafka.common.header.Header[] all = headers.toArray();
+        Object[] pairs = new Object[all.length];
+        for (int i = 0; i < pairs.length; i++) {
+            pairs[i] = new Object[] {all[i].key(), all[i].value()};
+        }
+        return pairs;
+    }
+}

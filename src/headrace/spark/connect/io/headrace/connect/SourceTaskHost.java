@@ -1,0 +1,269 @@
+package io.headrace.connect;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.kafka.common.metrics.PluginMetrics;
+import org.apache.kafka.connect.errors.RetriableException;
+import org.apache.kafka.connect.source.SourceRecord;
+import org.apache.kafka.connect.source.SourceTask;
+import org.apache.kafka.connect.source.SourceTaskContext;
+import org.apache.kafka.connect.source.TransactionContext;
+import org.apache.kafka.connect.storage.OffsetStorageReader;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.MDC;
+
+/**
+ * A source task with a thread of its own, which polls into a bounded buffer.
+ *
+ * <p>Records are numbered from 0 on, and stay until they are acknowledged: a range that was cut can be read again and again.
+ * `start`, `poll` and `stop` of the task are called by that thread alone; it goes on polling while records are delivered, since
+ * tasks do in their next poll what `commit` has only noted.
+ */
+final class SourceTaskHost implements Runnable, SourceTaskContext {
+    /** Bytes of converted records that may wait: as objects they are a few times as large. */
+    private static final long CAPACITY_BYTES = 64 << 20;
+    private static final int FIRST_CAPACITY = 10_000;
+    private static final int LEAST_CAPACITY = 1_000;
+    private static final int MOST_CAPACITY = 200_000;
+    private static final Logger LOG = LoggerFactory.getLogger(SourceTaskHost.class);
+    private final String id;
+    private final String context;
+    private final SourceTask task;
+    private final Map<String, String> props;
+    private final StoredOffsets offsets;
+    private final Chain chain;
+    private final PluginMetrics metrics;
+    private final Thread thread;
+    private final ArrayList<SourceRecord> buffer = new ArrayList<>(); // as they were polled
+    private final ArrayList<SourceRecord> changed = new ArrayList<>(); // after the chain; null: taken out
+    private long base; // number of the first record in the buffer
+    private boolean started;
+    private boolean stopping;
+    private boolean ended;
+    private Throwable failure;
+    private int capacity = FIRST_CAPACITY; // in records; one more poll may be added to them
+
+    SourceTaskHost(String id, String context, SourceTask task, Map<String, String> props, StoredOffsets offsets, Chain chain, PluginMetrics metrics) {
+        this.id = id;
+        this.context = context;
+        this.task = task;
+        this.props = props;
+        this.offsets = offsets;
+        this.chain = chain;
+        this.metrics = metrics;
+        this.thread = new Thread(this, "task-thread-" + id);
+        this.thread.setDaemon(true);
+        this.thread.setContextClassLoader(task.getClass().getClassLoader());
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    @Override
+    public void run() {
+        MDC.put("connector.context", context);
+        try {
+            task.initialize(this);
+            task.start(props);
+            synchronized (this) {
+                started = true;
+                notifyAll();
+            }
+            while (room()) {
+                take(polled());
+            }
+        } catch (Throwable e) { // whatever a plugin throws ends this task, and nothing else
+            synchronized (this) {
+                failure = e;
+            }
+            LOG.error("Task {} failed", id, e);
+        } finally {
+            end();
+        }
+    }
+
+    private List<SourceRecord> polled() throws InterruptedException {
+        try {
+            return task.poll();
+        } catch (RetriableException e) {
+            LOG.warn("Task {} will poll again", id, e); // at once, as Kafka Connect does
+            return null;
+        }
+    }
+
+    private void take(List<SourceRecord> records) {
+        if (records == null || records.isEmpty()) {
+            return;
+        }
+        List<SourceRecord> after = new ArrayList<>(records.size());
+        try {
+            for (SourceRecord record : records) {
+                after.add(chain.apply(record));
+            }
+        } finally { // what comes before a record that fails is delivered
+            synchronized (this) {
+                changed.addAll(after);
+                buffer.addAll(records.subList(0, after.size()));
+                notifyAll();
+            }
+        }
+    }
+
+    private void end() {
+        try {
+            task.stop();
+        } catch (Throwable e) {
+            LOG.warn("Task {} failed to stop", id, e);
+        }
+        chain.close();
+        synchronized (this) {
+            ended = true;
+            notifyAll();
+        }
+    }
+
+    /** Wait until there is room for more; returns whether to go on. */
+    private synchronized boolean room() throws InterruptedException {
+        while (!stopping && buffer.size() >= capacity) {
+            wait();
+        }
+        return !stopping;
+    }
+
+    /** Wait until the task has started; returns false if that takes longer. Throws what it has failed with. */
+    synchronized boolean awaitStart(long waitMs) throws Throwable {
+        long until = System.currentTimeMillis() + waitMs;
+        for (long left = waitMs; !started && !ended && left > 0; left = until - System.currentTimeMillis()) {
+            wait(left);
+        }
+        if (failure != null && !started) { // else it is thrown once all records before it are delivered
+            throw failure;
+        }
+        return started;
+    }
+
+    /**
+     * The records that can be read now, at most `most`, as a range of numbers; waits for the first one, at most `waitMs`.
+     *
+     * <p>`offsets`: for each source partition in it the last offset, as Connect's JSON; `topics`: those of the records. Throws
+     * what the task has failed with, once all that it has polled before is acknowledged.
+     */
+    synchronized Map<String, Object> cut(int most, long waitMs) throws Throwable {
+        long until = System.currentTimeMillis() + waitMs;
+        for (long left = waitMs; buffer.isEmpty() && !ended && left > 0; left = until - System.currentTimeMillis()) {
+            wait(left);
+        }
+        int count = Math.min(most, buffer.size());
+        if (count == 0 && failure != null) {
+            throw failure;
+        }
+        Map<Map<String, ?>, Map<String, ?>> last = new LinkedHashMap<>(); // by value: a task may make a new map for each record
+        Set<String> topics = new LinkedHashSet<>();
+        for (SourceRecord record : buffer.subList(0, count)) {
+            last.put(record.sourcePartition(), record.sourceOffset());
+        }
+        for (SourceRecord record : changed.subList(0, count)) {
+            if (record != null) {
+                topics.add(record.topic());
+            }
+        }
+        List<List<String>> positions = new ArrayList<>();
+        last.forEach((partition, offset) -> positions.add(List.of(Json.text(partition), Json.text(offset))));
+        Map<String, Object> answer = new LinkedHashMap<>();
+        answer.put("from", base);
+        answer.put("to", base + count);
+        answer.put("waiting", buffer.size() - count);
+        answer.put("offsets", positions);
+        answer.put("topics", topics);
+        return answer;
+    }
+
+    /** The records of a range after the chain, without those that it has taken out. */
+    synchronized SourceRecord[] read(long from, long to) {
+        if (from < base || to > base + buffer.size()) {
+            throw new IllegalStateException("Records " + from + " to " + to + " of task " + id + " are not here");
+        }
+        return changed.subList((int) (from - base), (int) (to - base)).stream().filter(record -> record != null)
+            .toArray(SourceRecord[]::new);
+    }
+
+    /** So many records were so many bytes when they were converted. */
+    synchronized void measure(int records, long bytes) {
+        long fitting = records * CAPACITY_BYTES / Math.max(1, bytes);
+        capacity = (int) Math.max(LEAST_CAPACITY, Math.min(MOST_CAPACITY, fitting));
+        notifyAll();
+    }
+
+    /** Everything before `to` is written, and its offsets are stored: tell the task, and let go of it. */
+    void acknowledge(long to) throws InterruptedException {
+        SourceRecord[] done;
+        synchronized (this) {
+            done = buffer.subList(0, (int) (to - base)).toArray(new SourceRecord[0]);
+        }
+        try (Swap swap = Swap.in(task)) {
+            for (SourceRecord record : done) {
+                commitRecord(record);
+            }
+            commit();
+        }
+        synchronized (this) {
+            buffer.subList(0, done.length).clear();
+            changed.subList(0, done.length).clear();
+            base = to;
+            notifyAll();
+        }
+    }
+
+    private void commitRecord(SourceRecord record) throws InterruptedException {
+        try {
+            task.commitRecord(record, null);
+        } catch (RuntimeException e) { // as in Kafka Connect: the record is written, whatever the task makes of it
+            LOG.error("Task {} failed in commitRecord()", id, e);
+        }
+    }
+
+    private void commit() throws InterruptedException {
+        try {
+            task.commit();
+        } catch (RuntimeException e) {
+            LOG.error("Task {} failed in commit()", id, e);
+        }
+    }
+
+    /** Have the task stop, on its thread; returns whether it has within so long. It ends later by itself if not. */
+    boolean stop(long waitMs) throws InterruptedException {
+        synchronized (this) {
+            stopping = true;
+            notifyAll();
+        }
+        thread.join(waitMs);
+        offsets.close();
+        return !thread.isAlive();
+    }
+
+    @Override
+    public Map<String, String> configs() {
+        return props;
+    }
+
+    @Override
+    public OffsetStorageReader offsetStorageReader() {
+        return offsets;
+    }
+
+    @Override
+    public TransactionContext transactionContext() {
+        return null;
+    }
+
+    @Override
+    public PluginMetrics pluginMetrics() {
+        return metrics;
+    }
+}

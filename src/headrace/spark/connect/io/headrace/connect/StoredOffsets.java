@@ -1,0 +1,69 @@
+package io.headrace.connect;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.storage.OffsetStorageReader;
+
+/** What is stored for a connector when it is asked, also by a task that runs: the worker's store answers each time. */
+final class StoredOffsets implements OffsetStorageReader {
+    private static final long LIMIT_S = 60;
+    private final String id;
+    private final Events events;
+    private final Set<CompletableFuture<List<String>>> open = ConcurrentHashMap.newKeySet();
+    private volatile boolean closed;
+
+    StoredOffsets(String id, Events events) {
+        this.id = id;
+        this.events = events;
+    }
+
+    /** Whoever asks from now on, or waits for an answer, gets an exception: the task is not to go on. */
+    void close() {
+        closed = true;
+        open.forEach(question -> question.completeExceptionally(new ConnectException("Offset reader closed")));
+    }
+
+    @Override
+    public <T> Map<String, Object> offset(Map<String, T> partition) {
+        return offsets(List.of(partition)).get(partition);
+    }
+
+    @Override
+    public <T> Map<Map<String, T>, Map<String, Object>> offsets(Collection<Map<String, T>> partitions) {
+        if (closed) {
+            throw new ConnectException("Offset reader closed. This is likely because the task has already been scheduled to stop "
+                + "but has taken longer than the graceful shutdown period to do so.");
+        }
+        List<String> texts = new ArrayList<>();
+        partitions.forEach(partition -> texts.add(Json.text(partition)));
+        CompletableFuture<List<String>> question = events.ask(id, texts);
+        open.add(question);
+        try {
+            List<String> answers = question.get(LIMIT_S, TimeUnit.SECONDS);
+            Map<Map<String, T>, Map<String, Object>> offsets = new HashMap<>();
+            int number = 0;
+            for (Map<String, T> partition : partitions) {
+                offsets.put(partition, Json.offset(answers.get(number++)));
+            }
+            return offsets;
+        } catch (ExecutionException e) {
+            throw new ConnectException("Failed to fetch offsets: " + e.getCause().getMessage(), e.getCause());
+        } catch (TimeoutException e) {
+            throw new ConnectException("Failed to fetch offsets: no answer within " + LIMIT_S + " s", e);
+        } catch (InterruptedException e) {
+            throw new ConnectException("Failed to fetch offsets: interrupted", e);
+        } finally {
+            open.remove(question);
+        }
+    }
+}

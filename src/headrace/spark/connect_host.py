@@ -1,0 +1,144 @@
+"""The host of Kafka Connect's plugins in Spark's JVM, as Python asks it: a method, and JSON in both directions.
+
+The plugins see Kafka Connect's classes, and none of Spark's. What they ask of the worker (new task configurations, stored
+offsets) is fetched by one thread, and answered by others, so that no plugin waits for another.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from headrace.config import Password
+from headrace.config.redaction import SHORTEST
+from headrace.errors import ConnectError
+from headrace.spark.jars import connect_classpath
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = structlog.get_logger(__name__)
+
+_EVENT_WAIT_MS = 10_000
+_ANSWERING = 8
+
+
+class PluginError(ConnectError):
+    """What a plugin has thrown: `java_class` is its class, `java_trace` its stack trace."""
+
+    def __init__(self, failure: Mapping[str, Any]) -> None:
+        """failure: `class`, `message` and `trace`."""
+        super().__init__(failure["message"])
+        self._failure = failure
+        self.java_class = failure["class"]  # type: ignore[misc]
+        self.java_trace = failure["trace"]
+
+    def without(self, secrets: Iterable[str]) -> PluginError:
+        """The same error without these texts, but for those so short that they would be found in other words."""
+        shown = dict(self._failure)
+        for secret in sorted((s for s in secrets if len(s) >= SHORTEST), key=len, reverse=True):
+            for part in ("message", "trace"):
+                shown[part] = shown[part].replace(secret, Password.HIDDEN)
+        return PluginError(shown)
+
+
+@contextmanager
+def hiding(secrets: Iterable[str]) -> Iterator[None]:
+    """Errors of plugins that are raised inside do not say these texts."""
+    try:
+        yield
+    except PluginError as error:
+        raise error.without(secrets) from None
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Who is asked by a hosted connector or task."""
+
+    reconfigure: Callable[[], None]
+    """The connector wants to make its task configurations again."""
+    failed: Callable[[str], None]
+    """The connector cannot go on; takes its stack trace."""
+    offsets: Callable[[Sequence[Mapping[str, Any]]], Sequence[Mapping[str, Any] | None]]
+    """The stored offsets of these source partitions, in their order."""
+
+
+_LISTENERS: dict[str, Listener] = {}  # of the process: there is one host in its JVM
+_following = threading.Event()
+
+
+class ConnectHost:
+    """The host in the JVM of a Spark session, opened at the first question."""
+
+    def __init__(self, spark: Callable[[], SparkSession], scan: Mapping[str, Any]) -> None:
+        """spark: the process's session; scan: `locations` and `newest`, as the host's method `plugins` takes them."""
+        self._spark, self._scan = spark, scan
+        self._opening = threading.Lock()
+        self._java: Any = None
+
+    def ask(self, method: str, **request: Any) -> Any:
+        """The answer to a question. Raises PluginError for what a plugin has thrown."""
+        found = json.loads(self._opened().ask(method, json.dumps(request)))
+        if "error" in found:
+            raise PluginError(found["error"])
+        return found["answer"]
+
+    def listen(self, id: str, listener: Listener) -> None:
+        """Have what the connector or task of this id asks answered by `listener`."""
+        _LISTENERS[id] = listener
+
+    def forget(self, id: str) -> None:
+        """Answer it no more."""
+        _LISTENERS.pop(id, None)
+
+    def _opened(self) -> Any:
+        with self._opening:
+            if self._java is None:
+                java: Any = self._spark()._jvm.io.headrace.ConnectHost  # pyright: ignore
+                java.open(os.pathsep.join(map(str, connect_classpath())))
+                java.ask("plugins", json.dumps(self._scan))
+                self._java = java
+                if not _following.is_set():
+                    _following.set()
+                    threading.Thread(target=self._follow, name="plugin-events", daemon=True).start()
+            return self._java
+
+    def _follow(self) -> None:
+        with ThreadPoolExecutor(_ANSWERING, thread_name_prefix="plugin-answers") as answering:
+            while True:
+                try:
+                    event = self.ask("event", wait=_EVENT_WAIT_MS)
+                except Exception as e:  # the session has ended
+                    log.debug("plugins.events.end", cause=str(e))
+                    _following.clear()
+                    return
+                if event is not None:
+                    answering.submit(self._take, event)
+
+    def _take(self, event: Mapping[str, Any]) -> None:
+        listener = _LISTENERS.get(event["id"])
+        if event["kind"] == "offsets":
+            self._answer_offsets(event, listener)
+        elif listener is not None and event["kind"] == "reconfigure":
+            listener.reconfigure()
+        elif listener is not None:
+            listener.failed(event["text"])
+
+    def _answer_offsets(self, event: Mapping[str, Any], listener: Listener | None) -> None:
+        offsets: list[str] = []
+        error = None if listener is not None else "the connector or task has ended"
+        try:
+            if listener is not None:
+                partitions = [json.loads(text) for text in event["partitions"]]
+                offsets = [json.dumps(offset) for offset in listener.offsets(partitions)]
+        except Exception as e:  # whatever keeps the store from answering is the plugin's to know
+            error = str(e)
+        self.ask("offsets", number=event["number"], offsets=offsets, error=error)

@@ -1,0 +1,69 @@
+package io.headrace;
+
+import java.io.File;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.util.function.BiFunction;
+
+/**
+ * The way from Spark's class path into the class loader of Kafka Connect's classes, where plugins run: names and JDK types only.
+ *
+ * <p>Nothing of Spark's is seen there but SLF4J, so that plugins log where Spark does.
+ */
+public final class ConnectHost {
+    private static BiFunction host;
+    private static ClassLoader loader;
+
+    private ConnectHost() {
+    }
+
+    /** Platform classes, and the application's SLF4J. */
+    static final class Base extends ClassLoader {
+        private final ClassLoader application;
+
+        Base(ClassLoader application) {
+            super(ClassLoader.getPlatformClassLoader());
+            this.application = application;
+        }
+
+        protected Class findClass(String name) throws ClassNotFoundException {
+            if (name.startsWith("org.slf4j.")) {
+                return application.loadClass(name);
+            }
+            throw new ClassNotFoundException(name);
+        }
+    }
+
+    /** jars: paths, separated as in a class path. Once per JVM: later calls do nothing. */
+    public static synchronized void open(String jars) throws Exception {
+        if (host != null) {
+            return;
+        }
+        String[] paths = jars.split(File.pathSeparator);
+        URL[] urls = new URL[paths.length];
+        for (int i = 0; i < paths.length; i++) {
+            urls[i] = new File(paths[i]).toURI().toURL();
+        }
+        loader = new URLClassLoader("connect", urls, new Base(ConnectHost.class.getClassLoader()));
+        host = (BiFunction) loader.loadClass("io.headrace.connect.Host").getConstructor(new Class[0]).newInstance(new Object[0]);
+    }
+
+    /** A question and its answer, as JSON. */
+    public static String ask(String method, String request) {
+        return (String) call("ask", new Object[] {method, request});
+    }
+
+    static Object call(String method, Object[] arguments) {
+        if (host == null) {
+            throw new IllegalStateException("No plugin runs in this JVM");
+        }
+        Thread thread = Thread.currentThread();
+        ClassLoader before = thread.getContextClassLoader();
+        thread.setContextClassLoader(loader);
+        try {
+            return host.apply(method, arguments);
+        } finally {
+            thread.setContextClassLoader(before);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+package io.headrace;
+
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.catalog.TableProvider;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.connector.read.Batch;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * A range of what a hosted source task has polled, in order, as often as it is read until it is acknowledged.
+ *
+ * <p>Options: `task`, `from`, `to` (numbers of records).
+ */
+public class PolledRecords implements TableProvider {
+    private static final int SOURCE_PARTITION = 6;
+    private static final StructType HEADER = new StructType(new StructField[] {
+        field("key", DataTypes.StringType), field("value", DataTypes.BinaryType),
+    });
+    private static final StructType SCHEMA = new StructType(new StructField[] {
+        field("topic", DataTypes.StringType), field("partition", DataTypes.IntegerType), field("key", DataTypes.BinaryType),
+        field("value", DataTypes.BinaryType), field("headers", DataTypes.createArrayType(HEADER)),
+        field("timestamp", DataTypes.LongType), field("source_partition", DataTypes.StringType),
+        field("source_offset", DataTypes.StringType),
+    });
+
+    private static StructField field(String name, DataType type) {
+        return new StructField(name, type, true, Metadata.empty());
+    }
+
+    public StructType inferSchema(CaseInsensitiveStringMap options) {
+        return SCHEMA;
+    }
+
+    public Table getTable(StructType schema, Transform[] partitioning, Map properties) {
+        return new Polled(new CaseInsensitiveStringMap(properties));
+    }
+
+    static final class Polled implements Table, SupportsRead {
+        private final CaseInsensitiveStringMap options;
+
+        Polled(CaseInsensitiveStringMap options) {
+            this.options = options;
+        }
+
+        public String name() {
+            return "records of " + options.get("task");
+        }
+
+        public StructType schema() {
+            return SCHEMA;
+        }
+
+        public Set capabilities() {
+            return Collections.singleton(TableCapability.BATCH_READ);
+        }
+
+        public ScanBuilder newScanBuilder(CaseInsensitiveStringMap given) {
+            return new Reading(options);
+        }
+    }
+
+    static final class Reading implements ScanBuilder, SupportsPushDownRequiredColumns, Scan, Batch {
+        private final CaseInsensitiveStringMap options;
+        private StructType columns = SCHEMA;
+
+        Reading(CaseInsensitiveStringMap options) {
+            this.options = options;
+        }
+
+        public void pruneColumns(StructType required) {
+            columns = required;
+        }
+
+        public Scan build() {
+            return this;
+        }
+
+        public StructType readSchema() {
+            return columns;
+        }
+
+        public Batch toBatch() {
+            return this;
+        }
+
+        /** One partition: the order of records is the task's. */
+        public InputPartition[] planInputPartitions() {
+            return new InputPartition[] {new Range()};
+        }
+
+        public PartitionReaderFactory createReaderFactory() {
+            int[] numbers = new int[columns.length()];
+            for (int i = 0; i < numbers.length; i++) {
+                numbers[i] = SCHEMA.fieldIndex(columns.fields()[i].name());
+            }
+            return new Factory(options.get("task"), options.getLong("from", 0L), options.getLong("to", 0L), numbers);
+        }
+    }
+
+    static final class Range implements InputPartition {
+    }
+
+    static final class Factory implements PartitionReaderFactory {
+        private final String task;
+        private final long from;
+        private final long to;
+        private final int[] columns;
+
+        Factory(String task, long from, long to, int[] columns) {
+            this.task = task;
+            this.from = from;
+            this.to = to;
+            this.columns = columns;
+        }
+
+        public PartitionReader createReader(InputPartition partition) {
+            boolean origin = false;
+            for (int i = 0; i < columns.length; i++) {
+                origin |= columns[i] >= SOURCE_PARTITION;
+            }
+            Object[] arguments = new Object[] {task, Long.valueOf(from), Long.valueOf(to), Boolean.valueOf(origin)};
+            return new Reader((Iterator) ConnectHost.call("rows", arguments), columns);
+        }
+    }
+
+    static final class Reader implements PartitionReader {
+        private final Iterator rows;
+        private final int[] columns;
+
+        Reader(Iterator rows, int[] columns) {
+            this.rows = rows;
+            this.columns = columns;
+        }
+
+        public boolean next() {
+            return rows.hasNext();
+        }
+
+        public Object get() {
+            Object[] row = (Object[]) rows.next();
+            Object[] values = new Object[columns.length];
+            for (int i = 0; i < columns.length; i++) {
+                values[i] = value(row[columns[i]]);
+            }
+            return new GenericInternalRow(values);
+        }
+
+        private static Object value(Object value) {
+            if (value instanceof String) {
+                return UTF8String.fromString((String) value);
+            }
+            if (!(value instanceof Object[])) {
+                return value;
+            }
+            Object[] pairs = (Object[]) value;
+            Object[] headers = new Object[pairs.length];
+            for (int i = 0; i < headers.length; i++) {
+                Object[] pair = (Object[]) pairs[i];
+                headers[i] = new GenericInternalRow(new Object[] {UTF8String.fromString((String) pair[0]), pair[1]});
+            }
+            return new GenericArrayData(headers);
+        }
+
+        public void close() {
+        }
+    }
+}

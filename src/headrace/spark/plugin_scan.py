@@ -1,0 +1,170 @@
+"""The plugins of Kafka Connect in the locations of `plugin.path` (KIP-898): scanned once by a JVM of its own, and remembered.
+
+What was found is kept in `$HEADRACE_HOME/plugins`, under a name that changes with every file of every location (its size and
+modification time), the way of discovery and headrace's version. A worker without `plugin.path` fetches and starts nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from headrace.errors import ConnectError, SetupError
+from headrace.spark.jars import Progress, claimed, connect_classpath, home, wheel_jar
+from headrace.spark.java import find_java
+
+log = structlog.get_logger(__name__)
+
+_ARCHIVES = (".jar", ".zip")
+_LIMIT_S = 900
+"""For a scan: to look into every class of large archives takes minutes on a busy machine."""
+
+
+@dataclass(frozen=True)
+class ScannedPlugin:
+    """A class in a location of `plugin.path`."""
+
+    class_name: str
+    """Full name, as in `connector.class`."""
+    kind: str
+    """A value of `headrace.plugins.Kind`."""
+    version: str
+    """What the class says; `undefined` if it says nothing."""
+    location: str
+    """URL of the directory or archive."""
+    path: str
+    """The same as a path."""
+    aliases: tuple[str, ...]
+    """Simple class name, and the same without its suffix (`Connector` …)."""
+    manifest: bool
+    """Whether `META-INF/services` names it, so that `plugin.discovery=service_load` finds it, too."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What keeps a location, or a class in it, from being used."""
+
+    path: str
+    """Of the location."""
+    text: str
+    """The reason, without the location."""
+
+    def __str__(self) -> str:
+        return f"Plugin location {self.path}: {self.text}."
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What the locations of a `plugin.path` have."""
+
+    plugins: tuple[ScannedPlugin, ...] = ()
+    """Ordered by class name; several versions of a class are several plugins."""
+    locations: Mapping[str, Sequence[str]] | None = None
+    """URL of each location: URLs of the archives, or of the directory, that its classes are loaded from."""
+    problems: tuple[Problem, ...] = ()
+    """What could not be used."""
+
+
+def scan(plugin_path: Sequence[str], discovery: str, progress: Progress | None = None) -> Scan:
+    """Find the plugins in these directories and archives.
+
+    discovery: a value of `plugin.discovery`; with `hybrid_fail` a class without manifest is an error, with `hybrid_warn` a line
+    in the log. Raises ConnectError for that, SetupError if the scan itself cannot run. Elements of the path that are not there
+    are in the log and passed over, as in Kafka Connect.
+    """
+    places = locations(plugin_path)
+    if not places:
+        return Scan()
+    found = _cached(places, discovery.lower(), progress)
+    plugins = tuple(ScannedPlugin(**{**plugin, "aliases": tuple(plugin["aliases"])}) for plugin in found["plugins"])
+    _check_manifests(plugins, discovery.lower())
+    return Scan(plugins, found["locations"], tuple(Problem(**problem) for problem in found["problems"]))
+
+
+def locations(plugin_path: Sequence[str]) -> list[Path]:
+    """The locations of a `plugin.path`: the directories and archives in its directories, and archives that it names itself."""
+    found: list[Path] = []
+    for element in plugin_path:
+        path = Path(element).absolute()
+        if path.is_dir():
+            found += sorted(child for child in path.iterdir() if child.is_dir() or child.suffix.lower() in (*_ARCHIVES, ".class"))
+        elif path.suffix.lower() in _ARCHIVES and path.is_file():
+            found.append(path)
+        else:
+            log.warning("plugins.path.ignored", path=str(path), cause="no such directory or archive")
+    return list(dict.fromkeys(found))
+
+
+def ask_alone(questions: Sequence[tuple[str, Mapping[str, Any]]], progress: Progress | None = None) -> Any:
+    """Ask the host of plugins in a JVM of its own, which ends then; returns the answer to the last question.
+
+    Raises ConnectError for what a plugin has thrown, SetupError if the JVM does not answer.
+    """
+    class_path = os.pathsep.join(map(str, [*connect_classpath(progress), wheel_jar("slf4j-api")]))
+    command = [str(find_java().program), "-cp", class_path, "io.headrace.connect.Main"]
+    for method, request in questions:
+        command += [method, json.dumps(request)]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
+    except subprocess.TimeoutExpired:
+        raise SetupError(f"The scan of plugin.path was not finished within {_LIMIT_S} s.") from None
+    lines = answer.stdout.strip().splitlines()
+    if answer.returncode or not lines:
+        said = [line for line in answer.stderr.splitlines() if not line.startswith("SLF4J")]
+        raise SetupError(f"Java could not look at the plugins: {said[0] if said else f'status {answer.returncode}'}")
+    found = json.loads(lines[-1])
+    if "error" in found:
+        raise ConnectError(str(found["error"]["message"]))
+    return found["answer"]
+
+
+def _cached(places: Sequence[Path], discovery: str, progress: Progress | None) -> dict[str, Any]:
+    host = connect_classpath(progress)[-1].name
+    marks = [f"{file} {status.st_size} {status.st_mtime_ns}" for place in places for file, status in _files(place)]
+    digest = hashlib.sha256("\0".join([host, discovery, *map(str, places), *marks]).encode()).hexdigest()[:16]
+    target = home() / "plugins" / f"{digest}.json"
+    if not target.is_file():
+        with claimed(target, progress) as partial:
+            if partial:
+                (progress or _ignore)("looking for plugins")
+                partial.write_text(json.dumps(_scanned(places, discovery)), encoding="utf-8")
+    return json.loads(target.read_text(encoding="utf-8"))
+
+
+def _scanned(places: Sequence[Path], discovery: str) -> dict[str, Any]:
+    answer = ask_alone([("scan", {"locations": list(map(str, places)), "discovery": discovery})])
+    for plugin in answer["plugins"]:
+        plugin["class_name"], plugin["kind"] = plugin.pop("class"), plugin.pop("type")
+    problems = [{"path": problem["location"], "text": problem["text"]} for problem in answer["problems"]]
+    return {"plugins": answer["plugins"], "locations": answer["locations"], "problems": problems}
+
+
+def _files(place: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
+        if file.is_file():
+            yield file, file.stat()
+
+
+def _check_manifests(plugins: Sequence[ScannedPlugin], discovery: str) -> None:
+    names = sorted({plugin.class_name for plugin in plugins if not plugin.manifest})
+    if not names or discovery not in ("hybrid_warn", "hybrid_fail"):
+        return
+    text = (
+        "One or more plugins are missing ServiceLoader manifests and may not be usable with plugin.discovery=service_load: "
+        f"{', '.join(names)}. Set plugin.discovery=only_scan to use them without a manifest."
+    )
+    if discovery == "hybrid_fail":
+        raise ConnectError(text)
+    log.warning("plugins.without-manifest", classes=names)
+
+
+def _ignore(_: str) -> None:
+    """Progress that nobody watches."""

@@ -1,0 +1,55 @@
+"""A `plugin.path` with plugins that are compiled here, and with real ones from the Maven repository."""
+
+from __future__ import annotations
+
+import subprocess
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from headrace.cli.plugins.add import add
+from headrace.spark.jars import classpath
+from headrace.spark.java import find_java
+
+SOURCES = Path(__file__).with_name("java")
+COUNTING = "org.example.CountingSourceConnector"
+DEBEZIUM = "io.debezium:debezium-connector-postgres:3.6.1.Final:tar.gz:plugin"
+NEEDY = "org.example.NeedyConnector"
+SHOUT, IS_ODD, PLAIN = "org.example.Shout", "org.example.IsOdd", "org.example.PlainConverter"
+SOURCE = "source.SourceConnector"
+CHAIN = {"transforms.Transformation": SHOUT, "transforms.predicates.Predicate": IS_ODD, "storage.Converter": PLAIN}
+
+
+def compiled(into: Path) -> Path:
+    """The classes of the plugins that are made for these tests."""
+    sources = [str(file) for file in sorted(SOURCES.rglob("*.java"))]
+    command = [str(find_java().program), "-jar", classpath("compiler"), "-17", "-nowarn", "-cp", classpath("connect")]
+    subprocess.run([*command, "-d", str(into), *sources], check=True, capture_output=True)
+    return into
+
+
+def archive(path: Path, classes: Path, version: str, services: Mapping[str, str], leave_out: str = "-") -> None:
+    """A jar with these classes but those of a name, and a manifest that names the plugins."""
+    path.parent.mkdir(parents=True)
+    with zipfile.ZipFile(path, "w") as jar:
+        for file in sorted(classes.rglob("*.class")):
+            if leave_out not in file.name:
+                jar.write(file, file.relative_to(classes))
+        for interface, name in services.items():
+            jar.writestr(f"META-INF/services/org.apache.kafka.connect.{interface}", name)
+        jar.writestr("version.txt", version)
+
+
+def plugin_path(directory: Path) -> Path:
+    """Two versions of one connector, one that needs what is not there, a broken archive, and real ones."""
+    classes = compiled(directory / "classes")
+    path = directory / "plugins"
+    archive(path / "counting-1" / "counting.jar", classes, "1.0", {SOURCE: COUNTING})
+    archive(path / "counting-2" / "counting.jar", classes, "2.0-beta", {SOURCE: COUNTING, **CHAIN})
+    archive(path / "needy" / "needy.jar", classes, "1.0", {SOURCE: NEEDY}, leave_out="Helper")
+    (path / "broken").mkdir()
+    (path / "broken" / "broken.jar").write_bytes(b"no archive")
+    add(["org.apache.kafka:connect-file:4.3.0"], path)
+    add([DEBEZIUM], path)
+    add(["org.apache.kafka:connect-mirror:4.3.0", "org.apache.kafka:connect-mirror-client:4.3.0"], path)
+    return path

@@ -1,0 +1,106 @@
+package org.example;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.connect.data.Schema;
+import org.apache.kafka.connect.data.SchemaBuilder;
+import org.apache.kafka.connect.data.Struct;
+import org.apache.kafka.connect.errors.RetriableException;
+import org.apache.kafka.connect.header.ConnectHeaders;
+import org.apache.kafka.connect.source.SourceRecord;
+import org.apache.kafka.connect.source.SourceTask;
+
+/** Three numbers in each poll, from the stored offset on. */
+public class CountingSourceTask extends SourceTask {
+    private static final Schema VALUE = SchemaBuilder.struct().name("org.example.Number").field("n", Schema.INT64_SCHEMA)
+        .field("word", Schema.OPTIONAL_STRING_SCHEMA).build();
+    private Map<String, String> props;
+    private Map<String, String> partition;
+    private long at;
+    private boolean retried;
+
+    static void failIf(Map<String, String> props, String method) {
+        if (method.equals(props.get("fail"))) {
+            String secret = props.get("secret");
+            throw new IllegalStateException("no luck in " + method + (secret == null ? "" : " with " + secret));
+        }
+    }
+
+    @Override
+    public String version() {
+        return "1";
+    }
+
+    @Override
+    public void start(Map<String, String> props) {
+        this.props = props;
+        partition = Map.of("counter", props.get("counter"));
+        failIf(props, "start");
+        at = stored();
+        note("start at " + at);
+    }
+
+    private long stored() {
+        Map<String, Object> offset = context.offsetStorageReader().offset(partition);
+        return offset == null ? 0 : (Long) offset.get("at");
+    }
+
+    @Override
+    public List<SourceRecord> poll() throws InterruptedException {
+        failIf(props, "poll");
+        if (!retried && props.containsKey("retry")) {
+            retried = true;
+            throw new RetriableException("again");
+        }
+        long end = Math.min(Long.parseLong(props.getOrDefault("records", "10")), at + 3);
+        if (end <= at) {
+            note("stored " + stored());
+            Thread.sleep(100);
+            return null;
+        }
+        List<SourceRecord> records = new ArrayList<>();
+        while (at < end) {
+            Struct value = new Struct(VALUE).put("n", at).put("word", at % 2 == 0 ? null : "odd");
+            ConnectHeaders headers = new ConnectHeaders();
+            headers.addInt("counted", (int) at);
+            at++;
+            records.add(new SourceRecord(partition, Map.of("at", at), props.get("topic"), null, Schema.STRING_SCHEMA,
+                props.get("counter"), VALUE, value, 1700000000000L + at, headers));
+        }
+        return records;
+    }
+
+    @Override
+    public void commitRecord(SourceRecord record, RecordMetadata metadata) {
+        failIf(props, "commitRecord");
+        note("commitRecord " + record.sourceOffset().get("at"));
+    }
+
+    @Override
+    public void commit() {
+        failIf(props, "commit");
+        note("commit");
+    }
+
+    @Override
+    public void stop() {
+        note("stop");
+        failIf(props, "stop");
+    }
+
+    private void note(String what) {
+        if (props.get("journal") != null) {
+            try {
+                Files.writeString(Path.of(props.get("journal")), what + "\n", StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+            } catch (IOException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+    }
+}

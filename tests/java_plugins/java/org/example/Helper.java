@@ -1,0 +1,5 @@
+package org.example;
+
+/** Left out of the archive. */
+public class Helper {
+}

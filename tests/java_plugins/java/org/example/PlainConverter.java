@@ -1,0 +1,24 @@
+package org.example;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import org.apache.kafka.connect.data.Schema;
+import org.apache.kafka.connect.data.SchemaAndValue;
+import org.apache.kafka.connect.storage.Converter;
+
+/** Whatever Java makes of a value as a text. */
+public class PlainConverter implements Converter {
+    @Override
+    public void configure(Map<String, ?> props, boolean isKey) {
+    }
+
+    @Override
+    public byte[] fromConnectData(String topic, Schema schema, Object value) {
+        return value == null ? null : value.toString().getBytes(StandardCharsets.UTF_8);
+    }
+
+    @Override
+    public SchemaAndValue toConnectData(String topic, byte[] value) {
+        return new SchemaAndValue(Schema.OPTIONAL_STRING_SCHEMA, new String(value, StandardCharsets.UTF_8));
+    }
+}

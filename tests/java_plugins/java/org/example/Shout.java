@@ -1,0 +1,44 @@
+package org.example;
+
+import java.util.Map;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.connect.data.Struct;
+import org.apache.kafka.connect.source.SourceRecord;
+import org.apache.kafka.connect.transforms.Transformation;
+
+/** Words in capitals; the number `drop` is taken out, `fail` throws. */
+public class Shout implements Transformation<SourceRecord> {
+    private Map<String, ?> props;
+
+    @Override
+    public void configure(Map<String, ?> props) {
+        this.props = props;
+    }
+
+    @Override
+    public ConfigDef config() {
+        return new ConfigDef()
+            .define("drop", ConfigDef.Type.LONG, -1, ConfigDef.Range.atLeast(-1), ConfigDef.Importance.LOW, "To be taken out.")
+            .define("fail", ConfigDef.Type.LONG, -1, ConfigDef.Importance.LOW, "To fail at.");
+    }
+
+    @Override
+    public SourceRecord apply(SourceRecord record) {
+        Struct value = (Struct) record.value();
+        String number = value.getInt64("n").toString();
+        if (number.equals(props.get("drop"))) {
+            return null;
+        }
+        if (number.equals(props.get("fail"))) {
+            throw new IllegalStateException("no luck with " + number);
+        }
+        Struct changed = new Struct(value.schema()).put("n", value.get("n"));
+        changed.put("word", value.get("word") == null ? null : value.getString("word").toUpperCase(java.util.Locale.ROOT));
+        return record.newRecord(record.topic(), record.kafkaPartition(), record.keySchema(), record.key(), record.valueSchema(), changed,
+            record.timestamp());
+    }
+
+    @Override
+    public void close() {
+    }
+}

@@ -1,0 +1,82 @@
+"""Transforms, predicates and converters in Java, in the chains of connectors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.testing.worker import EmbeddedWorker
+from tests.clusters import Cluster
+from tests.deployed import Deployed
+from tests.java_plugins.archives import COUNTING, IS_ODD, PLAIN, SHOUT
+from tests.java_plugins.test_source import records_of
+
+Create = Callable[..., Deployed]
+LOUD = {"transforms": "loud", "transforms.loud.type": "Shout"}
+
+
+@pytest.fixture
+def topic(topic_name: Callable[[str], str]) -> str:
+    return topic_name("chained")
+
+
+def validated(worker: EmbeddedWorker, config: dict[str, str]) -> dict[str, Any]:
+    body = {"name": "c", "connector.class": COUNTING, "topic": "t", **config}
+    answer = worker.call("PUT", f"/connector-plugins/{COUNTING}/config/validate", body)
+    return {c["definition"]["name"]: c for c in answer["configs"] if c["definition"]}
+
+
+def test_the_options_of_a_transform_are_checked_by_its_class(java_worker: EmbeddedWorker):
+    found = validated(java_worker, {**LOUD, "transforms.loud.drop": "-2"})
+    assert found["transforms.loud.drop"]["value"]["errors"] == [
+        "Invalid value -2 for configuration drop: Value must be at least -1"
+    ]
+    assert found["transforms.loud.drop"]["definition"]["group"] == "Transforms: loud"
+    assert found["transforms.loud.fail"]["value"] == {
+        "name": "transforms.loud.fail", "value": "-1", "recommended_values": [], "errors": [], "visible": True,
+    }  # fmt: skip
+
+
+def test_the_plugins_of_a_chain_are_listed(java_worker: EmbeddedWorker):
+    listed = {(p["class"], p["type"]) for p in java_worker.call("GET", "/connector-plugins?connectorsOnly=false")}
+    assert {(SHOUT, "transformation"), (IS_ODD, "predicate"), (PLAIN, "converter")} <= listed
+
+
+def test_transforms_in_java_with_kafkas_own_and_a_converter_in_java(connector: Create, cluster: Cluster, topic: str):
+    chain = {**LOUD, "transforms": "loud,name", "transforms.loud.drop": "2", "transforms.loud.predicate": "odd"}
+    chain |= {"transforms.loud.negate": "true", "predicates": "odd", "predicates.odd.type": "IsOdd"}
+    chain |= {"transforms.name.type": "org.apache.kafka.connect.transforms.ExtractField$Value", "transforms.name.field": "word"}
+    connector(COUNTING, topic=topic, records="4", **chain, value_converter="PlainConverter")
+    assert [r.value for r in records_of(cluster, topic, 3)] == [None, b"odd", b"odd"]
+
+
+def test_headraces_own_transforms_follow_those_in_java(connector: Create, cluster: Cluster, topic: str):
+    chain = {**LOUD, "transforms": "loud,own", "transforms.own.type": "headrace.transforms.Sql"}
+    chain |= {"transforms.own.value.twice": "value.n * 2"}
+    connector(COUNTING, topic=topic, records="2", **chain)
+    assert [json.loads(r.value or b"") for r in records_of(cluster, topic, 2)] == [
+        {"n": 0, "word": None, "twice": 0}, {"n": 1, "word": "ODD", "twice": 2},
+    ]  # fmt: skip
+
+
+def test_a_record_that_fails_ends_the_task_after_those_before_it(connector: Create, cluster: Cluster, topic: str):
+    trace = connector(COUNTING, topic=topic, records="4", **LOUD, **{"transforms.loud.fail": "2"}).trace()
+    assert "Transform loud failed for the record at source offset {at=3}" in trace
+    assert "Caused by: java.lang.IllegalStateException: no luck with 2" in trace
+    assert len(records_of(cluster, topic, 2)) == 2
+
+
+def test_a_record_that_fails_is_left_out_where_errors_are_tolerated(connector: Create, cluster: Cluster, topic: str):
+    connector(COUNTING, topic=topic, records="4", **LOUD, **{"transforms.loud.fail": "2", "errors.tolerance": "all"})
+    assert [json.loads(r.value or b"")["n"] for r in records_of(cluster, topic, 3)] == [0, 1, 3]
+
+
+def test_a_connector_that_is_not_in_java_cannot_have_them(connector: Create, topic: str, tmp_path: Path):
+    file = tmp_path / "lines.txt"
+    file.write_text("one\n")
+    trace = connector("FileStreamSource", file=str(file), topic=topic, **LOUD).trace()
+    assert "transforms.loud.type: org.example.Shout is written in Java and can run only in a connector that is" in trace

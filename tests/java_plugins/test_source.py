@@ -1,0 +1,173 @@
+"""Source connectors in Java on a worker, against real Kafka."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.errors import RestError
+from tests.clusters import Cluster, Sent
+from tests.deployed import CONNECTOR_S, Deployed
+from tests.java_plugins.archives import COUNTING
+from tests.support import wait_until
+
+Create = Callable[..., Deployed]
+
+
+@pytest.fixture
+def topic(topic_name: Callable[[str], str]) -> str:
+    return topic_name("numbers")
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    return tmp_path / "journal"
+
+
+def lines(journal: Path) -> list[str]:
+    return journal.read_text().splitlines() if journal.exists() else []
+
+
+def await_line(journal: Path, line: str) -> None:
+    wait_until(lambda: line in lines(journal), CONNECTOR_S, lambda: f"{line!r} in {lines(journal)}")
+
+
+def records_of(cluster: Cluster, topic: str, count: int) -> list[Sent]:
+    """The records of a topic, once there are so many."""
+    wait_until(lambda: cluster.size(topic) >= count, CONNECTOR_S, lambda: f"{count} records, not {cluster.size(topic)}")
+    return cluster.read(topic)
+
+
+def test_records_arrive_as_the_converters_write_them_and_the_task_hears_of_each(
+    connector: Create, cluster: Cluster, topic: str, journal: Path
+):
+    source = connector(COUNTING, topic=topic, records="7", journal=str(journal), retry="yes")
+    records = records_of(cluster, topic, 7)
+    assert [json.loads(r.value or b"") for r in records][:2] == [{"n": 0, "word": None}, {"n": 1, "word": "odd"}]
+    assert {(r.key, r.timestamp, tuple(r.headers)) for r in records[:1]} == {(b'"0"', 1700000000001, (("counted", b"0"),))}
+    await_line(journal, "stored 7")
+    noted = [line for line in lines(journal) if not line.startswith("stored")]
+    assert noted[0] == "start at 0"
+    assert [line for line in noted if "Record" in line] == [f"commitRecord {n}" for n in range(1, 8)]
+    assert noted[-1] == "commit"
+    assert source.worker.call("GET", source.path + "/offsets")["offsets"] == [
+        {"partition": {"counter": "0"}, "offset": {"at": 7}}
+    ]
+    assert source.topics() == {topic}
+
+
+def test_transforms_are_compiled_and_schemas_reach_them(connector: Create, cluster: Cluster, topic: str):
+    connector(
+        COUNTING, topic=topic, records="2", transforms="n,t",
+        transforms_n_type="org.apache.kafka.connect.transforms.ExtractField$Value", transforms_n_field="n",
+        transforms_t_type="org.apache.kafka.connect.transforms.RegexRouter", transforms_t_regex="(.*)",
+        transforms_t_replacement="$1-routed",
+    )  # fmt: skip
+    assert [r.value for r in records_of(cluster, topic + "-routed", 2)] == [b"0", b"1"]
+
+
+def test_each_task_has_its_configuration_and_resumes_from_its_offset(
+    connector: Create, cluster: Cluster, topic: str, journal: Path
+):
+    source = connector(COUNTING, topic=topic, records="3", journal=str(journal), tasks_max="2")
+    source.await_states("RUNNING", "RUNNING", "RUNNING")
+    assert sorted(str(r.key) for r in records_of(cluster, topic, 6)) == ["b'\"0\"'"] * 3 + ["b'\"1\"'"] * 3
+    wait_until(lambda: len(source.worker.call("GET", source.path + "/offsets")["offsets"]) == 2, CONNECTOR_S, "both offsets")
+    source.put("pause")
+    source.await_states("PAUSED", "PAUSED", "PAUSED")
+    assert lines(journal).count("stop") == 2
+    source.put("resume")
+    source.await_states("RUNNING", "RUNNING", "RUNNING")
+    wait_until(lambda: lines(journal).count("start at 3") == 2, CONNECTOR_S, lambda: f"two starts in {lines(journal)}")
+    tasks = source.worker.call("GET", source.path + "/tasks")
+    assert {task["config"]["task.class"] for task in tasks} == {"org.example.CountingSourceTask"}
+
+
+def test_offsets_are_altered_as_the_connector_agrees(connector: Create, cluster: Cluster, topic: str, journal: Path):
+    source = connector(COUNTING, topic=topic, records="4", journal=str(journal))
+    records_of(cluster, topic, 4)
+    await_line(journal, "stored 4")
+    source.put("stop")
+    source.await_states("STOPPED")
+    change: dict[str, Any] = {"offsets": [{"partition": {"counter": "0"}, "offset": {"at": "two"}}]}
+    with pytest.raises(RestError, match="Offsets have a whole number 'at'"):
+        source.worker.call("PATCH", source.path + "/offsets", change)
+    change["offsets"][0]["offset"] = {"at": 2}
+    answer = source.worker.call("PATCH", source.path + "/offsets", change)
+    assert answer["message"].endswith("have been altered successfully")
+    source.put("resume")
+    await_line(journal, "start at 2")
+
+
+@pytest.mark.parametrize("method", ["start", "poll"])
+def test_a_task_that_throws_is_failed_with_its_own_trace(connector: Create, topic: str, method: str):
+    trace = connector(COUNTING, topic=topic, fail=method, secret="hunter2").trace()
+    assert trace.startswith(f"java.lang.IllegalStateException: no luck in {method} with [hidden]\n")
+    assert "at org.example.CountingSourceTask" in trace
+
+
+@pytest.mark.parametrize("method", ["commitRecord", "commit"])
+def test_a_task_that_throws_when_records_are_committed_goes_on(
+    connector: Create, cluster: Cluster, topic: str, journal: Path, method: str
+):
+    connector(COUNTING, topic=topic, records="4", journal=str(journal), fail=method)
+    records_of(cluster, topic, 4)
+    await_line(journal, "stored 4")
+
+
+@pytest.mark.parametrize("method", ["connector.start", "taskConfigs"])
+def test_a_connector_that_throws_is_failed_with_its_own_trace(connector: Create, topic: str, method: str):
+    trace = connector(COUNTING, topic=topic, fail=method).trace()
+    assert trace.startswith(f"java.lang.IllegalStateException: no luck in {method}\n")
+
+
+def test_what_throws_when_it_stops_can_be_deleted(connector: Create, topic: str, journal: Path):
+    for method in ("stop", "connector.stop"):
+        source = connector(COUNTING, topic=topic, fail=method, journal=str(journal))
+        await_line(journal, "stored 10")
+        source.delete()
+
+
+def test_an_error_that_a_connector_raises_later_fails_it(connector: Create, topic: str):
+    assert connector(COUNTING, topic=topic, **{"raise": "gone"}).trace().startswith("java.lang.IllegalStateException: gone\n")
+
+
+def test_a_connector_may_ask_for_its_tasks_to_be_configured_again(connector: Create, topic: str):
+    connector(COUNTING, topic=topic, reconfigure="yes").await_states("RUNNING", "RUNNING")
+
+
+def test_the_version_that_is_asked_for_runs(connector: Create, topic: str):
+    source = connector(COUNTING, topic=topic, connector_plugin_version="[1.0,2.0-alpha)")
+    status = source.await_states("RUNNING", "RUNNING")
+    assert status["connector"]["version"] == "1.0"
+
+
+def test_kafkas_own_file_source_runs_in_java(connector: Create, cluster: Cluster, topic: str, tmp_path: Path):
+    file = tmp_path / "lines.txt"
+    file.write_text("one\ntwo\n")
+    connector(
+        "FileStreamSource", connector_engine="java", file=str(file), topic=topic,
+        value_converter="org.apache.kafka.connect.storage.StringConverter",
+    )  # fmt: skip
+    assert [r.value for r in records_of(cluster, topic, 2)] == [b"one", b"two"]
+    with file.open("a") as more:
+        more.write("three\n")
+    assert records_of(cluster, topic, 3)[2].value == b"three"
+
+
+def test_mirror_makers_heartbeats_run_in_java(connector: Create, cluster: Cluster, topic_name: Callable[[str], str]):
+    alias, target = topic_name("alias"), {"target.cluster.bootstrap.servers": cluster.bootstrap}
+    converters = {f"{part}.converter": "org.apache.kafka.connect.converters.ByteArrayConverter" for part in ("key", "value")}
+    connector(
+        "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector", connector_engine="java", source_cluster_alias=alias,
+        target_cluster_alias="here", heartbeats_topic_replication_factor="1", **target, **converters,
+    )  # fmt: skip
+
+    def beats() -> bool:
+        return any(alias.encode() in (r.key or b"") for r in cluster.read("heartbeats"))
+
+    wait_until(beats, CONNECTOR_S, f"a heartbeat of {alias}")

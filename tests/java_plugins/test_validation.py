@@ -1,0 +1,90 @@
+"""`/connector-plugins` of a worker with a `plugin.path`: what the plugins say themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headrace.errors import RestError
+from headrace.testing.worker import EmbeddedWorker
+from tests.deployed import Deployed
+from tests.java_plugins.archives import COUNTING, NEEDY
+
+
+def validate(worker: EmbeddedWorker, **settings: str) -> dict[str, Any]:
+    config = {"name": "c", "connector.class": COUNTING, **{name.replace("_", "."): value for name, value in settings.items()}}
+    return worker.call("PUT", f"/connector-plugins/{config['connector.class']}/config/validate", config)
+
+
+def errors(answer: dict[str, Any]) -> dict[str, list[str]]:
+    return {c["value"]["name"]: c["value"]["errors"] for c in answer["configs"] if c["value"] and c["value"]["errors"]}
+
+
+def test_every_version_is_listed_and_headraces_own_classes_once(java_worker: EmbeddedWorker):
+    listed = [(p["class"], p["version"]) for p in java_worker.call("GET", "/connector-plugins")]
+    assert [(name, version) for name, version in listed if name == COUNTING] == [(COUNTING, "1.0"), (COUNTING, "2.0-beta")]
+    assert [name for name, _ in listed].count("org.apache.kafka.connect.file.FileStreamSourceConnector") == 1
+    assert NEEDY not in [name for name, _ in listed]
+
+
+def test_the_options_are_those_of_the_class(java_worker: EmbeddedWorker):
+    options = {o["name"]: o for o in java_worker.call("GET", f"/connector-plugins/{COUNTING}/config")}
+    assert options["records"] == {
+        "name": "records", "type": "INT", "required": False, "default_value": "10", "importance": "HIGH",
+        "documentation": "How many.", "group": None, "order_in_group": -1, "width": "NONE", "display_name": "records",
+        "dependents": [],
+    }  # fmt: skip
+    assert "tasks.max" in options
+
+
+def test_a_version_that_is_not_there_is_refused_with_those_that_are(java_worker: EmbeddedWorker):
+    with pytest.raises(RestError, match=r"version range \[3,3\], available versions: \[1\.0, 2\.0-beta\]"):
+        java_worker.call("GET", f"/connector-plugins/{COUNTING}/config?version=3")
+    answer = validate(java_worker, topic="t", connector_plugin_version="[3,)")
+    assert "connector.plugin.version" in errors(answer)
+
+
+def test_the_class_checks_its_options_itself(java_worker: EmbeddedWorker):
+    answer = validate(java_worker, records="-1", secret="hunter2")
+    found = errors(answer)
+    assert found["records"] == ["Invalid value -1 for configuration records: Value must be at least 0"]
+    assert found["topic"][0] == 'Missing required configuration "topic" which has no default value.'
+    assert answer["error_count"] == sum(map(len, found.values()))
+    assert "hunter2" not in str(answer)
+
+
+def test_what_a_class_throws_in_its_check_is_answered(java_worker: EmbeddedWorker):
+    with pytest.raises(RestError, match=r"500: java\.lang\.IllegalStateException: no luck in validate"):
+        validate(java_worker, topic="t", fail="validate")
+
+
+def test_headraces_own_class_goes_before_that_of_the_path_unless_it_is_asked_for(java_worker: EmbeddedWorker):
+    name = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+    options = validate(java_worker, connector_class=name, file="/f", topic="t")["configs"]
+    assert "connector.engine" not in [o["definition"]["name"] for o in options if o["definition"]]
+    options = validate(java_worker, connector_class=name, file="/f", topic="t", connector_engine="java")["configs"]
+    assert "connector.engine" in [o["definition"]["name"] for o in options if o["definition"]]
+
+
+def test_an_invalid_configuration_creates_nothing(connector: Callable[..., Deployed]):
+    with pytest.raises(RestError, match='Missing required configuration "topic"'):
+        connector(COUNTING)
+
+
+def test_a_sink_in_java_is_refused_in_one_sentence(java_worker: EmbeddedWorker):
+    name = "org.apache.kafka.connect.file.FileStreamSinkConnector"
+    with pytest.raises(
+        RestError, match=r"FileStreamSinkConnector in .* is a sink connector in Java, which headrace cannot run\."
+    ):
+        validate(java_worker, connector_class=name, connector_engine="java", topics="t", file="/f")
+
+
+def test_mirror_source_in_java_is_refused_in_favour_of_headraces_own(java_worker: EmbeddedWorker):
+    name = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
+    servers = {f"{side}.cluster.bootstrap.servers": "127.0.0.1:1" for side in ("source", "target")}
+    config = {"connector_class": name, "source.cluster.alias": "a", "target.cluster.alias": "b", **servers}
+    assert "connector.class" not in errors(validate(java_worker, **config))
+    (why,) = errors(validate(java_worker, **config, connector_engine="java"))["connector.class"]
+    assert why.endswith("use headrace's own class of this name, by leaving out connector.engine.")
