@@ -16,12 +16,14 @@ class Role(IntEnum):
 
 _CONNECTOR = "/connectors/[^/]+"
 _INTERNAL = (("POST", f"{_CONNECTOR}/tasks"), ("PUT", f"{_CONNECTOR}/fence"))
-_READ = (("GET", ".*"), ("HEAD", ".*"), ("PUT", "/connector-plugins/[^/]+/config/validate"), ("POST", "/headrace/preview"))
+_PAGE = ("POST", "/ui/.*")  # what it does, it asks of the REST API, as the same user
+_READ = (("GET", ".*"), ("HEAD", ".*"), ("PUT", "/connector-plugins/[^/]+/config/validate"), ("POST", "/headrace/preview"), _PAGE)
 _OPERATE = (
     ("PUT", f"{_CONNECTOR}/(pause|resume|stop|topics/reset)"),
     ("POST", f"{_CONNECTOR}/(tasks/[^/]+/)?restart"),
     ("PATCH", f"{_CONNECTOR}/offsets"),
     ("DELETE", f"{_CONNECTOR}/offsets"),
+    ("POST", "/headrace/connectors/actions"),
 )
 
 

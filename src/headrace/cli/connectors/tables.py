@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from headrace.cli.connectors.secrets import Secrets
 from headrace.cli.connectors.texts import first_line, plain
+from headrace.config.secrets import Secrets
 
 Json = Mapping[str, Any]
 _TAG = re.compile(r"</?\w[^>]*>")  # Kafka's documentation of options is HTML

@@ -1,6 +1,7 @@
 """The resources, one module each."""
 
 from headrace.rest.routes import (
+    bulk,
     config,
     connectors,
     health,
@@ -30,6 +31,7 @@ MAIN = [
     topics.resource,
     offsets.resource,
     lag.resource,
+    bulk.resource,
     plugins.resource,
     internal.resource,
 ]
