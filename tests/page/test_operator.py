@@ -71,6 +71,15 @@ def test_a_failure_is_found_read_mended_and_seen_to_run(
     assert worker.call("GET", f"/connectors/{failed}")["config"]["producer.override.ssl.key.password"] == "s3cret"
     shot(page, "running")
 
+    page.get_by_role("link", name="History").click()
+    history = page.locator("table.grid tbody tr")
+    expect(history.filter(has_text=NOWHERE).first).to_contain_text("failed")
+    expect(history.first).to_contain_text("running")
+    page.get_by_role("link", name="Audit").click()
+    change = page.locator("tbody tr", has_text=f"PUT /connectors/{failed}/config")
+    expect(change).to_contain_text("127.0.0.1 page")
+    shot(page, "audit")
+
 
 def test_thirty_are_chosen_and_what_failed_is_restarted(
     open_page: Open, worker: EmbeddedWorker, connector: Connector, failed: str, source: Cluster, orders: str, shot: Shot
@@ -167,7 +176,8 @@ PALE = """() => {
 _TAB = "/ui/connector?name={name}&tab="
 SCREENS = {
     "overview": "/ui?q={orders}", "connector": _TAB + "status", "configuration": _TAB + "configuration",
-    "offsets": _TAB + "offsets", "log": _TAB + "log", "edit": "/ui/edit?name={name}", "new": "/ui/new",
+    "offsets": _TAB + "offsets", "log": _TAB + "log", "history": _TAB + "history",
+    "audit": "/ui/audit", "graph": "/ui/graph?connector={name}", "edit": "/ui/edit?name={name}", "new": "/ui/new",
 }  # fmt: skip
 
 

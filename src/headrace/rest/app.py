@@ -15,6 +15,7 @@ from headrace import __version__
 from headrace.errors import HeadraceError
 from headrace.rest import answers, logs, openapi, page
 from headrace.rest.access import access
+from headrace.rest.audit import Audit
 from headrace.rest.authentication import Authentication
 from headrace.rest.cluster_figures import ClusterFigures
 from headrace.rest.forwarding import WorkerClient
@@ -76,6 +77,7 @@ def _app(herder: Herder, config: WorkerConfig, resources: Sequence[Resource], ot
             Middleware(Heads),
             Middleware(Matching),
             *([Middleware(SameOrigin, allowed=cross_origin.allows)] if config.rest_page_enable else []),
+            Middleware(Audit, herder=herder),
             *([Middleware(Authentication, access=allowed)] if allowed else []),
         ],
         exception_handlers=dict.fromkeys((HeadraceError, HTTPException), _failure),

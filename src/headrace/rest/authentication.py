@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headrace.rest import answers, logs
 from headrace.rest.access import CHALLENGE, Access
-from headrace.rest.caller import Caller, with_caller
+from headrace.rest.caller import Caller, set_caller
 from headrace.rest.roles import needed, open_to_all
 from headrace.rest.same_origin import of_page
 
@@ -40,6 +40,8 @@ class Authentication:
         name, password = credentials(Headers(scope=scope).get("authorization"))
         role = await run_sync(partial(self._access.role, name, password), limiter=self._limit)
         wanted = needed(scope["method"], scope["path"])
+        if role is not None:
+            set_caller(scope, Caller(name, role))
         if role is None:
             why = "did not say who they are" if name is None else "is not known here, or the password is wrong"
             self._tell(why, name, scope)
@@ -51,7 +53,7 @@ class Authentication:
             self._tell(f"has the role {role.name.lower()}", name, scope)
             text = f"This needs the role {wanted.name.lower()}; {name} has {role.name.lower()}."
             return await answers.error(403, text)(scope, receive, send)
-        return await self.app(with_caller(scope, Caller(name, role)), receive, send)
+        return await self.app(scope, receive, send)
 
     def _tell(self, why: str, name: str | None, scope: Scope) -> None:
         address = (scope.get("client") or ("?",))[0]

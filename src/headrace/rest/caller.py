@@ -23,9 +23,9 @@ class Caller:
 ANYBODY = Caller(None, Role.ADMIN)
 
 
-def with_caller(scope: Scope, caller: Caller) -> Scope:
-    """The scope, saying who sends the request."""
-    return {**scope, _KEY: caller}
+def set_caller(scope: Scope, caller: Caller) -> None:
+    """Say who sends the request; whoever has the same scope sees it."""
+    scope[_KEY] = caller
 
 
 def caller_of(scope: Scope) -> Caller:

@@ -45,6 +45,9 @@ _QUERY = {
     "type": "`source` or `sink`.",
     "sort": "A column, with a minus before it to turn it round; by default what has failed comes first.",
     "page": "From 1 on.",
+    "user": "By this user only.",
+    "connector": "Of this connector, or what it reaches.",
+    "topic": "What this topic reaches.",
     "points": "How many samples of each connector, at most 360.",
     "scope": "`cluster` for all workers (KIP-976); all else is this one.",
 }

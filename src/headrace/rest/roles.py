@@ -14,6 +14,7 @@ class Role(IntEnum):
     ADMIN = 3
 
 
+AUDIT = "/headrace/audit"
 _CONNECTOR = "/connectors/[^/]+"
 _INTERNAL = (("POST", f"{_CONNECTOR}/tasks"), ("PUT", f"{_CONNECTOR}/fence"))
 _PAGE = ("POST", "/ui/.*")  # what it does, it asks of the REST API, as the same user
@@ -37,6 +38,8 @@ def open_to_all(method: str, path: str) -> bool:
 
 def needed(method: str, path: str) -> Role:
     """The role that a request needs; what is not known here needs admin."""
+    if path == AUDIT:  # it has the names and addresses of users
+        return Role.ADMIN
     if _is_one_of(_READ, method, path):
         return Role.READ
     return Role.OPERATE if _is_one_of(_OPERATE, method, path) else Role.ADMIN

@@ -156,6 +156,31 @@ SCHEMAS: dict[str, Schema] = {
     "BulkAnswer": _object({
         "action": _TEXT, "connectors": _list(_object({"name": _TEXT, "done": _BOOLEAN, "message": _TEXT_OR_NULL})),
     }),
+    "History": _object({
+        "connector": _TEXT, "durable": _BOOLEAN,
+        "entries": _list(_object(
+            {"time": _TEXT, "connector": _TEXT, "state": _TEXT, "worker_id": _TEXT}, {"task": _INT, "cause": _TEXT},
+        ), description="Oldest first."),
+    }),
+    "Audit": _object({
+        "durable": {**_BOOLEAN, "description": "Whether it is kept in a topic, and not in this worker's memory alone."},
+        "entries": _list(_object(
+            {"time": _TEXT, "address": _TEXT, "via": _one_of(("rest", "page", "worker")), "method": _TEXT, "path": _TEXT,
+             "status": _INT, "worker_id": _TEXT},
+            {"user": _TEXT, "query": _TEXT, "connector": _TEXT, "message": _TEXT},
+        ), description="Oldest first."),
+    }),
+    "Lineage": _object({
+        "nodes": _list(_object({
+            "id": _TEXT, "kind": _one_of(("connector", "topic", "external")), "name": _TEXT,
+            "place": {**_TEXT_OR_NULL, "description": "The cluster of a topic; null: that of the workers."},
+            "state": {**_TEXT_OR_NULL, "description": "Of a connector; FAILED if any of its tasks has failed."},
+        })),
+        "edges": _list(_object({
+            "source": _TEXT, "target": _TEXT,
+            "since_ms": {**_INT_OR_NULL, "description": "When the topic was first seen in use, in ms since the epoch."},
+        })),
+    }),
     "Plugins": _list(_VERSION),
     "Definition": _object({
         "name": _TEXT, "type": _TEXT, "required": _BOOLEAN, "default_value": _TEXT_OR_NULL, "importance": _TEXT,

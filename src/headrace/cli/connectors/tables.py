@@ -111,6 +111,38 @@ def lag_of_all(found: Json) -> str:
     return f"{records} behind" + (f", the oldest of them {age} old" if found["lag"] and age else "")
 
 
+def history(found: Json) -> Table:
+    """The states that a connector and its tasks went through (`GET /headrace/connectors/…/history`)."""
+    table = _table("time", "", "state", "worker", "cause")
+    for one in found["entries"]:
+        what = "connector" if one.get("task") is None else f"task {one['task']}"
+        cells = (one["time"], what, _state(one), one["worker_id"], plain(one.get("cause") or ""))
+        table.add_row(*cells_of(cells))
+    return table
+
+
+def audit(found: Json) -> Table:
+    """Who changed what (`GET /headrace/audit`)."""
+    table = _table("time", "user", "from", "via", "request", "result")
+    for one in found["entries"]:
+        request = plain(f"{one['method']} {one['path']}" + (f"?{one['query']}" if one.get("query") else ""))
+        result = plain(f"{one['status']} {one.get('message') or ''}".strip())
+        table.add_row(*cells_of((one["time"], plain(one.get("user") or ""), plain(one["address"]), one["via"], request, result)))
+    return table
+
+
+def lineage(found: Json) -> Table:
+    """How data flows (`GET /headrace/lineage`)."""
+    shown = {n["id"]: f"{n['name']} @ {n['place']}" if n["place"] else n["name"] for n in found["nodes"]}
+    kinds = {node["id"]: node["kind"] for node in found["nodes"]}
+    table = _table("from", "", "to", "", "since")
+    for edge in found["edges"]:
+        source, target = edge["source"], edge["target"]
+        since = "" if edge["since_ms"] is None else _time(edge["since_ms"], "seconds")
+        table.add_row(*cells_of((plain(shown[source]), kinds[source], plain(shown[target]), kinds[target], since)))
+    return table
+
+
 def plugins(found: Iterable[Json]) -> Table:
     """Plugins with kind and version (`GET /connector-plugins`)."""
     table = _table("class", "type", "version")

@@ -11,7 +11,7 @@ from headrace.errors import HeadraceError, NotFoundError
 from headrace.rest.overview import FAILED
 from headrace.rest.page.call import Call, sentence_of
 
-TABS = ("status", "configuration", "offsets", "log")
+TABS = ("status", "configuration", "offsets", "history", "log")
 _LEVELS = ("DEBUG", "INFO", "WARN", "ERROR")
 _LINES = 200
 
