@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,19 @@ def test_a_change_by_the_page_is_remembered_once_and_as_such(ask: Callable[..., 
     assert [(e["user"], e["via"], e["path"], e["status"]) for e in entries] == [
         ("anna", "page", "/headrace/connectors/actions", 200)
     ]
+
+
+def test_what_was_asked_for_is_named_without_values(ask: Callable[..., Answer]):
+    sent = {"Content-Type": "application/json"}
+    ask("anna", "POST", "/connectors", sent, json.dumps({"name": "new", "config": {**CONFIG, "password": "s3cret"}}))
+    ask("anna", "PUT", "/connectors/new/config", sent, json.dumps({**CONFIG, "name": "new", "topic": "u", "password": "other"}))
+    ask("anna", "PATCH", "/connectors/new/config", sent, '{"topic": "v"}')
+    ask("anna", "POST", "/headrace/connectors/actions", sent, '{"action": "stop", "connectors": ["new", "a/b"]}')
+    answer = ask("anna", "GET", "/headrace/audit")
+    assert [(e.get("connector"), e.get("detail")) for e in answer.json["entries"]] == [
+        ("new", None), ("new", "settings: password, topic"), ("new", "settings: topic"), (None, "stop: new, a/b"),
+    ]  # fmt: skip
+    assert "s3cret" not in answer.text
 
 
 def test_only_admins_see_who_did_what(ask: Callable[..., Answer]):

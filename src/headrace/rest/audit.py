@@ -7,10 +7,12 @@ requests to the REST API. Not remembered: what changes nothing (validation, prev
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headrace.errors import HeadraceError
 from headrace.rest.caller import caller_of
 from headrace.rest.herder import Herder
 from headrace.rest.roles import open_to_all
@@ -18,7 +20,7 @@ from headrace.rest.same_origin import of_page
 from headrace.rest.uri import restore
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_LONGEST = 500
+_LONGEST, _LARGEST = 500, 1 << 20
 
 
 class Audit:
@@ -31,7 +33,15 @@ class Audit:
         """Serve one request."""
         if scope["type"] != "http" or not _changes(scope["method"], scope["path"]):
             return await self.app(scope, receive, send)
-        status, failure = 500, bytearray()
+        status, failure, taken = 500, bytearray(), bytearray()
+        name = _connector(scope["path"])
+        before = self._config(name)
+
+        async def listen() -> Message:
+            message = await receive()
+            if len(taken) <= _LARGEST:
+                taken.extend(message.get("body", b""))
+            return message
 
         async def remember(message: Message) -> None:
             nonlocal status
@@ -42,9 +52,17 @@ class Audit:
             await send(message)
 
         try:
-            return await self.app(scope, receive, remember)
+            return await self.app(scope, listen, remember)
         finally:
-            self._herder.audit.add(**_event(scope, status, bytes(failure)), worker_id=self._herder.worker_id)
+            asked = asked_for(bytes(taken), before, whole=scope["method"] == "PUT")
+            event = _event(scope, status, bytes(failure)) | {"connector": name or asked[0], "detail": asked[1]}
+            self._herder.audit.add(**event, worker_id=self._herder.worker_id)
+
+    def _config(self, name: str | None) -> Mapping[str, Any]:
+        try:
+            return self._herder.info(name).config if name else {}
+        except HeadraceError:
+            return {}
 
 
 def _changes(method: str, path: str) -> bool:
@@ -53,17 +71,40 @@ def _changes(method: str, path: str) -> bool:
     return not (path == "/headrace/preview" or (path.startswith("/connector-plugins/") and path.endswith("/validate")))
 
 
+def _connector(path: str) -> str | None:
+    """The connector that a path is of."""
+    segments = path.split("/")[1:]
+    return restore(segments[1]) if len(segments) > 1 and segments[0] == "connectors" else None
+
+
+def asked_for(body: bytes, before: Mapping[str, Any], *, whole: bool) -> tuple[str | None, str | None]:
+    """The connector that a body names, if it does, and in a few words what it asks for: never a value, which may be secret.
+
+    before: the connector's configuration so far; whole: whether the body takes its place, so that what is not in it is removed.
+    """
+    try:
+        asked = json.loads(body) if body else None
+    except ValueError:
+        asked = None
+    if not isinstance(asked, dict) or "offsets" in asked:
+        return None, None
+    if isinstance(names := asked.get("connectors"), list):
+        return None, f"{asked.get('action')}: {', '.join(map(str, names))}"[:_LONGEST]
+    name = asked["name"] if isinstance(asked.get("name"), str) else None
+    keys = asked.keys() | (before.keys() if whole and asked else ())
+    changed = sorted(key for key in keys if asked.get(key) != before.get(key)) if before else []
+    return name, ("settings: " + ", ".join(changed))[:_LONGEST] if changed else None
+
+
 def _event(scope: Scope, status: int, failure: bytes) -> dict[str, Any]:
-    segments = [restore(segment) for segment in scope["path"].split("/")[1:]]
     forwarded = b"forward=" in scope.get("query_string", b"")
     return {
         "user": caller_of(scope).name,
         "address": (scope.get("client") or ("?",))[0],
         "via": "page" if scope.get("headrace.page") else "worker" if forwarded else "rest",
         "method": scope["method"],
-        "path": "/" + "/".join(segments),
+        "path": restore(scope["path"]),
         "query": scope.get("query_string", b"").decode("latin-1")[:_LONGEST] or None,
-        "connector": segments[1] if len(segments) > 1 and segments[0] == "connectors" else None,
         "status": status,
         "message": _sentence(failure),
     }

@@ -167,7 +167,8 @@ SCHEMAS: dict[str, Schema] = {
         "entries": _list(_object(
             {"time": _TEXT, "address": _TEXT, "via": _one_of(("rest", "page", "worker")), "method": _TEXT, "path": _TEXT,
              "status": _INT, "worker_id": _TEXT},
-            {"user": _TEXT, "query": _TEXT, "connector": _TEXT, "message": _TEXT},
+            {"user": _TEXT, "query": _TEXT, "connector": _TEXT, "message": _TEXT,
+             "detail": {**_TEXT, "description": "What was asked for: an action, the names of settings; no values."}},
         ), description="Oldest first."),
     }),
     "Lineage": _object({

@@ -126,6 +126,7 @@ def audit(found: Json) -> Table:
     table = _table("time", "user", "from", "via", "request", "result")
     for one in found["entries"]:
         request = plain(f"{one['method']} {one['path']}" + (f"?{one['query']}" if one.get("query") else ""))
+        request += f"\n{plain(one['detail'])}" if one.get("detail") else ""
         result = plain(f"{one['status']} {one.get('message') or ''}".strip())
         table.add_row(*cells_of((one["time"], plain(one.get("user") or ""), plain(one["address"]), one["via"], request, result)))
     return table
