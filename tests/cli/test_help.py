@@ -28,6 +28,8 @@ COMMANDS = (
     "jars",
     "hash-password",
     "lineage",
+    "topics",
+    "topics drift",
     "audit",
     "connectors",
     "streams",

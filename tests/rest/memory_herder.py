@@ -133,6 +133,10 @@ class MemoryHerder:
     def topics_since(self, name: str) -> dict[str, int]:
         return dict.fromkeys(self.topics.get(name, ()), 1_700_000_000_000)
 
+    def topic_drift(self, name: str) -> list[Json]:
+        self._config(name)
+        return []
+
     def reset_active_topics(self, name: str) -> None:
         self.topics.pop(name, None)
 

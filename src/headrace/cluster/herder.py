@@ -21,6 +21,7 @@ from headrace.cluster.reports import RESTARTING, Reports
 from headrace.cluster.sink_offsets import SinkOffsets
 from headrace.cluster.stage import Stages
 from headrace.cluster.stores import Stores
+from headrace.cluster.topic_rules import drift_of
 from headrace.cluster.views import (
     ConnectorInfo,
     connector_type,
@@ -331,6 +332,13 @@ class Herder:
         tracked = self.config.topic_tracking_enable
         statuses = self._stores.status.topic_statuses(name) if tracked else {}
         return {topic: status.discover_timestamp_ms for topic, status in statuses.items()}
+
+    def topic_drift(self, name: str) -> list[dict[str, Any]]:
+        """How the topics of a source connector differ from its rules for new ones. Raises NotFoundError, KafkaFailure."""
+        config = self._config(name)
+        with concealed():
+            topics = self._stores.status.topics(name) if connector_type(config) == "source" else ()
+            return drift_of(name, self.config.resolver.resolve(config).props, topics, self.config)
 
     def reset_active_topics(self, name: str) -> None:
         """Forget them. Raises RestError 403 if tracking, or resetting, is off."""

@@ -147,6 +147,10 @@ class Herder(Protocol):
         """The same with the time (epoch ms) since when each is known to be in use; none if tracking is off."""
         ...
 
+    def topic_drift(self, name: str) -> list[Json]:
+        """How its topics differ from its rules for new ones, fields of TopicDrift; NotFoundError."""
+        ...
+
     def reset_active_topics(self, name: str) -> None:
         """Forget them; RestError 403 if tracking, or resetting, is off."""
         ...

@@ -182,6 +182,13 @@ SCHEMAS: dict[str, Schema] = {
             "since_ms": {**_INT_OR_NULL, "description": "When the topic was first seen in use, in ms since the epoch."},
         })),
     }),
+    "Drift": _object({
+        "connector": _TEXT,
+        "drift": _list(_object({
+            "topic": _TEXT, "group": _TEXT, "what": _TEXT, "wanted": _TEXT,
+            "actual": {**_TEXT_OR_NULL, "description": "null: it does not exist."},
+        }), description="Every difference from the rule that a topic was, or would be, created by."),
+    }),
     "Plugins": _list(_VERSION),
     "Definition": _object({
         "name": _TEXT, "type": _TEXT, "required": _BOOLEAN, "default_value": _TEXT_OR_NULL, "importance": _TEXT,

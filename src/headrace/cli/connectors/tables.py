@@ -144,6 +144,15 @@ def lineage(found: Json) -> Table:
     return table
 
 
+def drift(found: Iterable[Json]) -> Table:
+    """How topics differ from the rules of their connectors."""
+    table = _table("connector", "topic", "rule", "what", "wanted", "is")
+    for one in found:
+        cells = (*(one[part] for part in ("connector", "topic", "group", "what", "wanted")), one["actual"] or "does not exist")
+        table.add_row(*cells_of(map(plain, cells)))
+    return table
+
+
 def plugins(found: Iterable[Json]) -> Table:
     """Plugins with kind and version (`GET /connector-plugins`)."""
     table = _table("class", "type", "version")

@@ -79,6 +79,13 @@ def lag(call: Call) -> Response:
     return call.page("connector_lag.html", partitions=partitions, sentence="", name=name)
 
 
+def drift(call: Call) -> Response:
+    """Whether its topics still are as its rules say; the cluster is asked, so it comes by itself."""
+    reply = call.ask("GET", "headrace", "connectors", call.query("name"), "topics", "drift")
+    found = reply.json["drift"] if reply.ok else []
+    return call.page("connector_drift.html", drift=found, sentence="" if reply.ok else reply.message)
+
+
 def log(call: Call) -> Response:
     """The last log entries, of all workers."""
     name, level = call.query("name"), call.query("level", "INFO")
@@ -93,5 +100,6 @@ ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {
     ("GET", "/connector/live"): live,
     ("GET", "/connector/head"): head,
     ("GET", "/connector/lag"): lag,
+    ("GET", "/connector/drift"): drift,
     ("GET", "/connector/log"): log,
 }
