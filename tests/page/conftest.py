@@ -28,8 +28,9 @@ CREATION = {"topic.creation.default.partitions": "1", "topic.creation.default.re
 def browser() -> Iterator[Browser]:
     if (path := browser_path()) is None:
         pytest.skip(NO_BROWSER)
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=WAIT_S * 1000)  # a stream starts in seconds, on a busy machine in many
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield chromium
@@ -70,7 +71,8 @@ def shot(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
 
     def keep(page: Page, name: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=folder / f"{name}.png", full_page=True)
+        whole = not page.locator("dialog[open]").count()  # what a dialog stands before ends with the window
+        page.screenshot(path=folder / f"{name}.png", full_page=whole)
 
     return keep
 

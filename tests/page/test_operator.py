@@ -31,7 +31,7 @@ def failed(connector: Connector, worker: EmbeddedWorker, source: Cluster, orders
 
 
 def test_a_failure_is_found_read_mended_and_seen_to_run(
-    open_page: Open, worker: EmbeddedWorker, source: Cluster, failed: str, shot: Shot
+    open_page: Open, worker: EmbeddedWorker, source: Cluster, failed: str, orders: str, shot: Shot
 ):
     from playwright.sync_api import expect
 
@@ -67,10 +67,14 @@ def test_a_failure_is_found_read_mended_and_seen_to_run(
     page.wait_for_url(re.compile("/ui/connector"))
     expect(page.locator(".title .pill")).to_have_text("running")
     expect(page.locator("#status")).to_contain_text("1/1")
-    expect(page.get_by_text("copy.")).to_be_visible()
+    expect(page.locator("ul.plain code")).to_have_text(f"copy.{orders}")
     assert worker.call("GET", f"/connectors/{failed}")["config"]["producer.override.ssl.key.password"] == "s3cret"
     shot(page, "running")
 
+    page.goto(f"/ui/graph?connector={failed}")
+    expect(page.locator("svg .node")).to_have_count(3)
+    shot(page, "graph")
+    page.get_by_role("link", name=f"connector {failed}").click()
     page.get_by_role("link", name="History").click()
     history = page.locator("table.grid tbody tr")
     expect(history.filter(has_text=CAUSE).first).to_contain_text("failed")
