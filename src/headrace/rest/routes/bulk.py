@@ -47,14 +47,11 @@ def _read(entity: body.Tree) -> tuple[str, list[str]]:
     try:
         fields = body.mapping(entity, "the request", ("action", "connectors")) or {}
         action = body.text(fields.get("action"), '"action"')
-        names = [
-            body.text(item, 'an entry of "connectors"') for item in body.items(fields.get("connectors"), '"connectors"') or ()
-        ]
+        names = body.items(fields.get("connectors"), '"connectors"') or []
     except ConnectError as error:
         raise BadRequestError(error.message) from None
     if action is None or action not in ACTIONS:
         raise BadRequestError(f"'action' is {action!r}; it has to be one of {', '.join(ACTIONS)}.")
-    chosen = list(dict.fromkeys(name for name in names if name))
-    if not chosen:
-        raise BadRequestError('"connectors" is empty; name those that are meant.')
-    return action, chosen
+    if not names or not all(type(name) is str and name for name in names):
+        raise BadRequestError('"connectors" has to be a list of names, with at least one.')
+    return action, list(dict.fromkeys(names))
