@@ -20,6 +20,7 @@ from headrace.embedded import broker as embedded_broker
 from headrace.embedded.ports import free_port
 from headrace.spark import session as spark_session
 from headrace.spark.extras import FORMATS
+from tests.browser import NO_BROWSER, browser_path
 from tests.clusters import Cluster
 from tests.process import worker_properties
 from tests.support import QUICK_JVM
@@ -133,3 +134,10 @@ def events() -> Iterator[list[MutableMapping[str, Any]]]:
 def _echo(_logger: object, level: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     print(datetime.now().isoformat(timespec="milliseconds"), level, dict(entry))  # where pytest shows it if the test fails
     return entry
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Nobody should take a run for complete that had no browser."""
+    if not browser_path():
+        terminalreporter.section("NO BROWSER", sep="!", red=True, bold=True)
+        terminalreporter.line("The tests of the operator's page were skipped: " + NO_BROWSER)

@@ -11,8 +11,8 @@ from tests.cli.command import headrace
 Golden = Callable[[str, str], None]
 
 CONNECTORS = (
-    *("list", "describe", "topics", "lag", "logs", "validate", "create", "apply", "delete"),
-    *("pause", "resume", "stop", "restart", "offsets", "offsets show", "offsets set", "offsets reset"),
+    *("list", "describe", "topics", "lag", "logs", "history", "validate", "create", "apply", "delete"),
+    *("pause", "resume", "stop", "restart", "bulk", "offsets", "offsets show", "offsets set", "offsets reset"),
     *("plugins", "loggers", "loggers show", "loggers set"),
 )
 STREAMS = ("describe", "plan", "init", "verify")
@@ -28,6 +28,10 @@ COMMANDS = (
     "broker",
     "jars",
     "hash-password",
+    "lineage",
+    "topics",
+    "topics drift",
+    "audit",
     "connectors",
     "streams",
     "mirror",

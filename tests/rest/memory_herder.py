@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.cluster.event_log import EventLog
 from headrace.errors import AlreadyExistsError, BadRequestError, NotFoundError, RestError
 from headrace.rest.herder import Config, Json, OffsetChange
 from headrace.runtime.metrics import Metrics
@@ -32,6 +33,7 @@ class MemoryHerder:
 
     def __init__(self) -> None:
         self.metrics = Metrics()
+        self.history, self.audit = EventLog(), EventLog()
         self.configs: dict[str, Config] = {}
         self.states: dict[str, str] = {}
         self.changes: dict[str, list[OffsetChange]] = {}
@@ -127,6 +129,13 @@ class MemoryHerder:
 
     def active_topics(self, name: str) -> set[str]:
         return self.topics.get(name, set())
+
+    def topics_since(self, name: str) -> dict[str, int]:
+        return dict.fromkeys(self.topics.get(name, ()), 1_700_000_000_000)
+
+    def topic_drift(self, name: str) -> list[Json]:
+        self._config(name)
+        return []
 
     def reset_active_topics(self, name: str) -> None:
         self.topics.pop(name, None)

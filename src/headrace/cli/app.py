@@ -9,7 +9,10 @@ import typer
 
 from headrace import __version__
 from headrace.cli import broker, demo, dev, hash_password, jars, preview, standalone, worker
+from headrace.cli.connectors.drift import group as topics
+from headrace.cli.connectors.events import audit
 from headrace.cli.connectors.group import group as connectors
+from headrace.cli.connectors.lineage import lineage
 from headrace.cli.mirror.group import group as mirror
 from headrace.cli.plugins.group import group as plugins
 from headrace.cli.streams.group import group as streams
@@ -50,6 +53,9 @@ app.command("worker", rich_help_panel=_RUN)(worker.worker)
 app.command("standalone", rich_help_panel=_RUN)(standalone.standalone)
 app.add_typer(mirror, name="mirror", rich_help_panel=_RUN)
 app.add_typer(connectors, name="connectors", rich_help_panel=_REST)
+app.add_typer(topics, name="topics", rich_help_panel=_REST)
+app.command("lineage", rich_help_panel=_REST)(lineage)
+app.command("audit", rich_help_panel=_REST)(audit)
 app.add_typer(streams, name="streams", rich_help_panel=_STREAMS)
 app.command("preview", rich_help_panel=_LOCAL)(preview.preview)
 app.command("demo", rich_help_panel=_LOCAL)(demo.demo)

@@ -8,7 +8,7 @@ import typer
 
 from headrace.cli.broker import DataOption, PortOption
 from headrace.cli.progress import progress
-from headrace.cli.worker import say_ready
+from headrace.cli.worker import say_ready_with_page
 
 _WORKER = {
     "group.id": "headrace-dev",
@@ -32,7 +32,7 @@ def dev(
 ) -> None:
     """Run a broker and a worker on it, for trying things out.
 
-    Create connectors over the REST API; Ctrl-C ends both.
+    Create connectors over the REST API, or on the page whose address is printed; Ctrl-C ends both.
     """
     from headrace.cli.process import run_distributed
     from headrace.embedded import Broker
@@ -45,6 +45,6 @@ def dev(
         typer.echo(f"bootstrap.servers={kafka.bootstrap}")
         logs.configure()
         listeners = {"bootstrap.servers": kafka.bootstrap, "listeners": f"http://127.0.0.1:{rest_port}"}
-        run_distributed(_WORKER | listeners, ready=say_ready)
+        run_distributed(_WORKER | listeners, ready=say_ready_with_page)
     finally:
         kafka.stop()

@@ -30,3 +30,9 @@ def worker(file: WorkerFile) -> None:
 def say_ready(url: str) -> None:
     """Print where the REST API listens, on standard output, for scripts that wait for it."""
     typer.echo(f"rest={url}")
+
+
+def say_ready_with_page(url: str) -> None:
+    """The same, and where the operator's page is, for people."""
+    say_ready(url)
+    typer.echo(f"page={url.rstrip('/')}/ui")

@@ -21,6 +21,7 @@ from headrace.cluster.reports import RESTARTING, Reports
 from headrace.cluster.sink_offsets import SinkOffsets
 from headrace.cluster.stage import Stages
 from headrace.cluster.stores import Stores
+from headrace.cluster.topic_rules import drift_of
 from headrace.cluster.views import (
     ConnectorInfo,
     connector_type,
@@ -51,7 +52,8 @@ class Herder:
         self.worker_id, self.cluster_id = worker_id, cluster_id
         self.worker, self.config, self.metrics = worker, worker.config, worker.metrics
         self._stores, self._group = stores, group
-        self._reports = Reports(stores.status, worker_id, self.config.topic_tracking_enable, self.metrics)
+        self.history, self.audit = stores.events.history, stores.events.audit
+        self._reports = Reports(stores.status, worker_id, self.config.topic_tracking_enable, self.metrics, self.history)
         self._workload = Workload(worker, stores.config, self._reports, self._hand_over)
         self._offsets = SourceOffsets(worker.offsets_of, self._group.proof)
         self._sink_offsets = SinkOffsets(worker.config, worker.spark)
@@ -335,6 +337,19 @@ class Herder:
         if not self.config.topic_tracking_enable:
             raise RestError(403, "Topic tracking is disabled.")
         return self._stores.status.topics(name)
+
+    def topics_since(self, name: str) -> dict[str, int]:
+        """The same with the time (epoch ms) since when each is known to be in use; none if tracking is off."""
+        tracked = self.config.topic_tracking_enable
+        statuses = self._stores.status.topic_statuses(name) if tracked else {}
+        return {topic: status.discover_timestamp_ms for topic, status in statuses.items()}
+
+    def topic_drift(self, name: str) -> list[dict[str, Any]]:
+        """How the topics of a source connector differ from its rules for new ones. Raises NotFoundError, KafkaFailure."""
+        config = self._config(name)
+        with concealed():
+            topics = self._stores.status.topics(name) if connector_type(config) == "source" else ()
+            return drift_of(name, self.config.resolver.resolve(config).props, topics, self.config)
 
     def reset_active_topics(self, name: str) -> None:
         """Forget them. Raises RestError 403 if tracking, or resetting, is off."""

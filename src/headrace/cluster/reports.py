@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import structlog
 
 from headrace import errors
+from headrace.cluster.event_log import EventLog
 from headrace.config.redaction import redact
 from headrace.runtime.metrics import Metrics
 from headrace.runtime.stream_mode import StreamMode
@@ -17,6 +18,8 @@ log = structlog.get_logger(__name__)
 
 RUNNING, PAUSED, STOPPED, FAILED = "RUNNING", "PAUSED", "STOPPED", "FAILED"
 UNASSIGNED, RESTARTING = "UNASSIGNED", "RESTARTING"
+DELETED = "DELETED"
+"""Of the history alone: in the status topic it is a tombstone."""
 _ENDS = (FAILED, UNASSIGNED)
 
 
@@ -39,10 +42,17 @@ class Reports:
     generation: of the worker's share; what ends something (FAILED, UNASSIGNED) is not written over the status of a later one.
     """
 
-    def __init__(self, store: StatusWriter, worker_id: str, tracking: bool, metrics: Metrics | None = None) -> None:
-        """metrics: told of every state, too."""
+    def __init__(
+        self,
+        store: StatusWriter,
+        worker_id: str,
+        tracking: bool,
+        metrics: Metrics | None = None,
+        history: EventLog | None = None,
+    ) -> None:
+        """metrics, history: every state goes there, too."""
         self._store, self._worker, self._tracking = store, worker_id, tracking
-        self._metrics = metrics or Metrics()
+        self._metrics, self._history = metrics or Metrics(), history or EventLog()
         self.generation = 0
 
     def _status(self, state: str, version: str | None, error: BaseException | None) -> dict:
@@ -54,6 +64,7 @@ class Reports:
     def connector(self, name: str, state: str, version: str | None, error: BaseException | None = None) -> None:
         """The connector instance is in this state now."""
         _say("connector." + state.lower(), error, connector=name)
+        self._remember(name, None, state, error)
         self._metrics.connector_state(name, state)
         put = self._store.put_connector_status_safe if state in _ENDS else self._store.put_connector_status
         put(name, self._status(state, version, error))
@@ -69,9 +80,14 @@ class Reports:
     ) -> None:
         """The task is in this state now; restart: what is to be told of its restarts (`headrace.cluster.restarts`)."""
         _say("task." + state.lower(), error, connector=name, task=task)
+        self._remember(name, task, state, error)
         self._metrics.task_state(name, task, state, _trace(error).partition("\n")[0] if error else None)
         put = self._store.put_task_status_safe if state in _ENDS else self._store.put_task_status
         put(name, task, self._status(state, version, error) | ({"restart": restart} if restart else {}))
+
+    def _remember(self, name: str, task: int | None, state: str, error: BaseException | None) -> None:
+        cause = _trace(error).partition("\n")[0] if error else None
+        self._history.add(connector=name, task=task, state=state, worker_id=self._worker, cause=cause)
 
     def task_stream(self, name: str, task: int, version: str | None, mode: StreamMode) -> None:
         """The task, which is running, does so in this mode."""
@@ -100,6 +116,7 @@ class Reports:
     def no_connector(self, name: str) -> None:
         """The connector was deleted: its state is forgotten."""
         _say("connector.deleted", None, connector=name)
+        self._remember(name, None, DELETED, None)
         self._metrics.no_connector(name)
         self._store.delete_connector_status(name)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from headrace.cluster.config_store import ConfigStore
+from headrace.cluster.event_log import EventLogs, EventTopic, kafka_event_logs
 from headrace.cluster.offset_records import encode_key
 from headrace.cluster.offset_store import OffsetStore
 from headrace.cluster.own_offsets import OWN_TOPIC, OffsetStores, Own
@@ -98,6 +99,7 @@ class Stores:
     transactions: Transactions | None = None
     own_offsets: OffsetStores | None = None
     prepare: Mapping[str, Callable[[], object]] | None = None
+    events: EventLogs = field(default_factory=EventLogs)
 
     def start(self) -> None:
         """Make or verify each topic, then read it: offsets, states, configurations, as Connect does.
@@ -110,10 +112,11 @@ class Stores:
             if name == "offsets" and self.transactions:  # what a former process has left open would delay the reading
                 self.transactions.start(WRITE_TIMEOUT_S)
             store.start(_START_S)
+        self.events.start()
 
     def stop(self) -> None:
         """Close them: states under way are waited for a few seconds."""
-        for store in (self.status, self.offsets, self.config):
+        for store in (self.status, self.offsets, self.config, self.events):
             store.stop()
         if self.own_offsets:
             self.own_offsets.stop()
@@ -152,8 +155,9 @@ def kafka_stores(config: Config, member: str) -> Stores:
     fenced = FencedWriter(topics["config"].name, props, f"connect-cluster-{group}")
     writes = MemberWrites(props, f"headrace-{group}-{member}", topics["config"].name)
     offsets = OffsetStore(make_log("offsets", committed=True), writes, topics["offsets"].name)
-    own = None
+    own, events = None, EventLogs()
     if isinstance(config, DistributedConfig):
+        events = kafka_event_logs(_event_topics(config), admin, partial(_event_log, props=props, admin=admin))
         own = OffsetStores(offsets, partial(_own, worker=config, props=props, writes=writes))
     return Stores(
         config=ConfigStore(make_log("config", committed=True), fenced, topics["config"].name),
@@ -161,6 +165,7 @@ def kafka_stores(config: Config, member: str) -> Stores:
         offsets=offsets,
         transactions=Transactions(group, member, topics["offsets"].name, fenced, writes, admin),
         own_offsets=own,
+        events=events,
         prepare={name: lambda topic=topic: ensure(admin, topic, timeout_s, backoff_s) for name, topic in topics.items()},
     )
 
@@ -187,6 +192,21 @@ def _own(connector: Props, worker: DistributedConfig, props: Mapping[str, str], 
         return store
 
     return (name, *(f"{key}={value}" for kind in clients.values() for key, value in sorted(kind.items()))), make
+
+
+def _event_topics(config: DistributedConfig) -> dict[str, EventTopic | None]:
+    wished = {
+        "history": (config.history_topic, f"{config.status_topic}-history", config.history_retention_ms),
+        "audit": (config.audit_topic, f"{config.status_topic}-audit", config.audit_retention_ms),
+    }
+    topics = {kind: (by_default if name is None else name.strip(), kept) for kind, (name, by_default, kept) in wished.items()}
+    factor = config.status_replication_factor
+    return {kind: EventTopic(name, factor, retention_ms) if name else None for kind, (name, retention_ms) in topics.items()}
+
+
+def _event_log(topic: str, props: Mapping[str, str], admin: Admin) -> LogFactory:
+    clients = {**props, "client.id": f"{props.get('client.id') or 'connect-' + props.get('group.id', '')}-events"}
+    return lambda on_record: CompactedLog(topic, clients, clients, on_record, admin=admin)
 
 
 def _timeout_s(props: Mapping[str, str]) -> float:

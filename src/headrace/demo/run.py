@@ -158,6 +158,7 @@ def _lag(progress: Progress, admin: Admin, connector: dict[str, Any]) -> dict[st
 
 def _closing(worker: EmbeddedWorker, source: Broker, target: Broker) -> str:
     return (
-        f"\nREST API     [bold]{worker.url}[/]\nSource       {source.bootstrap}\nDestination  {target.bootstrap}\n"
+        f"\nPage         [bold]{worker.url.rstrip('/')}/ui[/]\nREST API     [bold]{worker.url}[/]\n"
+        f"Source       {source.bootstrap}\nDestination  {target.bootstrap}\n"
         f"Try          curl {worker.url}/connectors/mirror-flights/status"
     )

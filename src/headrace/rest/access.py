@@ -15,7 +15,7 @@ from headrace.rest.roles import Role
 from headrace.rest.users import read_users
 from headrace.runtime.worker_config import WorkerConfig
 
-_CHALLENGE = {"WWW-Authenticate": 'Basic realm="headrace", charset="UTF-8"'}
+CHALLENGE = 'Basic realm="headrace", charset="UTF-8"'
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,11 @@ def _extended(classes: list[str]) -> bool:
 
 
 def _unauthorized() -> Response:
-    return answers.error(401, "This worker has to know who asks: send a user and a password (basic authentication).", _CHALLENGE)
+    return answers.error(
+        401,
+        "This worker has to know who asks: send a user and a password (basic authentication).",
+        {"WWW-Authenticate": CHALLENGE},
+    )
 
 
 def _plain() -> Response:

@@ -13,17 +13,21 @@ from starlette.responses import Response
 
 from headrace import __version__
 from headrace.errors import HeadraceError
-from headrace.rest import answers, logs, openapi
+from headrace.rest import answers, logs, openapi, page
 from headrace.rest.access import access
+from headrace.rest.audit import Audit
 from headrace.rest.authentication import Authentication
+from headrace.rest.cluster_figures import ClusterFigures
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.headers import ConfiguredHeaders, CrossOrigin, parse_rules
 from headrace.rest.heads import Heads
 from headrace.rest.herder import Herder
 from headrace.rest.matching import Matching
+from headrace.rest.overview import Overview
 from headrace.rest.resource import REQUEST_TIMEOUT_S, Resource
-from headrace.rest.routes import ADMIN, MAIN, loggers, preview
+from headrace.rest.routes import ADMIN, MAIN, loggers, overview, preview
 from headrace.rest.routes import logs as connector_logs
+from headrace.rest.same_origin import SameOrigin
 from headrace.runtime.worker_config import WorkerConfig
 
 
@@ -37,8 +41,15 @@ def create_app(
     """
     admin = ADMIN if worker_config.admin_listeners is None else []
     others = others or WorkerClient()
-    own = [preview.resource(worker_config), connector_logs.resource(worker_config, others)]
+    snapshots = Overview(ClusterFigures(others, worker_config.rest_url().partition("://")[0]))
+    own = [
+        preview.resource(worker_config),
+        connector_logs.resource(worker_config, others),
+        overview.resource(snapshots),
+    ]
     app = _app(herder, worker_config, [*MAIN, *own, *admin], others, limit_s)
+    if worker_config.rest_page_enable:
+        page.mount(app, herder, worker_config, snapshots)
     herder.on_log_level(loggers.apply)
     return app
 
@@ -65,6 +76,8 @@ def _app(herder: Herder, config: WorkerConfig, resources: Sequence[Resource], ot
             Middleware(ConfiguredHeaders, rules=rules, cross_origin=cross_origin),
             Middleware(Heads),
             Middleware(Matching),
+            *([Middleware(SameOrigin, allowed=cross_origin.allows)] if config.rest_page_enable else []),
+            Middleware(Audit, herder=herder),
             *([Middleware(Authentication, access=allowed)] if allowed else []),
         ],
         exception_handlers=dict.fromkeys((HeadraceError, HTTPException), _failure),

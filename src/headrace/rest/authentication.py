@@ -14,8 +14,10 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headrace.rest import answers, logs
-from headrace.rest.access import Access
+from headrace.rest.access import CHALLENGE, Access
+from headrace.rest.caller import Caller, set_caller
 from headrace.rest.roles import needed, open_to_all
+from headrace.rest.same_origin import of_page
 
 _AT_ONCE = 2  # passwords that are looked at together: each takes 16 MiB and a core
 _LOGGED, _MINUTE_S = 20, 60.0
@@ -31,15 +33,22 @@ class Authentication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
+        if scope["type"] == "websocket":  # there is none; a route that is added must not be reachable without a password
+            return await _refuse_websocket(receive, send)
         if scope["type"] != "http" or open_to_all(scope["method"], scope["path"]):
             return await self.app(scope, receive, send)
         name, password = credentials(Headers(scope=scope).get("authorization"))
         role = await run_sync(partial(self._access.role, name, password), limiter=self._limit)
         wanted = needed(scope["method"], scope["path"])
+        if role is not None:
+            set_caller(scope, Caller(name, role))
         if role is None:
             why = "did not say who they are" if name is None else "is not known here, or the password is wrong"
             self._tell(why, name, scope)
-            return await self._access.refuse()(scope, receive, send)
+            refusal = self._access.refuse()
+            if of_page(scope["path"]):  # else a browser would not ask for a password
+                refusal.headers["WWW-Authenticate"] = CHALLENGE
+            return await refusal(scope, receive, send)
         if role < wanted:
             self._tell(f"has the role {role.name.lower()}", name, scope)
             text = f"This needs the role {wanted.name.lower()}; {name} has {role.name.lower()}."
@@ -50,6 +59,11 @@ class Authentication:
         address = (scope.get("client") or ("?",))[0]
         who = "Somebody" if name is None else f"User {_printable(name)}"
         self._failures.warning(f"Refused {scope['method']} {_printable(scope['path'])} from {address}: {who} {why}")
+
+
+async def _refuse_websocket(receive: Receive, send: Send) -> None:
+    await receive()
+    await send({"type": "websocket.close", "code": 1008, "reason": "This worker has no websockets."})
 
 
 def credentials(header: str | None) -> tuple[str | None, str | None]:

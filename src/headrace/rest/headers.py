@@ -77,13 +77,17 @@ class CrossOrigin:
         """Read `access.control.allow.origin` and `access.control.allow.methods`: words separated by commas."""
         return cls(_words(origins), _words(methods) or cls.methods)
 
+    def allows(self, origin: str) -> bool:
+        """Whether pages of this origin may call."""
+        return any(fnmatchcase(origin, allowed) for allowed in self.origins)
+
     def apply(self, method: str, request: Headers, headers: MutableHeaders) -> None:
         """Add the CORS headers that the answer to this request needs."""
         if not self.origins:
             return
         headers.add_vary_header("Origin")
         origin = request.get("origin")
-        if origin is None or not any(fnmatchcase(origin, allowed) for allowed in self.origins):
+        if origin is None or not self.allows(origin):
             return
         headers["Access-Control-Allow-Origin"] = origin
         if method == "OPTIONS" and "access-control-request-method" in request:

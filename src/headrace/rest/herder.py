@@ -1,6 +1,6 @@
 """What the REST interface asks of the worker behind it.
 
-`headrace.cluster.herder.Herder` has this shape; nothing here is imported from there. Every method is synchronous and
+`headrace.cluster.herder.Herder` has this shape; it is not imported here. Every method is synchronous and
 thread-safe, and raises HeadraceError subclasses, whose `status` and message become the answer.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from headrace.cluster.event_log import EventLog
 from headrace.runtime.metrics import Metrics
 
 
@@ -46,6 +47,16 @@ class Herder(Protocol):
     @property
     def metrics(self) -> Metrics:
         """What the worker measures."""
+        ...
+
+    @property
+    def history(self) -> EventLog:
+        """States of connectors and tasks, with their causes."""
+        ...
+
+    @property
+    def audit(self) -> EventLog:
+        """Who changed what."""
         ...
 
     def ready(self) -> bool:
@@ -130,6 +141,14 @@ class Herder(Protocol):
 
     def active_topics(self, name: str) -> set[str]:
         """The topics a connector has used since its last reset; RestError 403 if tracking is off."""
+        ...
+
+    def topics_since(self, name: str) -> dict[str, int]:
+        """The same with the time (epoch ms) since when each is known to be in use; none if tracking is off."""
+        ...
+
+    def topic_drift(self, name: str) -> list[Json]:
+        """How its topics differ from its rules for new ones, fields of TopicDrift; NotFoundError."""
         ...
 
     def reset_active_topics(self, name: str) -> None:

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.rest import answers
 from headrace.rest.media_types import accepts, is_json
+from headrace.rest.same_origin import of_page
 from headrace.rest.uri import BadUriError, decode_path, first_values
 
 TEXT = "text/plain"
@@ -58,6 +59,8 @@ def _refuse(scope: Scope) -> Response | None:
         return _options(allow, headers)
     if scope["method"] not in methods:
         return answers.http_error(405, allow)
+    if of_page(scope["path"]):  # it takes forms, and gives HTML
+        return None
     sent = headers.get("content-type")
     if sent is not None and not is_json(sent) and scope["path"] not in _TAKE_ANYTHING:
         return answers.http_error(415)

@@ -40,6 +40,15 @@ _QUERY = {
     "level": "The lowest level of an entry.",
     "task": "Of this task only.",
     "freshness": "`false`: without times, for which records of the source are read.",
+    "q": "A text in the name, class, topics or problem.",
+    "state": "Connectors in this state only.",
+    "type": "`source` or `sink`.",
+    "sort": "A column, with a minus before it to turn it round; by default what has failed comes first.",
+    "page": "From 1 on.",
+    "user": "By this user only.",
+    "connector": "Of this connector, or what it reaches.",
+    "topic": "What this topic reaches.",
+    "points": "How many samples of each connector, at most 360.",
     "scope": "`cluster` for all workers (KIP-976); all else is this one.",
 }
 _SECURED: dict[str, Any] = {"security": [{"basic": []}]}

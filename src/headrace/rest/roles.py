@@ -14,14 +14,17 @@ class Role(IntEnum):
     ADMIN = 3
 
 
+AUDIT = "/headrace/audit"
 _CONNECTOR = "/connectors/[^/]+"
 _INTERNAL = (("POST", f"{_CONNECTOR}/tasks"), ("PUT", f"{_CONNECTOR}/fence"))
-_READ = (("GET", ".*"), ("HEAD", ".*"), ("PUT", "/connector-plugins/[^/]+/config/validate"), ("POST", "/headrace/preview"))
+_PAGE = ("POST", "/ui/.*")  # what it does, it asks of the REST API, as the same user
+_READ = (("GET", ".*"), ("HEAD", ".*"), ("PUT", "/connector-plugins/[^/]+/config/validate"), ("POST", "/headrace/preview"), _PAGE)
 _OPERATE = (
     ("PUT", f"{_CONNECTOR}/(pause|resume|stop|topics/reset)"),
     ("POST", f"{_CONNECTOR}/(tasks/[^/]+/)?restart"),
     ("PATCH", f"{_CONNECTOR}/offsets"),
     ("DELETE", f"{_CONNECTOR}/offsets"),
+    ("POST", "/headrace/connectors/actions"),
 )
 
 
@@ -35,6 +38,8 @@ def open_to_all(method: str, path: str) -> bool:
 
 def needed(method: str, path: str) -> Role:
     """The role that a request needs; what is not known here needs admin."""
+    if path == AUDIT:  # it has the names and addresses of users
+        return Role.ADMIN
     if _is_one_of(_READ, method, path):
         return Role.READ
     return Role.OPERATE if _is_one_of(_OPERATE, method, path) else Role.ADMIN

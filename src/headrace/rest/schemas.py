@@ -35,6 +35,8 @@ def _one_of(words: tuple[str, ...], **more: Any) -> Schema:
 
 _TEXT: Schema = {"type": "string"}
 _INT: Schema = {"type": "integer"}
+_NUMBER: Schema = {"type": "number"}
+_NUMBER_OR_NULL: Schema = {"type": ["number", "null"]}
 _BOOLEAN: Schema = {"type": "boolean"}
 _TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
 _INT_OR_NULL: Schema = {"type": ["integer", "null"]}
@@ -125,6 +127,67 @@ SCHEMAS: dict[str, Schema] = {
             "timestamp": {**_INT_OR_NULL, "description": "Of the record at `offset`, in ms since the epoch."},
             "freshness_ms": {**_INT_OR_NULL, "description": "The age of the oldest record that is not delivered, 0: all are."},
         })),
+    }),
+    "Overview": _object({
+        "worker_id": _TEXT, "kafka_cluster_id": _TEXT_OR_NULL, "counts": _map(_INT), "states": _map(_INT),
+        "not_reached": _list(_TEXT, description="Workers that did not answer: what their tasks measure is missing."),
+        "matching": _INT, "page": _INT, "pages": _INT,
+        "connectors": _list(_object({
+            "name": _TEXT, "type": _KIND, "connector_class": _TEXT, "state": _one_of(STATES), "worker_id": _TEXT,
+            "workers": _list(_TEXT), "tasks": _INT, "running": _INT, "failed": _INT,
+            "problem": {**_TEXT, "description": "The first sentence of what went wrong; empty if nothing did."},
+            "lag": {**_INT_OR_NULL, "description": "Records; null where no task can tell."},
+            "age_ms": {**_NUMBER_OR_NULL, "description": "The greatest age of a record that was copied in the last batches."},
+            "rate": {**_NUMBER, "description": "Records per second."},
+            "rates": _list(_NUMBER, description="The same in the last minutes, every 10 s, oldest first."),
+            "topics": _list(_TEXT),
+        })),
+    }),
+    "Figures": _object({
+        "worker_id": _TEXT,
+        "tasks": _list(_object({
+            "connector": _TEXT, "task": _INT, "records": _NUMBER, "rate": _NUMBER, "lag": _INT_OR_NULL, "age_ms": _NUMBER_OR_NULL,
+        })),
+        "history": _map(_list(_list(_NUMBER_OR_NULL)), description="By connector: records per second and greatest age."),
+    }),
+    "BulkAction": _object({
+        "action": _one_of(("pause", "resume", "stop", "restart-failed", "restart")), "connectors": _list(_TEXT, minItems=1),
+    }),
+    "BulkAnswer": _object({
+        "action": _TEXT, "connectors": _list(_object({"name": _TEXT, "done": _BOOLEAN, "message": _TEXT_OR_NULL})),
+    }),
+    "History": _object({
+        "connector": _TEXT, "durable": _BOOLEAN,
+        "entries": _list(_object(
+            {"time": _TEXT, "connector": _TEXT, "state": _TEXT, "worker_id": _TEXT}, {"task": _INT, "cause": _TEXT},
+        ), description="Oldest first."),
+    }),
+    "Audit": _object({
+        "durable": {**_BOOLEAN, "description": "Whether it is kept in a topic, and not in this worker's memory alone."},
+        "entries": _list(_object(
+            {"time": _TEXT, "address": _TEXT, "via": _one_of(("rest", "page", "worker")), "method": _TEXT, "path": _TEXT,
+             "status": _INT, "worker_id": _TEXT},
+            {"user": _TEXT, "query": _TEXT, "connector": _TEXT, "message": _TEXT,
+             "detail": {**_TEXT, "description": "What was asked for: an action, the names of settings; no values."}},
+        ), description="Oldest first."),
+    }),
+    "Lineage": _object({
+        "nodes": _list(_object({
+            "id": _TEXT, "kind": _one_of(("connector", "topic", "external")), "name": _TEXT,
+            "place": {**_TEXT_OR_NULL, "description": "The cluster of a topic; null: that of the workers."},
+            "state": {**_TEXT_OR_NULL, "description": "Of a connector; FAILED if any of its tasks has failed."},
+        })),
+        "edges": _list(_object({
+            "source": _TEXT, "target": _TEXT,
+            "since_ms": {**_INT_OR_NULL, "description": "When the topic was first seen in use, in ms since the epoch."},
+        })),
+    }),
+    "Drift": _object({
+        "connector": _TEXT,
+        "drift": _list(_object({
+            "topic": _TEXT, "group": _TEXT, "what": _TEXT, "wanted": _TEXT,
+            "actual": {**_TEXT_OR_NULL, "description": "null: it does not exist."},
+        }), description="Every difference from the rule that a topic was, or would be, created by."),
     }),
     "Plugins": _list(_VERSION),
     "Definition": _object({

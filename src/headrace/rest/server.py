@@ -21,6 +21,7 @@ from headrace.rest.forwarding import WorkerClient
 from headrace.rest.heads import Protocol
 from headrace.rest.herder import Herder
 from headrace.rest.resource import REQUEST_TIMEOUT_S
+from headrace.rest.sampler import Sampler
 from headrace.runtime.listeners import Listener
 from headrace.runtime.worker_config import WorkerConfig
 
@@ -39,6 +40,7 @@ class RestServer:
         Raises ConfigError.
         """
         self._config = worker_config
+        self._sampler = Sampler(herder)
         main = create_app(herder, worker_config, others, limit_s)
         self._main = self._services(main, worker_config.listening(), tls.LISTENERS)
         admin_listeners = worker_config.admin_listening()
@@ -58,6 +60,7 @@ class RestServer:
         except SetupError:
             self.stop()
             raise
+        self._sampler.start()
         logs.SERVER.info("REST interface listens at %s", ", ".join(self.urls))
         for service in (*self._main, *self._admin):
             if (warning := exposure(service.url, service.addresses, service.tls, access(self._config) is not None)) is not None:
@@ -65,6 +68,7 @@ class RestServer:
 
     def stop(self) -> None:
         """Stop accepting, let running requests finish for a few seconds, and end. Harmless if not started."""
+        self._sampler.stop()
         for service in (*self._main, *self._admin):
             service.stop()
 

@@ -238,6 +238,13 @@ class WorkerConfig(Config):
         doc="Users of `rest.authentication=basic`, a line `user=role[,role]:hash` each; roles are `read`, `operate` and `admin`, "
         "hashes come from `headrace hash-password`.",
     )
+    rest_page_enable: bool = option(
+        "rest.page.enable",
+        Type.BOOLEAN,
+        True,
+        importance=LOW,
+        doc="Whether the REST server has the operator's page under `/ui`; its users and roles are those of the REST API.",
+    )
     ssl_client_auth: str = option(
         "ssl.client.auth",
         Type.STRING,

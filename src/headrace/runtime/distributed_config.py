@@ -90,6 +90,16 @@ def _ms(name: str, default: int, doc: str, importance: Importance = MEDIUM, **fi
     return option(name, Type.INT, default, importance=importance, doc=doc + ", in ms.", **fields)
 
 
+def _event_topic(kind: str, what: str) -> Any:
+    doc = f"Topic that keeps {what}; by default the status topic's name with `-{kind}` behind it, empty: none, memory only."
+    return option(f"{kind}.storage.topic", Type.STRING, None, importance=LOW, doc=doc)
+
+
+def _retention(kind: str, days: int) -> Any:
+    doc = f"How long the {kind} topic keeps what is in it, in ms, when the worker creates it."
+    return option(f"{kind}.storage.retention.ms", Type.LONG, days * 86_400_000, importance=LOW, doc=doc)
+
+
 class DistributedConfig(WorkerConfig):
     """A worker of a group that keeps configurations, offsets and statuses in Kafka topics."""
 
@@ -108,6 +118,10 @@ class DistributedConfig(WorkerConfig):
     status_topic: str = _topic("status", "connector and task statuses, and active topics")
     status_partitions: int = _topic_partitions("status", 5)
     status_replication_factor: int = _topic_replication("status")
+    history_topic: str | None = _event_topic("history", "the states of connectors and tasks, with their causes")
+    history_retention_ms: int = _retention("history", 7)
+    audit_topic: str | None = _event_topic("audit", "who changed what over REST or the page")
+    audit_retention_ms: int = _retention("audit", 90)
     session_timeout_ms: int = _ms("session.timeout.ms", 10000, "When a silent worker counts as gone", HIGH)
     heartbeat_interval_ms: int = _ms("heartbeat.interval.ms", 3000, "How often a worker shows that it is alive", HIGH)
     rebalance_timeout_ms: int = _ms("rebalance.timeout.ms", 60000, "How long workers may take to rejoin the group", HIGH)

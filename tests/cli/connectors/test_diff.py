@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from headrace.cli.connectors.diff import Action, Diff, Setting, compare, plan, summary
-from headrace.cli.connectors.secrets import HIDDEN, Secrets
 from headrace.cli.connectors.texts import diff_lines
+from headrace.config.diff import Action, Diff, Setting, compare, plan, summary
+from headrace.config.secrets import HIDDEN, Secrets
 
 
 def test_a_new_connector_has_all_of_its_settings_new():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.cli.connectors.secrets import HIDDEN, Secrets
+from headrace.config.secrets import HIDDEN, Secrets
 
 DEFINITIONS = [
     {"name": "login", "type": "PASSWORD"},
@@ -38,3 +38,8 @@ def test_other_keys_are_shown(key: str):
 def test_a_hidden_value_is_kafkas_word_and_no_value_stays_none():
     assert (Secrets().shown("password", ""), Secrets().shown("password", None)) == (HIDDEN, None)
     assert Secrets().shown("topic", "t") == "t"
+
+
+def test_the_placeholder_of_a_provider_stays_readable():
+    assert Secrets().shown("password", "${file:/run/secrets:db}") == "${file:/run/secrets:db}"
+    assert Secrets().shown("password", "x${file:/run/secrets:db}") == HIDDEN

@@ -13,10 +13,10 @@ from rich.text import Text
 
 from headrace.cli.connectors import options, tables
 from headrace.cli.connectors.deploy import ask_to_validate
-from headrace.cli.connectors.diff import Action, Diff, plan, summary
 from headrace.cli.connectors.files import Wanted, read_all
-from headrace.cli.connectors.secrets import Secrets
 from headrace.cli.connectors.texts import config_errors, diff_lines, plain
+from headrace.config.diff import Action, Diff, plan, summary
+from headrace.config.secrets import Secrets
 from headrace.errors import ConfigError, ConnectError, HeadraceError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from headrace.cli.connectors import apply, deploy, lag, loggers, logs, look, offsets, plugins, state
+from headrace.cli.connectors import apply, bulk, deploy, events, lag, loggers, logs, look, offsets, plugins, state
 
 group = typer.Typer(no_args_is_help=True, help="Look at connectors, deploy and control them, over the REST API of a worker.")
 
@@ -14,6 +14,7 @@ group.command("describe", rich_help_panel=_LOOK)(look.describe)
 group.command("topics", rich_help_panel=_LOOK)(look.topics)
 group.command("lag", rich_help_panel=_LOOK)(lag.lag)
 group.command("logs", rich_help_panel=_LOOK)(logs.logs)
+group.command("history", rich_help_panel=_LOOK)(events.history)
 group.command("validate", rich_help_panel=_DEPLOY)(deploy.validate)
 group.command("create", rich_help_panel=_DEPLOY)(deploy.create)
 group.command("apply", rich_help_panel=_DEPLOY)(apply.apply)
@@ -22,6 +23,7 @@ group.command("pause", rich_help_panel=_CONTROL)(state.pause)
 group.command("resume", rich_help_panel=_CONTROL)(state.resume)
 group.command("stop", rich_help_panel=_CONTROL)(state.stop)
 group.command("restart", rich_help_panel=_CONTROL)(state.restart)
+group.command("bulk", rich_help_panel=_CONTROL)(bulk.bulk)
 group.add_typer(offsets.group, name="offsets", rich_help_panel=_CONTROL)
 group.command("plugins", rich_help_panel=_WORKER)(plugins.plugins)
 group.add_typer(loggers.group, name="loggers", rich_help_panel=_WORKER)

@@ -9,8 +9,8 @@ import typer
 
 from headrace.cli.connectors import options, tables
 from headrace.cli.connectors.deploy import definitions
-from headrace.cli.connectors.secrets import Secrets
 from headrace.cli.connectors.texts import plain
+from headrace.config.secrets import Secrets
 
 if TYPE_CHECKING:
     from headrace.cli.connectors.client import Answer, Client

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from headrace.cli.connectors.secrets import Secrets
 from headrace.cli.connectors.texts import first_line, plain
+from headrace.config.secrets import Secrets
 
 Json = Mapping[str, Any]
 _TAG = re.compile(r"</?\w[^>]*>")  # Kafka's documentation of options is HTML
@@ -109,6 +109,48 @@ def lag_of_all(found: Json) -> str:
     age = _age(found["freshness_ms"])
     records = "1 record" if found["lag"] == 1 else f"{found['lag']:,} records"
     return f"{records} behind" + (f", the oldest of them {age} old" if found["lag"] and age else "")
+
+
+def history(found: Json) -> Table:
+    """The states that a connector and its tasks went through (`GET /headrace/connectors/…/history`)."""
+    table = _table("time", "", "state", "worker", "cause")
+    for one in found["entries"]:
+        what = "connector" if one.get("task") is None else f"task {one['task']}"
+        cells = (one["time"], what, _state(one), one["worker_id"], plain(one.get("cause") or ""))
+        table.add_row(*cells_of(cells))
+    return table
+
+
+def audit(found: Json) -> Table:
+    """Who changed what (`GET /headrace/audit`)."""
+    table = _table("time", "user", "from", "via", "request", "result")
+    for one in found["entries"]:
+        request = plain(f"{one['method']} {one['path']}" + (f"?{one['query']}" if one.get("query") else ""))
+        request += f"\n{plain(one['detail'])}" if one.get("detail") else ""
+        result = plain(f"{one['status']} {one.get('message') or ''}".strip())
+        table.add_row(*cells_of((one["time"], plain(one.get("user") or ""), plain(one["address"]), one["via"], request, result)))
+    return table
+
+
+def lineage(found: Json) -> Table:
+    """How data flows (`GET /headrace/lineage`)."""
+    shown = {n["id"]: f"{n['name']} @ {n['place']}" if n["place"] else n["name"] for n in found["nodes"]}
+    kinds = {node["id"]: node["kind"] for node in found["nodes"]}
+    table = _table("from", "", "to", "", "since")
+    for edge in found["edges"]:
+        source, target = edge["source"], edge["target"]
+        since = "" if edge["since_ms"] is None else _time(edge["since_ms"], "seconds")
+        table.add_row(*cells_of((plain(shown[source]), kinds[source], plain(shown[target]), kinds[target], since)))
+    return table
+
+
+def drift(found: Iterable[Json]) -> Table:
+    """How topics differ from the rules of their connectors."""
+    table = _table("connector", "topic", "rule", "what", "wanted", "is")
+    for one in found:
+        cells = (*(one[part] for part in ("connector", "topic", "group", "what", "wanted")), one["actual"] or "does not exist")
+        table.add_row(*cells_of(map(plain, cells)))
+    return table
 
 
 def plugins(found: Iterable[Json]) -> Table:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from headrace.cli.connectors.diff import Action, Diff, Setting
+from headrace.config.diff import Action, Diff, Setting
 
 _MARKS = {Action.CREATE: "+", Action.CHANGE: "~", Action.DELETE: "-", Action.KEEP: "="}
 _WORDS = {Action.CREATE: "new", Action.CHANGE: "changes", Action.DELETE: "is deleted", Action.KEEP: "unchanged"}

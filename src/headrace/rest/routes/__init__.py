@@ -1,11 +1,15 @@
 """The resources, one module each."""
 
 from headrace.rest.routes import (
+    bulk,
     config,
     connectors,
+    drift,
+    events,
     health,
     internal,
     lag,
+    lineage,
     loggers,
     metrics,
     offsets,
@@ -30,6 +34,10 @@ MAIN = [
     topics.resource,
     offsets.resource,
     lag.resource,
+    lineage.resource,
+    drift.resource,
+    bulk.resource,
+    events.resource,
     plugins.resource,
     internal.resource,
 ]

@@ -16,6 +16,7 @@ from dataclasses import replace
 from headrace.connectors.base import Measured
 from headrace.runtime.metrics import task as tasks
 from headrace.runtime.metrics.events import Event, Moved
+from headrace.runtime.metrics.figures import FigureHistory, TaskFigures, greatest_age
 from headrace.runtime.metrics.measures import Measure, of_task
 from headrace.runtime.metrics.task import TaskState
 from headrace.runtime.metrics.window import Span
@@ -70,6 +71,7 @@ class Metrics:
         self._tasks: dict[tuple[str, int], TaskRecorder] = {}
         self._startups = {"connector": Startups(), "task": Startups()}
         self._gauges: dict[tuple[str, str], Gauge] = {}
+        self.history = FigureHistory()
 
     # ------------------------------------------------------------------------------------------------- from the runtime
     def task(self, connector: str, task: int, kind: str) -> TaskRecorder:
@@ -156,3 +158,17 @@ class Metrics:
             found += of_task(recorder.state, recorder.lag, {"connector": name, "task": str(number)}, now)
             found += [Measure(*one) for one in recorder.own()]
         return found
+
+    def figures(self) -> list[TaskFigures]:
+        """What an overview shows of each task of this worker."""
+        now = self._now()
+        with self._lock:
+            here = {key: r for key, r in self._tasks.items() if r.state.status != "unassigned"}
+        return [_figures(*key, recorder, now) for key, recorder in here.items()]
+
+
+def _figures(connector: str, task: int, recorder: TaskRecorder, now_ms: int) -> TaskFigures:
+    state, lag = recorder.state, recorder.lag
+    behind = None if lag is None else sum(lag.values())
+    rate = round(state.read.window.rate(now_ms), 3) if state.status == "running" else 0.0
+    return TaskFigures(connector, task, state.read.total, rate, behind, greatest_age(recorder.own()))

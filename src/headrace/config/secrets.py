@@ -20,6 +20,9 @@ _SECRET = re.compile(
     r"(passwords?|passwd|passphrase|secrets?|credentials?|token|(private|secret|access|api)[._-]?key)$", re.IGNORECASE
 )
 
+_PLACEHOLDER = re.compile(r"\$\{[^:{}]+:[^{}]+\}")
+"""`${provider:[path:]key}`: says where a secret is, not what it is."""
+
 
 class Secrets:
     """Tells which keys are secret; definitions: as in `GET /connector-plugins/<class>/config`, of any plugins."""
@@ -35,8 +38,9 @@ class Secrets:
         return bool(_SECRET.search(key)) or any(key == end or key.endswith("." + end) for end in self._ends)
 
     def shown(self, key: str, value: str | None) -> str | None:
-        """The value, or HIDDEN in its place; None stays None."""
-        return HIDDEN if value is not None and self.hides(key) else value
+        """The value, or HIDDEN in its place; None stays None, and so does the placeholder of a config provider."""
+        secret = value is not None and not _PLACEHOLDER.fullmatch(value) and self.hides(key)
+        return HIDDEN if secret else value
 
 
 @cache

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from headrace.cli.connectors.secrets import Secrets
+from headrace.config.secrets import Secrets
 
 Config = Mapping[str, str | None]
 

@@ -1,0 +1,42 @@
+"""`headrace connectors history` and `headrace audit`: what happened to a connector, and who changed what."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headrace.cli.connectors import options, tables
+
+Lines = Annotated[int, typer.Option("--lines", "-n", min=0, metavar="N", help="How many at most.")]
+
+
+def history(
+    name: options.Name, lines: Lines = 50, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False
+) -> None:
+    """Show the states that a connector and its tasks went through, with the causes of failures."""
+    answer = options.connect(url).call("GET", "headrace", "connectors", name, "history", query={"lines": lines})
+    if as_json:
+        typer.echo(answer.text)
+    elif answer.object["entries"]:
+        tables.show(tables.history(answer.object))
+    else:
+        typer.echo("No change of its state is known.")
+
+
+def audit(
+    lines: Lines = 50,
+    connector: Annotated[str, typer.Option("--connector", metavar="NAME", help="Of this connector only.")] = "",
+    user: Annotated[str, typer.Option("--user", metavar="USER", help="By this user only.")] = "",
+    url: options.Url = options.DEFAULT_URL,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show who changed what over REST or the page: when, from where, with which result."""
+    query = {"lines": lines, "connector": connector, "user": user}
+    answer = options.connect(url).call("GET", "headrace", "audit", query=query)
+    if as_json:
+        typer.echo(answer.text)
+    elif answer.object["entries"]:
+        tables.show(tables.audit(answer.object))
+    else:
+        typer.echo("No change is known.")

@@ -1,0 +1,157 @@
+"""Events that people look up later: states with their causes, and who changed what. A bounded topic each, and the last in memory.
+
+A topic is wished for, not needed: where it may not be created or read, events are kept in memory, and a warning says so. Nothing
+waits for it.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import structlog
+
+from headrace.config.redaction import redacted
+from headrace.errors import ConnectError, HeadraceError
+from headrace.kafka.admin import Admin
+from headrace.kafka.failures import KafkaFailure
+from headrace.kafka.log import Log, LogFactory, LogRecord
+
+log = structlog.get_logger(__name__)
+
+Event = dict[str, Any]
+
+IN_MEMORY = 5000
+"""Events that are kept in memory of each log."""
+_START_S, _WAITING = 30.0, 1000
+
+
+@dataclass(frozen=True)
+class EventTopic:
+    """The topic of an event log. It has one partition, so that events have one order."""
+
+    name: str
+    replication_factor: int
+    """-1: the broker's default."""
+    retention_ms: int
+
+
+def create_event_topic(admin: Admin, topic: EventTopic, timeout_s: float = _START_S) -> None:
+    """Create it unless it exists. Raises KafkaFailure."""
+    settings = {"cleanup.policy": "delete", "retention.ms": str(topic.retention_ms)}
+    try:
+        admin.create(topic.name, 1, topic.replication_factor, settings, timeout_s)
+    except KafkaFailure as error:
+        if error.code != "TOPIC_ALREADY_EXISTS":
+            raise
+
+
+class EventLog:
+    """The events of all workers, newest last. Every method may be called from any thread, and returns at once."""
+
+    def __init__(self, make_log: LogFactory | None = None, prepare: Callable[[], None] = lambda: None) -> None:
+        """make_log: of the topic, None: memory only; prepare: creates the topic."""
+        self._events: deque[Event] = deque(maxlen=IN_MEMORY)
+        self._waiting: deque[Event] = deque(maxlen=_WAITING)
+        self._log: Log | None = make_log(self._apply) if make_log else None
+        self._prepare = prepare
+        self._lock = threading.Lock()
+        self._ready = self._log is None
+        self.durable = False
+        """Whether events are written to the topic."""
+
+    def start(self) -> None:
+        """Create and read the topic in the background."""
+        if self._log is not None:
+            threading.Thread(target=self._start, args=(self._log,), name="event-log-start", daemon=True).start()
+
+    def stop(self) -> None:
+        """Wait a few seconds for what is on its way, then close."""
+        if self._log is not None:
+            self._log.stop()
+
+    def add(self, **event: Any) -> None:
+        """Add an event of now; texts that config providers gave are replaced by their placeholders."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        entry = redacted({"time": now, **{key: value for key, value in event.items() if value is not None}})
+        with self._lock:
+            if not self._ready:
+                self._waiting.append(entry)
+            elif self.durable:
+                self._send(entry)
+            else:
+                self._events.append(entry)
+
+    def last(self, count: int, **wanted: str | None) -> list[Event]:
+        """The last `count` events whose fields have these values (None: any), oldest first."""
+        asked = {key: value for key, value in wanted.items() if value is not None}
+        with self._lock:
+            events = [*self._events, *self._waiting] if not self._ready else list(self._events)
+        chosen = [event for event in events if all(event.get(key) == value for key, value in asked.items())]
+        return chosen[-count:] if count > 0 else []
+
+    def _start(self, topic: Log) -> None:
+        try:
+            self._prepare()
+            topic.start(_START_S)
+            self.durable = True
+        except HeadraceError as error:
+            log.warning("events.in-memory", cause=str(error), meaning="they are lost when this worker ends")
+        with self._lock:
+            self._ready = True
+            while self._waiting:
+                entry = self._waiting.popleft()
+                if self.durable:
+                    self._send(entry)
+                else:
+                    self._events.append(entry)
+
+    def _send(self, event: Event) -> None:
+        key = str(event.get("connector") or "").encode("utf-8", "replace")
+        try:
+            assert self._log is not None
+            self._log.send(key, json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"))
+        except ConnectError as error:
+            log.warning("events.not-written", cause=str(error))
+
+    def _apply(self, record: LogRecord) -> None:
+        try:
+            event = json.loads(record.value or b"null")
+        except ValueError:
+            return
+        if isinstance(event, dict) and isinstance(event.get("time"), str):
+            self._events.append(event)
+
+
+@dataclass(frozen=True)
+class EventLogs:
+    """Those of a worker."""
+
+    history: EventLog = field(default_factory=EventLog)
+    """States of connectors and tasks, with their causes."""
+    audit: EventLog = field(default_factory=EventLog)
+    """Who changed what."""
+
+    def start(self) -> None:
+        """Begin to read and write both."""
+        self.history.start()
+        self.audit.start()
+
+    def stop(self) -> None:
+        """Close both."""
+        self.history.stop()
+        self.audit.stop()
+
+
+def kafka_event_logs(topics: Mapping[str, EventTopic | None], admin: Admin, make: Callable[[str], LogFactory]) -> EventLogs:
+    """Logs on these topics, by `history` and `audit` (None: memory only). make: of a topic's name."""
+
+    def of(topic: EventTopic | None) -> EventLog:
+        return EventLog(make(topic.name), lambda: create_event_topic(admin, topic)) if topic else EventLog()
+
+    return EventLogs(of(topics["history"]), of(topics["audit"]))

@@ -1,0 +1,118 @@
+"""ASGI middleware that remembers every change: who, what, when, from where, with which result.
+
+It stands before the authentication, so that refusals are remembered as well. What the page changes, passes it as
+requests to the REST API. Not remembered: what changes nothing (validation, preview), and what workers sign for each other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headrace.errors import HeadraceError
+from headrace.rest.caller import caller_of
+from headrace.rest.herder import Herder
+from headrace.rest.roles import open_to_all
+from headrace.rest.same_origin import of_page
+from headrace.rest.uri import restore
+
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_LONGEST, _LARGEST = 500, 1 << 20
+
+
+class Audit:
+    """Adds an event to the herder's audit for each request that changes something."""
+
+    def __init__(self, app: ASGIApp, herder: Herder) -> None:
+        self.app, self._herder = app, herder
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http" or not _changes(scope["method"], scope["path"]):
+            return await self.app(scope, receive, send)
+        status, failure, taken = 500, bytearray(), bytearray()
+        name = _connector(scope["path"])
+        before = self._config(name)
+
+        async def listen() -> Message:
+            message = await receive()
+            if len(taken) <= _LARGEST:
+                taken.extend(message.get("body", b""))
+            return message
+
+        async def remember(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            elif status >= 400 and len(failure) < 8 * _LONGEST:
+                failure.extend(message.get("body", b""))
+            await send(message)
+
+        try:
+            return await self.app(scope, listen, remember)
+        finally:
+            asked = asked_for(bytes(taken), before, whole=scope["method"] == "PUT")
+            event = _event(scope, status, bytes(failure)) | {"connector": name or asked[0], "detail": asked[1]}
+            self._herder.audit.add(**event, worker_id=self._herder.worker_id)
+
+    def _config(self, name: str | None) -> Mapping[str, Any]:
+        try:
+            return self._herder.info(name).config if name else {}
+        except HeadraceError:
+            return {}
+
+
+def _changes(method: str, path: str) -> bool:
+    if method in _SAFE or of_page(path) or open_to_all(method, path):
+        return False
+    return not (path == "/headrace/preview" or (path.startswith("/connector-plugins/") and path.endswith("/validate")))
+
+
+def _connector(path: str) -> str | None:
+    """The connector that a path is of."""
+    segments = path.split("/")[1:]
+    return restore(segments[1]) if len(segments) > 1 and segments[0] == "connectors" else None
+
+
+def asked_for(body: bytes, before: Mapping[str, Any], *, whole: bool) -> tuple[str | None, str | None]:
+    """The connector that a body names, if it does, and in a few words what it asks for: never a value, which may be secret.
+
+    before: the connector's configuration so far; whole: whether the body takes its place, so that what is not in it is removed.
+    """
+    try:
+        asked = json.loads(body) if body else None
+    except ValueError:
+        asked = None
+    if not isinstance(asked, dict) or "offsets" in asked:
+        return None, None
+    if isinstance(names := asked.get("connectors"), list):
+        return None, f"{asked.get('action')}: {', '.join(map(str, names))}"[:_LONGEST]
+    name = asked["name"] if isinstance(asked.get("name"), str) else None
+    keys = asked.keys() | (before.keys() if whole and asked else ())
+    changed = sorted(key for key in keys if asked.get(key) != before.get(key)) if before else []
+    return name, ("settings: " + ", ".join(changed))[:_LONGEST] if changed else None
+
+
+def _event(scope: Scope, status: int, failure: bytes) -> dict[str, Any]:
+    forwarded = b"forward=" in scope.get("query_string", b"")
+    return {
+        "user": caller_of(scope).name,
+        "address": (scope.get("client") or ("?",))[0],
+        "via": "page" if scope.get("headrace.page") else "worker" if forwarded else "rest",
+        "method": scope["method"],
+        "path": restore(scope["path"]),
+        "query": scope.get("query_string", b"").decode("latin-1")[:_LONGEST] or None,
+        "status": status,
+        "message": _sentence(failure),
+    }
+
+
+def _sentence(failure: bytes) -> str | None:
+    """Of an answer that is an error; None of any other."""
+    try:
+        return str(json.loads(failure)["message"])[:_LONGEST]
+    except (ValueError, KeyError, TypeError):
+        return failure.decode("utf-8", "replace")[:_LONGEST] or None

@@ -1,0 +1,175 @@
+"""Where data comes from and goes to: topics in use (KIP-558) and stored source partitions, joined by their connectors.
+
+Pure but for `lineage_of`, which asks the herder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from headrace.errors import HeadraceError
+from headrace.rest.herder import Herder
+from headrace.rest.overview import FAILED
+
+CONNECTOR, TOPIC, EXTERNAL = "connector", "topic", "external"
+
+
+@dataclass(frozen=True)
+class LineageNode:
+    """A connector, a topic, or something that is no topic."""
+
+    id: str
+    kind: str
+    name: str
+    place: str | None = None
+    """The cluster of a topic, as its connector names it; None: that of the workers."""
+    state: str | None = None
+    """Of a connector; FAILED if it, or any of its tasks, has failed."""
+
+
+@dataclass(frozen=True)
+class LineageEdge:
+    """Data flows from one node to the other."""
+
+    source: str
+    target: str
+    since_ms: int | None = None
+    """When the topic was seen in use for the first time since the last reset, in ms since the epoch."""
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """All nodes and edges, each once, in order."""
+
+    nodes: Sequence[LineageNode]
+    edges: Sequence[LineageEdge]
+
+    def reached(self, ids: Iterable[str]) -> Lineage:
+        """What these nodes reach, with the current and against it; nothing where none of them exists."""
+        start = {node.id for node in self.nodes} & set(ids)
+        down = _closure(start, [(edge.source, edge.target) for edge in self.edges])
+        up = _closure(start, [(edge.target, edge.source) for edge in self.edges])
+        inside = [edge for edge in self.edges if {edge.source, edge.target} <= down or {edge.source, edge.target} <= up]
+        return Lineage([node for node in self.nodes if node.id in down | up], inside)
+
+    def body(self) -> dict[str, Any]:
+        """The answer of `GET /headrace/lineage`."""
+        return {"nodes": [asdict(node) for node in self.nodes], "edges": [asdict(edge) for edge in self.edges]}
+
+
+def _closure(start: set[str], steps: Sequence[tuple[str, str]]) -> set[str]:
+    following: dict[str, list[str]] = {}
+    for here, there in steps:
+        following.setdefault(here, []).append(there)
+    reached, waiting = set(start), list(start)
+    while waiting:
+        for there in following.get(waiting.pop(), ()):
+            if there not in reached:
+                reached.add(there)
+                waiting.append(there)
+    return reached
+
+
+def joined(parts: Iterable[Lineage]) -> Lineage:
+    """Several as one."""
+    nodes: dict[str, LineageNode] = {}
+    edges: dict[tuple[str, str], LineageEdge] = {}
+    for part in parts:
+        nodes |= {node.id: node for node in part.nodes}
+        edges |= {(edge.source, edge.target): edge for edge in part.edges}
+    return Lineage([nodes[key] for key in sorted(nodes)], [edges[key] for key in sorted(edges)])
+
+
+def of_connector(
+    connector: LineageNode, kind: str, config: Mapping[str, str | None], topics: Mapping[str, int], partitions: Iterable[Any]
+) -> Lineage:
+    """The lineage of one connector.
+
+    kind: source, sink or unknown; topics: in use, with the time since when; partitions: the source partitions that have offsets.
+    """
+    here = [(LineageNode(f"topic:{name}", TOPIC, name), since) for name, since in topics.items()]
+    if kind == "sink":
+        outside = [_external(config)] if config.get("file") else []
+        edges = [LineageEdge(node.id, connector.id, since) for node, since in here]
+        edges += [LineageEdge(connector.id, node.id) for node in outside]
+    else:
+        outside = list(dict.fromkeys(node for one in partitions if (node := _source(one, config))))
+        edges = [LineageEdge(node.id, connector.id) for node in outside]
+        edges += [LineageEdge(connector.id, node.id, since) for node, since in here]
+    return joined([Lineage([connector, *(node for node, _ in here), *outside], edges)])
+
+
+def _source(partition: Any, config: Mapping[str, str | None]) -> LineageNode | None:
+    """What a source partition is of: a topic of a Kafka source or of a mirror, or a file."""
+    if not isinstance(partition, dict):
+        return None
+    cluster = str(
+        partition.get("cluster") or config.get("source.bootstrap.servers") or config.get("source.cluster.bootstrap.servers")
+    )
+    if "topic:partition" in partition or "topic" in partition:
+        name = str(partition.get("topic") or str(partition["topic:partition"]).rpartition(":")[0])
+        return LineageNode(f"topic:{cluster}/{name}", TOPIC, name, cluster)
+    if name := partition.get("filename"):
+        return LineageNode(f"external:{name}", EXTERNAL, str(name))
+    return None
+
+
+def _external(config: Mapping[str, str | None]) -> LineageNode:
+    return LineageNode(f"external:{config['file']}", EXTERNAL, str(config["file"]))
+
+
+def lineage_of(herder: Herder) -> Lineage:
+    """Of all connectors; what of a connector cannot be read is left out."""
+    return joined(_of(herder, name) for name in herder.connectors())
+
+
+def _of(herder: Herder, name: str) -> Lineage:
+    node = LineageNode(f"connector:{name}", CONNECTOR, name)
+    try:
+        info = herder.info(name)
+        node = replace(node, state=_state(herder, name))
+        partitions = [one["partition"] for one in herder.offsets(name)] if info.type == "source" else []
+        return of_connector(node, info.type, info.config, herder.topics_since(name), partitions)
+    except HeadraceError:
+        return Lineage([node], [])
+
+
+def _state(herder: Herder, name: str) -> str | None:
+    try:
+        status = herder.status(name)
+    except HeadraceError:  # just created
+        return None
+    failed = any(part["state"] == FAILED for part in (status["connector"], *status["tasks"]))
+    return FAILED if failed else status["connector"]["state"]
+
+
+def as_dot(body: Mapping[str, Any]) -> str:
+    """For Graphviz."""
+    shapes = {CONNECTOR: "box", TOPIC: "cds", EXTERNAL: "folder"}
+    lines = [f"  {_quoted(n['id'])} [label={_quoted(_label(n))}, shape={shapes[n['kind']]}];" for n in body["nodes"]]
+    lines += [f"  {_quoted(e['source'])} -> {_quoted(e['target'])};" for e in body["edges"]]
+    return "\n".join(["digraph headrace {", "  rankdir=LR;", *lines, "}"])
+
+
+def as_mermaid(body: Mapping[str, Any]) -> str:
+    """For Mermaid, as forges show it in Markdown."""
+    names = {node["id"]: f"n{number}" for number, node in enumerate(body["nodes"])}
+    frames = {CONNECTOR: ("[", "]"), TOPIC: ("([", "])"), EXTERNAL: ("[/", "/]")}
+    lines = []
+    for node in body["nodes"]:
+        begin, end = frames[node["kind"]]
+        text = _label(node).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace("\n", " ")
+        lines.append(f'  {names[node["id"]]}{begin}"{text}"{end}')
+    lines += [f"  {names[edge['source']]} --> {names[edge['target']]}" for edge in body["edges"]]
+    return "\n".join(["flowchart LR", *lines])
+
+
+def _label(node: Mapping[str, Any]) -> str:
+    failed = " (FAILED)" if node["state"] == FAILED else ""
+    return f"{node['name']}{failed}" if not node["place"] else f"{node['name']} @ {node['place']}"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'

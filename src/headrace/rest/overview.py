@@ -1,0 +1,207 @@
+"""All connectors at a glance: what failed first, what each does, and the first sentence of what went wrong."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from starlette.requests import Request
+
+from headrace.errors import NotFoundError, RestError
+from headrace.rest.cluster_figures import ClusterFigures, ConnectorFigures
+from headrace.rest.herder import Herder
+
+PER_PAGE = 50
+FAILED, UNASSIGNED, RUNNING = "FAILED", "UNASSIGNED", "RUNNING"
+_ORDER = {FAILED: 0, "RESTARTING": 1, UNASSIGNED: 2, "PAUSED": 4, "STOPPED": 5}
+_FRESH_S = 1.0
+
+
+@dataclass(frozen=True)
+class OverviewRow:
+    """One connector."""
+
+    name: str
+    type: str
+    connector_class: str
+    state: str
+    """Of the connector; FAILED if it, or any of its tasks, has failed."""
+    worker_id: str
+    workers: Sequence[str]
+    """Of the connector and its tasks."""
+    tasks: int
+    running: int
+    failed: int
+    """Tasks that have failed."""
+    problem: str
+    """The first line of what went wrong, of the connector or else of its first task that failed; empty if nothing did."""
+    lag: int | None
+    age_ms: float | None
+    rate: float
+    rates: Sequence[float]
+    """The last minutes, oldest first."""
+    topics: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All connectors at one time."""
+
+    rows: Sequence[OverviewRow]
+    not_reached: Sequence[str]
+    """Workers that did not answer: what their tasks measure is missing."""
+    worker_id: str
+    """The worker that answers."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Connectors, tasks and workers, and how many have failed."""
+        return {
+            "connectors": len(self.rows),
+            "failed_connectors": sum(row.state == FAILED for row in self.rows),
+            "tasks": sum(row.tasks for row in self.rows),
+            "running_tasks": sum(row.running for row in self.rows),
+            "failed_tasks": sum(row.failed for row in self.rows),
+            "workers": len({self.worker_id, *(worker for row in self.rows for worker in row.workers)}),
+        }
+
+    def states(self) -> dict[str, int]:
+        """How many connectors are in each state, worst first."""
+        return dict(sorted(Counter(row.state for row in self.rows).items(), key=lambda entry: _rank(entry[0])))
+
+
+@dataclass(frozen=True)
+class OverviewQuery:
+    """Which connectors to show, and how."""
+
+    text: str = ""
+    """In the name, class, problem or a topic; upper and lower case are the same."""
+    state: str = ""
+    type: str = ""
+    sort: str = ""
+    """A field of SORTS; a minus before it: the other way round. By default what has failed comes first."""
+    page: int = 1
+
+    def select(self, rows: Sequence[OverviewRow]) -> list[OverviewRow]:
+        """The rows that match, in order, of all pages."""
+        text = self.text.lower()
+        chosen = [row for row in rows if self._fits(row, text)]
+        key = SORTS.get(self.sort.removeprefix("-"), SORTS["state"])
+        return sorted(sorted(chosen, key=lambda row: row.name), key=key, reverse=self.sort.startswith("-"))
+
+    def _fits(self, row: OverviewRow, text: str) -> bool:
+        if row.state != (self.state.upper() or row.state) or row.type != (self.type or row.type):
+            return False
+        return not text or any(text in part.lower() for part in (row.name, row.connector_class, row.problem, *row.topics))
+
+
+def _rank(state: str) -> int:
+    return _ORDER.get(state, 3)
+
+
+SORTS: Mapping[str, Callable[[OverviewRow], Any]] = {
+    "state": lambda row: _rank(row.state),
+    "name": lambda row: row.name,
+    "type": lambda row: row.type,
+    "class": lambda row: row.connector_class.rpartition(".")[2],
+    "tasks": lambda row: row.tasks,
+    "worker": lambda row: row.worker_id,
+    "lag": lambda row: -1 if row.lag is None else row.lag,
+    "age": lambda row: -1 if row.age_ms is None else row.age_ms,
+    "rate": lambda row: row.rate,
+}
+
+
+class Overview:
+    """Makes snapshots, at most one a second, whoever asks. Thread-safe."""
+
+    def __init__(self, figures: ClusterFigures) -> None:
+        self._figures = figures
+        self._lock = threading.Lock()
+        self._made: tuple[Herder, float, Snapshot] | None = None
+
+    def read(self, herder: Herder, request: Request) -> Snapshot:
+        """All connectors, at most a second old. request: of the user, for what other workers are asked."""
+        with self._lock:
+            if self._made and self._made[0] is herder and time.monotonic() - self._made[1] < _FRESH_S:
+                return self._made[2]
+            statuses = {name: _status(herder, name) for name in herder.connectors()}
+            workers = {part["worker_id"] for status in statuses.values() for part in _parts(status)}
+            figures, silent = self._figures.read(herder, request, workers)
+            rows = [row for name, status in statuses.items() if (row := _row(herder, name, status, figures.get(name)))]
+            snapshot = Snapshot(rows, silent, herder.worker_id)
+            self._made = (herder, time.monotonic(), snapshot)
+            return snapshot
+
+
+def overview_body(snapshot: Snapshot, query: OverviewQuery, herder: Herder) -> dict[str, Any]:
+    """The answer of `GET /headrace/overview`."""
+    chosen = query.select(snapshot.rows)
+    first = (query.page - 1) * PER_PAGE
+    return {
+        "worker_id": herder.worker_id,
+        "kafka_cluster_id": herder.cluster_id,
+        "counts": snapshot.counts,
+        "states": snapshot.states(),
+        "not_reached": list(snapshot.not_reached),
+        "matching": len(chosen),
+        "page": query.page,
+        "pages": max(1, -(-len(chosen) // PER_PAGE)),
+        "connectors": [asdict(row) for row in chosen[first : first + PER_PAGE]],
+    }
+
+
+def _status(herder: Herder, name: str) -> dict[str, Any] | None:
+    try:
+        return herder.status(name)
+    except NotFoundError:  # just created, or deleted meanwhile
+        return None
+
+
+def _parts(status: dict[str, Any] | None) -> list[dict[str, Any]]:
+    return [status["connector"], *status["tasks"]] if status else []
+
+
+def _row(herder: Herder, name: str, status: dict[str, Any] | None, figures: ConnectorFigures | None) -> OverviewRow | None:
+    try:
+        info = herder.info(name)
+    except NotFoundError:
+        return None
+    parts, told = _parts(status), figures or ConnectorFigures()
+    tasks = parts[1:]
+    state = parts[0]["state"] if parts else UNASSIGNED
+    return OverviewRow(
+        name=name,
+        type=info.type,
+        connector_class=info.config.get("connector.class") or "",
+        state=FAILED if any(part["state"] == FAILED for part in parts) else state,
+        worker_id=parts[0]["worker_id"] if parts else "",
+        workers=sorted({part["worker_id"] for part in parts}),
+        tasks=len(tasks),
+        running=sum(task["state"] == RUNNING for task in tasks),
+        failed=sum(task["state"] == FAILED for task in tasks),
+        problem=next((first_line(part.get("trace") or FAILED) for part in parts if part["state"] == FAILED), ""),
+        lag=told.lag,
+        age_ms=told.age_ms,
+        rate=round(told.rate, 3),
+        rates=[round(sample.rate, 3) for sample in told.samples],
+        topics=_topics(herder, name),
+    )
+
+
+def first_line(trace: str) -> str:
+    """What went wrong: the first line of a trace, without the name of the Java class before the sentence."""
+    line = trace.strip().partition("\n")[0].strip()
+    name, colon, sentence = line.partition(": ")
+    return sentence if colon and sentence and " " not in name and "." in name else line
+
+
+def _topics(herder: Herder, name: str) -> list[str]:
+    try:
+        return sorted(herder.active_topics(name))
+    except RestError:  # tracking is off
+        return []

@@ -1,0 +1,96 @@
+"""Pause, resume, stop, restart, delete: first what it will hit, then it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from starlette.responses import Response
+
+from headrace.errors import BadRequestError
+from headrace.rest.overview import FAILED, OverviewRow
+from headrace.rest.page.call import Call
+from headrace.rest.roles import Role
+
+DELETE, CHANGED = "delete", "changed"
+_WORDS = {
+    "pause": ("Pause", "They keep their tasks, and read nothing until they are resumed."),
+    "resume": ("Resume", "They go on where they were."),
+    "stop": ("Stop", "Their tasks end; configuration and offsets stay."),
+    "restart-failed": ("Restart what failed", "Connectors and tasks that have failed start again; what runs goes on."),
+    "restart": ("Restart", "Connectors and all of their tasks end and start again."),
+    DELETE: ("Delete", "They end, and their configuration is deleted. Their offsets and topics stay."),
+}
+
+
+def confirm(call: Call) -> Response:
+    """The dialog that says what an action will hit."""
+    action, names = _asked(call)
+    rows = {row.name: row for row in call.context.overview.read(call.herder, call.request).rows}
+    chosen = [rows[name] for name in names if name in rows]
+    hit = [row for row in chosen if _hits(action, row)]
+    title, meaning = _WORDS[action]
+    spared, back = len(chosen) - len(hit), call.field("back")
+    return call.page("confirm.html", action=action, title=title, meaning=meaning, hit=hit, spared=spared, back=back)
+
+
+def _hits(action: str, row: OverviewRow) -> bool:
+    return {
+        "pause": row.state not in ("PAUSED", "STOPPED"),
+        "resume": row.state in ("PAUSED", "STOPPED"),
+        "stop": row.state != "STOPPED",
+        "restart-failed": row.state == FAILED,
+    }.get(action, True)
+
+
+def act(call: Call) -> Response:
+    """Do it."""
+    action, names = _asked(call)
+    if action == DELETE:
+        return _delete(call, names)
+    found = call.asked("POST", "headrace", "connectors", "actions", body={"action": action, "connectors": list(names)})
+    return _told(call, _WORDS[action][0], {one["name"]: one["message"] for one in found["connectors"] if not one["done"]}, names)
+
+
+def _delete(call: Call, names: Sequence[str]) -> Response:
+    failed = {}
+    for name in names:
+        if not (reply := call.ask("DELETE", "connectors", name)).ok:
+            failed[name] = reply.message
+    response = _told(call, _WORDS[DELETE][0], failed, names)
+    if not failed and call.field("back"):
+        response.headers["HX-Redirect"] = "/ui"
+    return response
+
+
+def _told(call: Call, what: str, failed: Mapping[str, str], names: Sequence[str]) -> Response:
+    count = len(names) - len(failed)
+    done = f"{what}: asked for {count} connector{'' if count == 1 else 's'}."
+    sentence = " ".join([*([done] if count or not failed else []), *(f"{name}: {message}" for name, message in failed.items())])
+    return call.message(sentence, ok=not failed, then=CHANGED)
+
+
+def restart_task(call: Call) -> Response:
+    """Restart one task."""
+    name, task = call.field("name"), call.field("task")
+    call.asked("POST", "connectors", name, "tasks", task, "restart")
+    return call.message(f"Task {task} of {name} has been restarted.", ok=True, then=CHANGED)
+
+
+def _asked(call: Call) -> tuple[str, Sequence[str]]:
+    """Raises BadRequestError if nothing is chosen."""
+    action, names = call.field("action"), list(dict.fromkeys(call.form.get("name", ())))
+    if action not in _WORDS:
+        raise BadRequestError(f"There is no action '{action}'.")
+    if not names:
+        raise BadRequestError("No connector is chosen: tick those that are meant.")
+    needed = Role.ADMIN if action == DELETE else Role.OPERATE
+    if call.caller.role < needed:
+        raise BadRequestError(f"This needs the role {needed.name.lower()}.")
+    return action, names
+
+
+ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {
+    ("POST", "/confirm"): confirm,
+    ("POST", "/act"): act,
+    ("POST", "/restart-task"): restart_task,
+}

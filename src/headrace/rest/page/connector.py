@@ -1,0 +1,105 @@
+"""A connector: what went wrong first, then what it does, its configuration, offsets and log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from headrace.errors import HeadraceError, NotFoundError
+from headrace.rest.overview import FAILED
+from headrace.rest.page.call import Call, sentence_of
+
+TABS = ("status", "configuration", "offsets", "history", "log")
+_LEVELS = ("DEBUG", "INFO", "WARN", "ERROR")
+_LINES = 200
+
+
+def screen(call: Call) -> Response:
+    """The screen of a connector, with one of its tabs."""
+    name, tab = call.query("name"), call.query("tab", TABS[0])
+    info = call.herder.info(name)
+    return call.page(
+        "connector.html", **_common(call, name), info=info, tab=tab if tab in TABS else TABS[0], **_config(call, name)
+    )
+
+
+def live(call: Call) -> Response:
+    """The part that is renewed: states, causes, figures."""
+    name = call.query("name")
+    call.herder.info(name)
+    return call.renewed("connector_live.html", **_common(call, name))
+
+
+def head(call: Call) -> Response:
+    """The name with its state, and what can be done."""
+    name = call.query("name")
+    call.herder.info(name)
+    return call.renewed("connector_head.html", **_common(call, name))
+
+
+def _common(call: Call, name: str) -> dict[str, Any]:
+    status = _status(call, name)
+    parts = [("connector", status["connector"]), *((f"task {task['id']}", task) for task in status["tasks"])] if status else []
+    snapshot = call.context.overview.read(call.herder, call.request)
+    row = next((row for row in snapshot.rows if row.name == name), None)
+    history = call.herder.metrics.history.of(name)
+    return {
+        "name": name,
+        "status": status,
+        "row": row,
+        "failures": [(what, part) for what, part in parts if part["state"] == FAILED],
+        "not_reached": snapshot.not_reached,
+        "rates": [sample.rate for sample in history] or list(row.rates if row else ()),
+        "ages": [sample.age_ms for sample in history],
+    }
+
+
+def _status(call: Call, name: str) -> dict[str, Any] | None:
+    try:
+        return call.herder.status(name, own=True)
+    except NotFoundError:  # just created
+        return None
+
+
+def _config(call: Call, name: str) -> dict[str, Any]:
+    config = call.herder.info(name).config
+    secrets = call.secrets(config.get("connector.class"))
+    return {"config": {key: secrets.shown(key, config[key]) for key in sorted(config)}}
+
+
+def lag(call: Call) -> Response:
+    """How far each partition is behind; the source cluster is asked, so it comes by itself."""
+    name = call.query("name")
+    try:
+        partitions = call.herder.lag(name, ages=True)
+    except HeadraceError as error:
+        return call.page("connector_lag.html", partitions=[], sentence=sentence_of(error), name=name)
+    return call.page("connector_lag.html", partitions=partitions, sentence="", name=name)
+
+
+def drift(call: Call) -> Response:
+    """Whether its topics still are as its rules say; the cluster is asked, so it comes by itself."""
+    reply = call.ask("GET", "headrace", "connectors", call.query("name"), "topics", "drift")
+    found = reply.json["drift"] if reply.ok else []
+    return call.page("connector_drift.html", drift=found, sentence="" if reply.ok else reply.message)
+
+
+def log(call: Call) -> Response:
+    """The last log entries, of all workers."""
+    name, level = call.query("name"), call.query("level", "INFO")
+    level = level if level in _LEVELS else "INFO"
+    query = {"lines": str(_LINES), "level": level}
+    found = call.asked("GET", "headrace", "connectors", name, "logs", query=query)
+    return call.page("connector_log.html", name=name, level=level, levels=_LEVELS, found=found)
+
+
+ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {
+    ("GET", "/connector"): screen,
+    ("GET", "/connector/live"): live,
+    ("GET", "/connector/head"): head,
+    ("GET", "/connector/lag"): lag,
+    ("GET", "/connector/drift"): drift,
+    ("GET", "/connector/log"): log,
+}

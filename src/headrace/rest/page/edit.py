@@ -1,0 +1,212 @@
+"""New connectors and edits: form or JSON, validated while typing; what changes is shown before it is applied.
+
+Secrets never reach the browser: they stand as `[hidden]` in form, JSON and diff, and are put back here, for admins alone, since
+whoever may try a configuration with them could have them sent anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from headrace.config.diff import compare
+from headrace.config.secrets import HIDDEN
+from headrace.errors import BadRequestError, NotFoundError, RestError
+from headrace.rest.page.call import Call
+from headrace.rest.page.render import pretty, to
+from headrace.rest.roles import Role
+
+Settings = dict[str, str]
+
+_CLASS, _BLANK_ROWS, _LIVE = "connector.class", 3, 3
+
+
+@dataclass(frozen=True)
+class EditRow:
+    """A setting in the form; definition: None where the plugin does not define it."""
+
+    key: str
+    value: str
+    definition: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What is being edited: `config` as the browser has it, secrets hidden."""
+
+    name: str
+    config: Settings
+    mode: str
+    """`form` or `json`."""
+    text: str
+    """The JSON, as it was typed."""
+    is_new: bool
+    base: str
+    """The digest of the running configuration that the edit began with; empty for a new connector."""
+
+
+def edit(call: Call) -> Response:
+    """Edit a connector."""
+    name = call.query("name")
+    config = call.herder.info(name).config
+    secrets = call.secrets(config.get(_CLASS))
+    shown = {key: secrets.shown(key, value) or "" for key, value in config.items() if key != "name"}
+    draft = Draft(name, shown, "form", pretty(shown), False, _digest(config))
+    return call.page("edit.html", draft=draft, **_form(call, draft))
+
+
+def new(call: Call) -> Response:
+    """Choose a class, then fill in its form."""
+    plugin = call.query("plugin")
+    if not plugin:
+        return call.page("new.html", plugins=call.asked("GET", "connector-plugins"))
+    config = {_CLASS: plugin, "tasks.max": "1"}
+    draft = Draft("", config, "form", pretty(config), True, "")
+    return call.page("edit.html", draft=draft, **_form(call, draft))
+
+
+def form(call: Call) -> Response:
+    """The form again, from what is in it: with more rows, or as JSON, or back."""
+    draft = _draft(call)
+    mode = call.field("to") or draft.mode
+    turned = Draft(draft.name, draft.config, mode, pretty(draft.config), draft.is_new, draft.base)
+    return call.page("edit_form.html", draft=turned, **_form(call, turned))
+
+
+def _form(call: Call, draft: Draft) -> dict[str, Any]:
+    plugin = draft.config.get(_CLASS, "")
+    reply = call.ask("GET", "connector-plugins", plugin, "config") if plugin else None
+    definitions: list[dict[str, Any]] = reply.json if reply and reply.ok else []
+    by_name = {one["name"]: one for one in definitions}
+    wanted = [one["name"] for one in definitions if one["required"] or one["importance"] == "HIGH"]
+    keys = dict.fromkeys([_CLASS, *draft.config, *(key for key in wanted if key != "name")])
+    rows = [EditRow(key, draft.config.get(key, ""), by_name.get(key)) for key in keys]
+    return {"rows": rows, "blank": _BLANK_ROWS, "definitions": [one for one in definitions if one["name"] not in keys]}
+
+
+def validate(call: Call) -> Response:
+    """The errors of what is typed so far, each for its field."""
+    draft = _draft(call)
+    errors = _errors(call, draft)
+    keys = call.form.get("key", ()) if draft.mode == "form" else ()
+    at_field = [errors.get(key, []) for key in keys]
+    elsewhere = {key: told for key, told in errors.items() if key not in keys}
+    return call.page("edit_errors.html", at_field=at_field, elsewhere=elsewhere, count=sum(map(len, errors.values())))
+
+
+def _errors(call: Call, draft: Draft) -> dict[str, list[str]]:
+    """The worker's sentences, by setting."""
+    config = _restored(call, draft)
+    if not config.get(_CLASS):
+        return {_CLASS: ["Name the class of the connector."]}
+    path = ("connector-plugins", config[_CLASS], "config", "validate")
+    reply = call.ask("PUT", *path, body=config)
+    if not reply.ok:
+        return {_CLASS: [reply.message]}
+    values = [one["value"] for one in reply.json["configs"]]
+    errors = {value["name"]: value["errors"] for value in values if value["errors"]}
+    return errors | ({"name": ["Give the connector a name."]} if not draft.name else {})
+
+
+def review(call: Call) -> Response:
+    """What would change, in a dialog, with the button that does it."""
+    draft = _draft(call)
+    errors = _errors(call, draft)
+    running = _running(call, draft)
+    wanted = _restored(call, draft)
+    secrets = call.secrets(wanted.get(_CLASS))
+    diff = compare(draft.name, running, wanted).masked(secrets)
+    return call.page(
+        "edit_review.html", draft=draft, diff=diff, errors=errors, body=json.dumps(draft.config, ensure_ascii=False),
+        base=_digest(running) if running is not None else "",
+    )  # fmt: skip
+
+
+def apply(call: Call) -> Response:
+    """Do it, if what runs is still what the diff was made with. Raises RestError 409 if not."""
+    draft = _draft(call)
+    running = _running(call, draft)
+    if running is not None and call.field("base") != _digest(running):
+        raise RestError(409, "The configuration has been changed by somebody else meanwhile; close this and review again.")
+    config = _restored(call, draft)
+    if draft.is_new:
+        body = {"name": draft.name, "config": config, "initial_state": call.field("initial_state") or "RUNNING"}
+        reply = call.ask("POST", "connectors", body=body)
+    else:
+        reply = call.ask("PUT", "connectors", draft.name, "config", body=config)
+    if not reply.ok:
+        return call.message(reply.message, ok=False, status=reply.status)
+    response = call.message(f"{draft.name} has been {'created' if draft.is_new else 'changed'}.", ok=True)
+    response.headers["HX-Redirect"] = to("/ui/connector", name=draft.name)
+    return response
+
+
+def preview(call: Call) -> Response:
+    """The newest records of the source through the chain, step by step; nothing is deployed."""
+    draft = _draft(call)
+    reply = call.ask("POST", "headrace", "preview", body={"config": _restored(call, draft), "live": _LIVE})
+    found = reply.json if reply.ok else {"records": []}
+    return call.page("edit_preview.html", found=found, sentence="" if reply.ok else reply.message)
+
+
+def _draft(call: Call) -> Draft:
+    """What the browser sent. Raises BadRequestError, RestError 403 for who may not change configurations."""
+    if call.caller.role < Role.ADMIN:
+        raise RestError(403, "This needs the role admin.")
+    mode, text = call.field("mode", "form"), call.field("json")
+    config = _from_json(text) if mode == "json" else _from_rows(call.form.get("key", ()), call.form.get("value", ()))
+    return Draft(call.field("name").strip(), config, mode, text, call.field("new") == "1", call.field("base"))
+
+
+def _from_rows(keys: Sequence[str], values: Sequence[str]) -> Settings:
+    return {key.strip(): value for key, value in zip(keys, values, strict=False) if key.strip() and value != ""}
+
+
+def _from_json(text: str) -> Settings:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise BadRequestError(f"This is not JSON: {error}.") from None
+    if not isinstance(found, dict) or any(isinstance(value, dict | list) for value in found.values()):
+        raise BadRequestError('A configuration is one JSON object: {"setting": "value", …}.')
+    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in found.items() if value is not None}
+    return {key: value for key, value in texts.items() if key != "name"}
+
+
+def _running(call: Call, draft: Draft) -> Mapping[str, str | None] | None:
+    try:
+        return None if draft.is_new or not draft.name else call.herder.info(draft.name).config
+    except NotFoundError:
+        return None
+
+
+def _restored(call: Call, draft: Draft) -> Settings:
+    """The configuration with its secrets and its name. Raises BadRequestError for a hidden value that there is not."""
+    running = _running(call, draft) or {}
+    restored = {"name": draft.name} if draft.name else {}
+    for key, value in draft.config.items():
+        known = running.get(key) if value == HIDDEN else value
+        if known is None:
+            raise BadRequestError(f"{key} is {HIDDEN}, which stands for a value that runs; there is none: write it.")
+        restored[key] = known
+    return restored
+
+
+def _digest(config: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(dict(config), sort_keys=True).encode()).hexdigest()[:32]
+
+
+ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {
+    ("GET", "/edit"): edit,
+    ("GET", "/new"): new,
+    ("POST", "/edit/form"): form,
+    ("POST", "/edit/validate"): validate,
+    ("POST", "/edit/review"): review,
+    ("POST", "/edit/apply"): apply,
+    ("POST", "/edit/preview"): preview,
+}

@@ -1,0 +1,33 @@
+"""What happened to a connector, and who changed what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from starlette.responses import Response
+
+from headrace.rest.page.call import Call
+
+_LINES = "200"
+
+
+def history(call: Call) -> Response:
+    """The states of a connector and its tasks, newest first."""
+    name = call.query("name")
+    found = call.asked("GET", "headrace", "connectors", name, "history", query={"lines": _LINES})
+    return call.renewed("connector_history.html", name=name, found=found)
+
+
+def audit(call: Call) -> Response:
+    """Every change, newest first; for admins."""
+    query = {"lines": _LINES, "connector": call.query("connector"), "user": call.query("user")}
+    reply = call.ask("GET", "headrace", "audit", query=query)
+    sentence = "" if reply.ok else reply.message
+    found = reply.json if reply.ok else {"durable": True, "entries": []}
+    return call.page("audit.html", found=found, sentence=sentence, asked=query)
+
+
+ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {
+    ("GET", "/connector/history"): history,
+    ("GET", "/audit"): audit,
+}

@@ -1,0 +1,103 @@
+"""The routes of the page: each handler runs in a thread, as those of the REST API do, and answers HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from mimetypes import guess_type
+from urllib.parse import parse_qs
+
+import anyio
+from anyio.to_thread import run_sync
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headrace.errors import HeadraceError
+from headrace.rest import logs
+from headrace.rest.herder import Herder
+from headrace.rest.overview import Overview
+from headrace.rest.page import actions, connector, edit, events, graph, offsets, overview
+from headrace.rest.page.call import Call, PageContext, sentence_of
+from headrace.rest.page.render import STATIC
+from headrace.rest.resource import read_bytes
+from headrace.rest.same_origin import PAGE
+from headrace.runtime.worker_config import WorkerConfig
+
+_LIMIT_S = 30.0
+_POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+_MODULES = (overview, connector, actions, edit, offsets, events, graph)
+
+
+@dataclass(frozen=True)
+class _Route:
+    """A screen, or a part of one."""
+
+    handler: Callable[[Call], Response]
+    context: PageContext
+
+    async def __call__(self, request: Request) -> Response:
+        form = parse_qs((await read_bytes(request)).decode("utf-8", "replace"), keep_blank_values=True)
+        call = Call(self.context, request, form)
+        with anyio.move_on_after(_LIMIT_S):
+            return await run_sync(partial(_answered, self.handler, call), abandon_on_cancel=True)
+        return await run_sync(lambda: call.page("problem.html", 503, sentence=f"This took longer than {_LIMIT_S:g} s.", trace=""))
+
+
+def _answered(handler: Callable[[Call], Response], call: Call) -> Response:
+    try:
+        if not call.herder.ready():
+            return call.page("starting.html", 503, {"Retry-After": "2"})
+        return handler(call)
+    except HTTPException:
+        raise
+    except HeadraceError as problem:
+        return _problem(call, problem.status, sentence_of(problem))
+    except Exception as problem:
+        logs.ERRORS.error("Uncaught exception in page %s", call.request.url.path, exc_info=problem)
+        return _problem(call, 500, "This page could not be made; the worker's log says why.")
+
+
+def _problem(call: Call, status: int, sentence: str) -> Response:
+    if call.request.method != "GET":
+        return call.message(sentence, ok=False, status=status)
+    part = call.request.headers.get("hx-request") == "true"
+    return call.page("part_problem.html" if part else "problem.html", 200 if part else status, sentence=sentence, trace="")
+
+
+def mount(app: FastAPI, herder: Herder, config: WorkerConfig, snapshots: Overview) -> None:
+    """Add the page to the app of the main listeners."""
+    app.state.has_page = True
+    context = PageContext(herder, config, snapshots)
+    for module in _MODULES:
+        for (method, path), handler in module.ROUTES.items():
+            _add(app, method, PAGE + path, _Route(handler, context))
+    _add(app, "GET", PAGE + "/static/{name}", _static, "public, max-age=31536000, immutable")
+
+
+def _add(
+    app: FastAPI, method: str, path: str, endpoint: Callable[[Request], Awaitable[Response]], cache: str = "no-store"
+) -> None:
+    async def with_headers(request: Request) -> Response:
+        response = await endpoint(request)
+        for name, value in (_HEADERS | {"Cache-Control": cache}).items():
+            response.headers[name] = value
+        return response
+
+    app.add_route(path, with_headers, methods=[method], include_in_schema=False)
+
+
+async def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in STATIC:
+        raise HTTPException(404)
+    return Response(STATIC[name], media_type=guess_type(name)[0])

@@ -1,0 +1,104 @@
+"""Offsets: shown, and of a stopped connector edited: as JSON, then what would change, then applied."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from headrace.errors import BadRequestError, HeadraceError
+from headrace.rest.page.call import Call, sentence_of
+
+Offsets = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class OffsetChangeRow:
+    """One partition whose offset changes; None: it has none before, or after."""
+
+    partition: Any
+    old: Any
+    new: Any
+
+
+def show(call: Call) -> Response:
+    """The committed offsets; the cluster is asked, so it comes by itself."""
+    name = call.query("name")
+    try:
+        found, sentence = call.asked("GET", "connectors", name, "offsets")["offsets"], ""
+    except HeadraceError as error:
+        found, sentence = [], sentence_of(error)
+    stopped = _state(call, name) == "STOPPED"
+    return call.page("offsets.html", name=name, found=found, sentence=sentence, stopped=stopped, edit=_lines(found))
+
+
+def _state(call: Call, name: str) -> str:
+    reply = call.ask("GET", "connectors", name, "status")
+    return reply.json["connector"]["state"] if reply.ok else ""
+
+
+def _lines(found: Offsets) -> str:
+    """One partition a line, so that an edit is one line, too."""
+    return "[\n" + ",\n".join("  " + json.dumps(entry, ensure_ascii=False) for entry in found) + "\n]"
+
+
+def review(call: Call) -> Response:
+    """What an edit would change."""
+    name = call.field("name")
+    wanted = _parsed(call.field("offsets"))
+    running: Offsets = call.asked("GET", "connectors", name, "offsets")["offsets"]
+    changes = changed(running, wanted)
+    body = [{"partition": change.partition, "offset": change.new} for change in changes]
+    return call.page("offsets_review.html", name=name, changes=changes, body=json.dumps(body, ensure_ascii=False))
+
+
+def changed(running: Offsets, wanted: Offsets) -> list[OffsetChangeRow]:
+    """The partitions whose offset differs; one that is no longer there loses its offset."""
+    old, new = ({_key(entry): entry for entry in entries} for entries in (running, wanted))
+    rows = [OffsetChangeRow(entry["partition"], _offset(old.get(key)), _offset(entry)) for key, entry in new.items()]
+    rows += [OffsetChangeRow(entry["partition"], _offset(entry), None) for key, entry in old.items() if key not in new]
+    return [row for row in rows if row.old != row.new]
+
+
+def _key(entry: dict[str, Any]) -> str:
+    return json.dumps(entry["partition"], sort_keys=True)
+
+
+def _offset(entry: dict[str, Any] | None) -> Any:
+    return entry.get("offset") if entry else None
+
+
+def apply(call: Call) -> Response:
+    """Set the offsets."""
+    name = call.field("name")
+    body = {"offsets": _parsed(call.field("offsets"))}
+    said = call.asked("PATCH", "connectors", name, "offsets", body=body)["message"]
+    return call.message(said, ok=True, then="offsets-changed")
+
+
+def reset(call: Call) -> Response:
+    """Forget all offsets."""
+    said = call.asked("DELETE", "connectors", call.field("name"), "offsets")["message"]
+    return call.message(said, ok=True, then="offsets-changed")
+
+
+def _parsed(text: str) -> Offsets:
+    """Raises BadRequestError."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise BadRequestError(f"These offsets are not JSON: {error}.") from None
+    if not isinstance(found, list) or not all(isinstance(entry, dict) and "partition" in entry for entry in found):
+        raise BadRequestError('Offsets are a list of {"partition": {…}, "offset": {…}}.')
+    return found
+
+
+ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {
+    ("GET", "/connector/offsets"): show,
+    ("POST", "/connector/offsets/review"): review,
+    ("POST", "/connector/offsets/apply"): apply,
+    ("POST", "/connector/offsets/reset"): reset,
+}

@@ -1,0 +1,102 @@
+"""Templates to HTML. Every value is escaped, as names and records may be written by anybody."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from headrace import __version__
+from headrace.rest.overview import first_line
+
+FOLDER = Path(__file__).parent
+STATIC = {file.name: file.read_bytes() for file in (FOLDER / "static").iterdir() if file.suffix in (".js", ".css", ".svg")}
+"""Scripts, styles and pictures by name."""
+_STAMP = hashlib.sha256(b"".join(STATIC[name] for name in sorted(STATIC))).hexdigest()[:12]
+_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000))
+
+
+def render(template: str, **values: Any) -> str:
+    """The text of a template."""
+    return _environment.get_template(template).render(values)
+
+
+def number(value: float | None) -> str:
+    """A figure as people read it: `1,204`, `38.2 k`, `1.2 M`; nothing for None."""
+    if value is None:
+        return ""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e4)):
+        if abs(value) >= size:
+            divisor = 1e3 if unit == "k" else size
+            return f"{value / divisor:,.1f} {unit}"
+    return f"{value:,.0f}" if value == int(value) or abs(value) >= 100 else f"{value:,.1f}"
+
+
+def span(millis: float | None) -> str:
+    """A span of time in its greatest unit: `12 s`, `3.5 h`; nothing for None."""
+    if millis is None:
+        return ""
+    for unit, size in _UNITS:
+        if millis >= size:
+            value = millis / size
+            return f"{value:.0f} {unit}" if value >= 10 or value == int(value) else f"{value:.1f} {unit}"
+    return f"{millis:.0f} ms"
+
+
+def when(value: str | float | None) -> str:
+    """A time, ISO 8601 or ms since the epoch, as ISO 8601 in UTC; the page's script makes it relative."""
+    if value is None or value == "":
+        return ""
+    if isinstance(value, str):
+        return value
+    return datetime.fromtimestamp(value / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def short_class(name: str) -> str:
+    """The class without its package."""
+    return name.rpartition(".")[2]
+
+
+def line(values: Sequence[float | None], width: int, height: int) -> str:
+    """The points of an SVG polyline through these values, of which the greatest touches the top; empty without two values."""
+    known = [value for value in values if value is not None]
+    if len(known) < 2:
+        return ""
+    top, step = max(*known, 1e-9), width / (len(values) - 1)
+    points = [(i * step, height - (value / top) * (height - 2) - 1) for i, value in enumerate(values) if value is not None]
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+
+
+def to(path: str, **query: Any) -> str:
+    """An address of the page; parameters that are empty are left out."""
+    told = {key: value for key, value in query.items() if value not in (None, "")}
+    return f"{path}?{urlencode(told)}" if told else path
+
+
+def static(name: str) -> str:
+    """The address of a script, style or picture; it changes with its content."""
+    return f"/ui/static/{name}?v={_STAMP}"
+
+
+def pretty(value: Any) -> str:
+    """JSON for people."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+_environment = Environment(
+    loader=FileSystemLoader(FOLDER / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_environment.filters |= {
+    "number": number, "span": span, "when": when, "short_class": short_class, "pretty": pretty, "first_line": first_line,
+}  # fmt: skip
+_environment.globals |= {"line": line, "to": to, "static": static, "version": __version__}

@@ -1,0 +1,105 @@
+// What htmx does not do by itself: renew parts of the page without losing selection, focus or what is unfolded; dialogs; times.
+"use strict";
+(() => {
+  const EVERY_MS = 2000;
+  const chosen = new Set();
+  let lastAnswer = Date.now();
+
+  const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+
+  // ---------------------------------------------------------------- renewing
+  const renew = (part) => {
+    if (part.dataset.busy) return;
+    part.dataset.busy = "1";
+    const headers = part.dataset.seen ? { "X-Seen": part.dataset.seen } : {};
+    htmx.ajax("GET", part.dataset.refresh, { source: part, target: part, swap: "innerHTML", headers })
+      .catch(() => undefined).finally(() => delete part.dataset.busy);
+  };
+  const renewAll = () => all("[data-refresh]").forEach(renew);
+  setInterval(() => { if (!document.hidden) renewAll(); }, EVERY_MS);
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) renewAll(); });
+  document.body.addEventListener("changed", () => setTimeout(renewAll, 300));
+
+  let focused = null;
+  let unfolded = [];
+  document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    const target = detail.target, now = document.activeElement;
+    focused = target.contains(now) && now !== target ? now : null;
+    unfolded = all("details[open][id]", target).map((one) => one.id);
+  });
+  document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
+    const target = detail.target;
+    unfolded.forEach((id) => { const one = document.getElementById(id); if (one) one.open = true; });
+    if (focused && !focused.isConnected) again(target, focused)?.focus({ preventScroll: true });
+    focused = null;
+    if (target.id === "dialog") { if (!target.open) target.showModal(); }
+    settle();
+  });
+  const again = (target, gone) => {
+    if (gone.id) return document.getElementById(gone.id);
+    const key = (one) => [one.tagName, one.name, one.value, one.getAttribute("href"), one.getAttribute("aria-label")].join("\n");
+    return all(gone.tagName, target).find((one) => key(one) === key(gone));
+  };
+  document.body.addEventListener("htmx:afterRequest", ({ detail }) => {
+    const stamp = detail.xhr?.getResponseHeader("X-Stamp");
+    if (stamp && detail.target) detail.target.dataset.seen = stamp;
+    if (detail.xhr?.status) { lastAnswer = Date.now(); document.getElementById("away").hidden = true; }
+    const dialog = document.getElementById("dialog");
+    if (dialog.contains(detail.elt) && detail.requestConfig?.verb === "post") dialog.close();
+  });
+  document.body.addEventListener("htmx:sendError", () => {
+    const since = document.getElementById("away-since");
+    since.dateTime = new Date(lastAnswer).toISOString();
+    document.getElementById("away").hidden = false;
+    settle();
+  });
+
+  // ---------------------------------------------------------------- choosing rows
+  const count = () => {
+    const bulk = document.getElementById("bulk");
+    if (!bulk) return;
+    bulk.hidden = chosen.size === 0;
+    document.getElementById("chosen").textContent = String(chosen.size);
+    const boxes = all("td.tick input"), page = document.querySelector("[data-choose=page]");
+    if (page) page.checked = boxes.length > 0 && boxes.every((box) => box.checked);
+  };
+  document.addEventListener("change", ({ target }) => {
+    if (target.matches("[data-choose=page]")) all("td.tick input").forEach((box) => { box.checked = target.checked; });
+    else if (!target.matches("td.tick input")) return;
+    all("td.tick input").forEach((box) => (box.checked ? chosen.add(box.value) : chosen.delete(box.value)));
+    count();
+  });
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest("[data-close], [data-choose=none]");
+    if (!button) return;
+    if (button.dataset.close === "dialog") document.getElementById("dialog").close();
+    if (button.dataset.close === "message") button.closest(".message").remove();
+    if (button.dataset.choose === "none") { chosen.clear(); settle(); }
+  });
+  document.addEventListener("keydown", (event) => {
+    const search = document.getElementById("q");
+    if (event.key === "/" && search && !event.target.matches("input, textarea, select")) { event.preventDefault(); search.focus(); }
+  });
+
+  // ---------------------------------------------------------------- times
+  const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+  const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+  const times = () => all("time[datetime]").forEach((time) => {
+    const at = new Date(time.dateTime);
+    if (Number.isNaN(at.getTime())) return;
+    if ("clock" in time.dataset) { time.textContent = at.toTimeString().slice(0, 8); return; }
+    const seconds = (at - Date.now()) / 1000;
+    const [unit, size] = UNITS.find(([, one]) => Math.abs(seconds) >= one) ?? ["second", 1];
+    time.textContent = relative.format(Math.round(seconds / size), unit);
+  });
+  setInterval(times, 10000);
+
+  const settle = () => {
+    all("td.tick input").forEach((box) => { box.checked = chosen.has(box.value); });
+    all("ol.log").forEach((log) => { log.scrollTop = log.scrollHeight; });
+    count();
+    times();
+  };
+  if (document.querySelector("[data-reload]")) setTimeout(() => location.reload(), EVERY_MS);
+  settle();
+})();

@@ -1,0 +1,17 @@
+"""`/headrace/connectors/{connector}/topics/drift`: whether topics still are as the rules say that created them (of headrace)."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from headrace.rest import answers
+from headrace.rest.herder import Herder
+from headrace.rest.resource import Resource
+
+resource = Resource("drift")
+
+
+@resource.get("/headrace/connectors/{connector}/topics/drift", gives={200: "Drift"}, errors=[404])
+def topics_drift(herder: Herder, connector: str) -> Response:
+    """How the topics that a source connector uses differ from its `topic.creation.` rules; nothing if it has none."""
+    return answers.ok({"connector": connector, "drift": herder.topic_drift(connector)})

@@ -1,0 +1,54 @@
+"""`/headrace/overview` and `/headrace/figures`: all connectors at a glance (of headrace)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headrace.errors import BadRequestError
+from headrace.rest import answers
+from headrace.rest.cluster_figures import POINTS, figures_body
+from headrace.rest.herder import Herder
+from headrace.rest.overview import SORTS, Overview, OverviewQuery, overview_body
+from headrace.rest.resource import Resource
+
+_MOST_POINTS = 360
+
+
+def resource(overview: Overview) -> Resource:
+    """The resource over these snapshots."""
+    made = Resource("overview")
+
+    @made.get("/headrace/overview", gives={200: "Overview"}, errors=[400])
+    def all_connectors(
+        herder: Herder,
+        request: Request,
+        q: str = "",
+        state: str = "",
+        kind: Annotated[str, Query(alias="type")] = "",
+        sort: str = "",
+        page: str = "1",
+    ) -> Response:
+        """The connectors, 50 a page, what has failed first, with counters of all; `q` is looked for in name, class, topics
+        and problem.
+        """
+        if sort.removeprefix("-") not in ("", *SORTS):
+            raise BadRequestError(f"'sort' is '{sort}'; it has to be one of {', '.join(SORTS)}, with a minus to turn it round.")
+        query = OverviewQuery(q, state, kind, sort, _whole("page", page, 1))
+        return answers.ok(overview_body(overview.read(herder, request), query, herder))
+
+    @made.get("/headrace/figures", gives={200: "Figures"}, errors=[400])
+    def figures(herder: Herder, points: str = str(POINTS)) -> Response:
+        """What the tasks of this worker measure now, and the last `points` samples (every 10 s) of each connector."""
+        return answers.ok(figures_body(herder, min(_whole("points", points, 0), _MOST_POINTS)))
+
+    return made
+
+
+def _whole(name: str, text: str, least: int) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) >= least):
+        raise BadRequestError(f"'{name}' is '{text}'; it has to be a whole number from {least} on.")
+    return int(text)

@@ -1,0 +1,76 @@
+"""The few figures of each task that an overview shows, and how they went in the last hour."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from headrace.connectors.base import Measured
+
+INTERVAL_S = 10.0
+"""Between two samples."""
+_SAMPLES = 360
+_AGE = "replication-latency-ms-max"
+
+
+@dataclass(frozen=True)
+class TaskFigures:
+    """One task of this worker, now."""
+
+    connector: str
+    task: int
+    records: float
+    """Read since the task was started."""
+    rate: float
+    """Records per second, over the window of the metrics (`metrics.sample.window.ms`)."""
+    lag: int | None
+    """Records that are still to be read; None where the source cannot tell."""
+    age_ms: float | None
+    """Age of the oldest record of the last batch when its copy was acknowledged; None where it is not measured."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A connector's tasks of this worker over one interval: records per second, and the greatest age in ms."""
+
+    rate: float
+    age_ms: float | None
+
+
+@dataclass
+class FigureHistory:
+    """The last hour of each connector, sampled every INTERVAL_S. For one thread that adds; any may read."""
+
+    _samples: dict[str, deque[Sample]] = field(default_factory=dict)
+    _records: Mapping[tuple[str, int], float] = field(default_factory=dict)
+
+    def add(self, figures: Iterable[TaskFigures], seconds: float) -> None:
+        """One more sample; seconds: since the last. A counter that fell is of a task that was started again."""
+        by_connector: dict[str, list[TaskFigures]] = {}
+        for one in figures:
+            by_connector.setdefault(one.connector, []).append(one)
+        for name, tasks in by_connector.items():
+            grown = sum(self._grown(task) for task in tasks)
+            ages = [task.age_ms for task in tasks if task.age_ms is not None and grown]
+            ring = self._samples.setdefault(name, deque(maxlen=_SAMPLES))
+            ring.append(Sample(round(grown / max(seconds, 0.001), 3), max(ages, default=None)))
+        self._records = {(one.connector, one.task): one.records for tasks in by_connector.values() for one in tasks}
+        self._samples = {name: ring for name, ring in self._samples.items() if name in by_connector}
+
+    def of(self, connector: str) -> list[Sample]:
+        """The samples of a connector, oldest first."""
+        return list(self._samples.get(connector, ()))
+
+    def _grown(self, task: TaskFigures) -> float:
+        before = self._records.get((task.connector, task.task))
+        if before is None:
+            return 0.0
+        return task.records - before if task.records >= before else task.records
+
+
+def greatest_age(measured: Iterable[Measured]) -> float | None:
+    """The greatest age among what a task measures itself, in ms."""
+    ages = [value for _, name, value, _ in measured if name.endswith(_AGE) and isinstance(value, int | float)]
+    return max((age for age in ages if not math.isnan(age)), default=None)

@@ -1,0 +1,46 @@
+"""Whether topics still are as the rules say that created them (KIP-158). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from headrace.topics.creation import NewTopicPlan
+
+
+@dataclass(frozen=True)
+class TopicDrift:
+    """One respect in which a topic differs from its rule."""
+
+    topic: str
+    group: str
+    """The group of `topic.creation.groups` whose rule it is, or `default`."""
+    what: str
+    """`partitions`, `replication.factor`, the name of a setting, or `topic` for one that does not exist."""
+    wanted: str
+    actual: str | None
+
+
+def topic_drift(
+    plan: NewTopicPlan, partitions: int | None, replication_factor: int | None, settings: Mapping[str, str | None]
+) -> Iterator[TopicDrift]:
+    """The differences of one topic from the rule for it; what the rule leaves to the broker (-1) cannot differ.
+
+    partitions, replication_factor: None if the topic does not exist; settings: as the broker has them, defaults included.
+    """
+    if partitions is None:
+        yield TopicDrift(plan.name, plan.group.name, "topic", "exists", None)
+        return
+    counts = {"partitions": (plan.partitions, partitions), "replication.factor": (plan.replication_factor, replication_factor)}
+    for what, (wanted, actual) in counts.items():
+        if wanted not in (-1, actual):
+            yield TopicDrift(plan.name, plan.group.name, what, str(wanted), str(actual))
+    for name, wanted in sorted(plan.configs.items()):
+        actual = settings.get(name)
+        if actual is None or _form(actual) != _form(wanted):
+            yield TopicDrift(plan.name, plan.group.name, name, wanted, actual)
+
+
+def _form(value: str) -> str:
+    """The text by which two values of a setting are compared: Kafka takes lists and booleans in several forms."""
+    return ",".join(sorted(part.strip() for part in value.lower().split(",")))

@@ -1,0 +1,120 @@
+"""A browser, and connectors on a real worker for it to look at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from headrace.testing.worker import EmbeddedWorker
+from tests.browser import FLAGS, NO_BROWSER, browser_path
+from tests.clusters import Cluster, record
+from tests.support import wait_until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+WAIT_S = 120
+MEANT = ("status of 4", "Status Error Code 4", "htmx:sendError", "htmx:afterRequest", "net::ERR_FAILED")
+"""What a browser reports of a request that is refused or lost, as some tests want it."""
+WIDE, NARROW = 1280, 390
+CREATION = {"topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1"}
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    if (path := browser_path()) is None:
+        pytest.skip(NO_BROWSER)
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=WAIT_S * 1000)  # a stream starts in seconds, on a busy machine in many
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser, worker: EmbeddedWorker) -> Iterator[Callable[..., Page]]:
+    """Opens a page of the worker: `open_page("/ui", width=390, scheme="dark")`. What it asks for, and what its scripts report,
+    is looked at in the end: everything has to be of the worker, and nothing may be refused by the policy.
+    """
+    asked: list[str] = []
+    said: list[str] = []
+    contexts = []
+
+    def new(path: str, width: int = WIDE, scheme: Any = "light") -> Page:
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, base_url=worker.url)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(WAIT_S * 1000)
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+        page.goto(path)
+        return page
+
+    yield new
+    for context in contexts:
+        context.close()
+    assert not [url for url in asked if not url.startswith((worker.url, "data:"))]
+    assert not [text for text in said if not any(meant in text for meant in MEANT)]
+
+
+@pytest.fixture
+def shot(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
+    """Keeps a picture of a page, in build/page or where HEADRACE_SCREENSHOTS says."""
+    folder = Path(os.environ.get("HEADRACE_SCREENSHOTS") or request.config.rootpath / "build" / "page")
+
+    def keep(page: Page, name: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        whole = not page.locator("dialog[open]").count()  # what a dialog stands before ends with the window
+        page.screenshot(path=folder / f"{name}.png", full_page=whole)
+
+    return keep
+
+
+@pytest.fixture
+def connector(worker: EmbeddedWorker) -> Iterator[Callable[..., str]]:
+    """Creates a connector, and deletes it in the end: `connector(name, config, "STOPPED")`."""
+    made: list[str] = []
+
+    def create(name: str, config: dict[str, str], state: str = "RUNNING") -> str:
+        worker.call("POST", "/connectors", {"name": name, "config": config, "initial_state": state})
+        made.append(name)
+        return name
+
+    yield create
+    for name in made:
+        if name in worker.call("GET", "/connectors"):
+            worker.call("DELETE", f"/connectors/{name}")
+
+
+@pytest.fixture
+def orders(source: Cluster, topic_name: Callable[[str], str]) -> str:
+    """A topic with some records."""
+    topic = topic_name("orders")
+    source.create(topic, 1)
+    source.produce(topic, [record(b"k")] * 5)
+    return topic
+
+
+def mirror(source: Cluster, topic: str, bootstrap: str | None = None) -> dict[str, str]:
+    """A connector that copies a topic; bootstrap: of a cluster that is not there."""
+    return {
+        "connector.class": "KafkaSourceConnector", "source.bootstrap.servers": bootstrap or source.bootstrap,
+        "source.topic.whitelist": topic, "destination.topics.prefix": "copy.", "topic.list.timeout.ms": "2000",
+        "producer.override.ssl.key.password": "s3cret", **CREATION,
+    }  # fmt: skip
+
+
+def state_of(worker: EmbeddedWorker, name: str) -> list[str]:
+    status = worker.call("GET", "/connectors?expand=status").get(name, {}).get("status")
+    return [part["state"] for part in (status["connector"], *status["tasks"])] if status else []
+
+
+def await_state(worker: EmbeddedWorker, name: str, *states: str) -> None:
+    wait_until(lambda: state_of(worker, name) == list(states), WAIT_S, lambda: f"{name} is {states}: {state_of(worker, name)}")

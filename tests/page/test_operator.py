@@ -1,0 +1,212 @@
+"""What an operator does, in a real browser on a real worker whose connectors really fail."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from headrace.testing.worker import EmbeddedWorker
+from tests.clusters import Cluster
+from tests.page.conftest import NARROW, WIDE, await_state, mirror, state_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+Open = Callable[..., "Page"]
+Connector = Callable[..., str]
+Shot = Callable[["Page", str], None]
+NOWHERE, CAUSE = "127.0.0.1:1", "Timeout while waiting for AdminClient to return topic list"
+
+
+@pytest.fixture
+def failed(connector: Connector, worker: EmbeddedWorker, source: Cluster, orders: str) -> str:
+    """A connector whose source cluster is not there."""
+    name = connector(f"mirror-{orders}", mirror(source, orders, NOWHERE))
+    await_state(worker, name, "FAILED")
+    return name
+
+
+def test_a_failure_is_found_read_mended_and_seen_to_run(
+    open_page: Open, worker: EmbeddedWorker, source: Cluster, failed: str, orders: str, shot: Shot
+):
+    from playwright.sync_api import expect
+
+    page = open_page("/ui")
+    first = page.locator("table.overview tbody tr").first
+    expect(first).to_contain_text(failed)
+    expect(first.locator(".problem")).to_contain_text(CAUSE)
+    first.get_by_role("link", name=failed).click()
+    expect(page.locator(".cause .sentence")).to_contain_text(CAUSE)
+    page.get_by_text("Whole trace").click()
+    expect(page.locator(".cause pre")).to_contain_text("ConnectException")
+    shot(page, "failure")
+
+    page.get_by_role("link", name="Configuration").click()
+    expect(page.locator("table.settings")).to_contain_text("[hidden]")
+    page.get_by_role("link", name="Edit").click()
+    page.get_by_label("tasks.max").fill("none")
+    expect(page.locator(".setting .error", has_text="Invalid value none")).to_be_visible()
+    page.get_by_role("button", name="Review changes").click()
+    expect(page.get_by_role("dialog")).to_contain_text("cannot be applied yet")
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_label("tasks.max").fill("1")
+    page.get_by_label("source.bootstrap.servers").fill(source.bootstrap)
+    expect(page.locator("#problems")).to_contain_text("Valid")
+    page.get_by_role("button", name="Review changes").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator("del")).to_have_text([NOWHERE])
+    expect(dialog.locator("ins")).to_have_text([source.bootstrap, "1"])
+    assert "s3cret" not in page.content()
+    shot(page, "diff")
+    dialog.get_by_role("button", name="Apply").click()
+
+    page.wait_for_url(re.compile("/ui/connector"))
+    expect(page.locator(".title .pill")).to_have_text("running")
+    expect(page.locator("#status")).to_contain_text("1/1")
+    expect(page.locator("ul.plain code")).to_have_text(f"copy.{orders}")
+    assert worker.call("GET", f"/connectors/{failed}")["config"]["producer.override.ssl.key.password"] == "s3cret"
+    shot(page, "running")
+
+    page.goto(f"/ui/graph?connector={failed}")
+    expect(page.locator("svg .node")).to_have_count(3)
+    shot(page, "graph")
+    page.get_by_role("link", name=f"connector {failed}").click()
+    page.get_by_role("link", name="History").click()
+    history = page.locator("table.grid tbody tr")
+    expect(history.filter(has_text=CAUSE).first).to_contain_text("failed")
+    expect(history.first).to_contain_text("running")
+    page.get_by_role("link", name="Audit").click()
+    change = page.locator("tbody tr", has_text=f"PUT /connectors/{failed}/config")
+    expect(change).to_contain_text("127.0.0.1 page")
+    expect(change).to_contain_text("settings: source.bootstrap.servers, tasks.max")
+    shot(page, "audit")
+
+
+def test_thirty_are_chosen_and_what_failed_is_restarted(
+    open_page: Open, worker: EmbeddedWorker, connector: Connector, failed: str, source: Cluster, orders: str, shot: Shot
+):
+    from playwright.sync_api import expect
+
+    for n in range(29):
+        connector(f"idle-{orders}-{n:02}", mirror(source, orders), "STOPPED")
+    page = open_page(f"/ui?q={orders}")
+    page.get_by_label("Choose all on this page").check()
+    expect(page.locator("#chosen")).to_have_text("30")
+    page.get_by_role("button", name="Restart what failed").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator("li")).to_have_count(1)
+    expect(dialog).to_contain_text(failed)
+    expect(dialog).to_contain_text("29 chosen are left alone")
+    shot(page, "bulk")
+    dialog.get_by_role("button", name="Restart what failed").click()
+    expect(page.locator("#messages")).to_contain_text("asked for 1 connector")
+    expect(page.locator("#chosen")).to_have_text("30")  # chosen until they are let go, through every renewal
+    await_state(worker, failed, "FAILED")
+    assert state_of(worker, f"idle-{orders}-00") == ["STOPPED"]
+
+
+def test_offsets_of_a_stopped_connector_are_edited(
+    open_page: Open, worker: EmbeddedWorker, connector: Connector, source: Cluster, orders: str, shot: Shot
+):
+    from playwright.sync_api import expect
+
+    name = connector(f"stopped-{orders}", mirror(source, orders), "STOPPED")
+    await_state(worker, name, "STOPPED")
+    partition = {"topic:partition": f"{orders}:0"}
+    worker.call("PATCH", f"/connectors/{name}/offsets", {"offsets": [{"partition": partition, "offset": {"offset": 4}}]})
+    page = open_page(f"/ui/connector?name={name}&tab=offsets")
+    area = page.locator("textarea")
+    area.fill(area.input_value().replace('"offset": 4', '"offset": 1'))
+    page.get_by_role("button", name="Review changes").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator("del")).to_have_text('{"offset": 4}')
+    expect(dialog.locator("ins")).to_have_text('{"offset": 1}')
+    shot(page, "offsets")
+    dialog.get_by_role("button", name="Set 1 offset").click()
+    expect(page.locator("#messages")).to_contain_text("altered successfully")
+    assert worker.call("GET", f"/connectors/{name}/offsets")["offsets"] == [{"partition": partition, "offset": {"offset": 1}}]
+    area.fill("[")
+    page.get_by_role("button", name="Review changes").click()
+    expect(page.locator("#messages")).to_contain_text("not JSON")
+
+
+def test_everything_is_done_by_keyboard(
+    open_page: Open, worker: EmbeddedWorker, connector: Connector, source: Cluster, orders: str
+):
+    from playwright.sync_api import expect
+
+    name = connector(f"keys-{orders}", mirror(source, orders), "STOPPED")
+    await_state(worker, name, "STOPPED")
+    page = open_page("/ui")
+    page.keyboard.press("/")
+    page.keyboard.type(name)
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("q=keys"))
+    page.get_by_label(f"Choose {name}").focus()
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Resume").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog").get_by_role("button", name="Resume")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog").get_by_role("button", name="Resume")).to_be_focused()
+    page.keyboard.press("Enter")
+    await_state(worker, name, "RUNNING", "RUNNING")
+    page.get_by_role("link", name=name).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/ui/connector"))
+
+
+NAMELESS = """() => [...document.querySelectorAll('button, a[href], input:not([type=hidden]), select, textarea')].filter((one) =>
+ {
+  const labels = [...(one.labels ?? [])].map((label) => label.textContent).join('');
+  return !(one.getAttribute('aria-label') || labels || one.textContent).trim(); }).map((one) => one.outerHTML)"""
+PALE = """() => {
+  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((c) => (c /= 255) <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [.2126, .7152, .0722][i], 0);
+  const ground = (one) => { for (; one; one = one.parentElement) { const c = parse(getComputedStyle(one).backgroundColor);
+    if (c.length < 4 || c[3] === 1) return c; } return [255, 255, 255]; };
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
+  while (walk.nextNode()) { const one = walk.currentNode.parentElement, text = walk.currentNode.data.trim();
+    if (!text || !one.checkVisibility() || one.closest('script')) continue;
+    const [a, b] = [light(parse(getComputedStyle(one).color)), light(ground(one))].sort((x, y) => y - x);
+    if ((a + .05) / (b + .05) < 4.5) found.push(text + ' ' + ((a + .05) / (b + .05)).toFixed(2)); }
+  return found; }"""
+_TAB = "/ui/connector?name={name}&tab="
+SCREENS = {
+    "overview": "/ui?q={orders}", "connector": _TAB + "status", "configuration": _TAB + "configuration",
+    "offsets": _TAB + "offsets", "log": _TAB + "log", "history": _TAB + "history",
+    "audit": "/ui/audit", "graph": "/ui/graph?connector={name}", "edit": "/ui/edit?name={name}", "new": "/ui/new",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_every_screen_fits_can_be_read_and_names_its_controls(
+    open_page: Open, failed: str, orders: str, shot: Shot, width: int, scheme: str
+):
+    page = open_page("/ui", width, scheme)
+    for screen, path in SCREENS.items():
+        page.goto(path.format(name=failed, orders=orders))
+        page.wait_for_load_state("networkidle")
+        wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        problems = {"wider": wider, "nameless": page.evaluate(NAMELESS), "pale": page.evaluate(PALE)}
+        assert problems == {"wider": 0, "nameless": [], "pale": []}, (screen, json.dumps(problems))
+        shot(page, f"{screen}-{scheme}-{width}")
+
+
+def test_a_worker_that_went_away_is_said_and_it_goes_on_when_it_is_back(open_page: Open, failed: str):
+    from playwright.sync_api import expect
+
+    page = open_page("/ui")
+    page.route("**/ui/rows*", lambda route: route.abort())
+    expect(page.locator("#away")).to_be_visible()
+    expect(page.locator("table.overview")).to_contain_text(failed)
+    page.unroute("**/ui/rows*")
+    expect(page.locator("#away")).to_be_hidden()

@@ -1,0 +1,86 @@
+"""Where data comes from and goes to: the graph, its pictures, and where its nodes stand."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.rest.lineage import Lineage, LineageEdge, LineageNode, as_dot, as_mermaid, joined, of_connector
+from headrace.rest.page.layout import HEIGHT, draw
+from tests.rest.conftest import Client
+from tests.rest.memory_herder import MemoryHerder
+
+MIRROR = {"connector.class": "KafkaSourceConnector", "source.bootstrap.servers": "eu:9092"}
+
+
+def connector(name: str, state: str = "RUNNING") -> LineageNode:
+    return LineageNode(f"connector:{name}", "connector", name, state=state)
+
+
+def flows(graph: Lineage) -> set[tuple[str, str]]:
+    return {(edge.source, edge.target) for edge in graph.edges}
+
+
+ALL = joined(
+    [
+        of_connector(
+            connector("mirror"), "source", MIRROR, {"copy.a": 5}, [{"topic:partition": "a:0"}, {"topic:partition": "a:1"}]
+        ),
+        of_connector(connector("mm"), "source", {}, {"eu.b": 6}, [{"cluster": "eu", "partition": 0, "topic": "b"}]),
+        of_connector(connector("sink", "FAILED"), "sink", {"file": "/out"}, {"copy.a": 7, "eu.b": 8}, []),
+        of_connector(connector("file"), "source", {"file": "/in"}, {"lines": 9}, [{"filename": "/in"}]),
+    ]
+)
+
+
+def test_source_partitions_and_topics_in_use_are_joined_by_their_connectors():
+    assert flows(ALL) == {
+        ("topic:eu:9092/a", "connector:mirror"), ("connector:mirror", "topic:copy.a"),
+        ("topic:eu/b", "connector:mm"), ("connector:mm", "topic:eu.b"),
+        ("topic:copy.a", "connector:sink"), ("topic:eu.b", "connector:sink"), ("connector:sink", "external:/out"),
+        ("external:/in", "connector:file"), ("connector:file", "topic:lines"),
+    }  # fmt: skip
+    assert {edge.since_ms for edge in ALL.edges if edge.target == "topic:copy.a"} == {5}
+
+
+def test_what_one_reaches_is_what_lies_up_and_down_of_it_and_nothing_beside():
+    reached = {node.name for node in ALL.reached(["connector:mirror"]).nodes}
+    assert reached == {"a", "mirror", "copy.a", "sink", "/out"}
+    assert {node.name for node in ALL.reached(["topic:lines"]).nodes} == {"/in", "file", "lines"}
+    assert ALL.reached(["topic:none"]) == Lineage([], [])
+
+
+def test_it_is_drawn_for_other_tools_with_any_name():
+    strange = joined([of_connector(connector('a"]<b>\n'), "source", {}, {'t"': 1}, [])]).body()
+    assert '"connector:a\\"]<b> " -> "topic:t\\"";' in as_dot(strange)
+    assert as_mermaid(strange).splitlines() == [
+        "flowchart LR", '  n0["a&quot;]&lt;b> "]', '  n1(["t&quot;"])', "  n0 --> n1",
+    ]  # fmt: skip
+
+
+def test_over_rest_and_on_the_page(call: Client, herder: MemoryHerder):
+    herder.create("c", {**MIRROR, "name": "c"})
+    herder.topics["c"] = {"copy.a", "<b>"}
+    herder.changes["c"] = [({"topic:partition": "a:0"}, {"offset": 1})]
+    found = call("GET", "/headrace/lineage").json
+    assert [node["id"] for node in found["nodes"]] == ["connector:c", "topic:<b>", "topic:copy.a", "topic:eu:9092/a"]
+    assert len(call("GET", "/headrace/lineage?topic=a").json["edges"]) == 3
+    assert call("GET", "/headrace/lineage?connector=none").json == {"nodes": [], "edges": []}
+    page = call("GET", "/ui/graph", headers={"Accept": "text/html"}).text
+    assert page.count('class="node') == 4 and "&lt;b&gt;" in page and "<b>" not in page
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=40))
+def test_every_node_has_a_place_of_its_own_even_in_circles(pairs: list[tuple[int, int]]):
+    nodes = [LineageNode(str(n), "topic", str(n)) for n in range(13)]
+    drawing = draw(Lineage(nodes, [LineageEdge(str(a), str(b)) for a, b in pairs]))
+    places = sorted((box.x, box.y) for box in drawing.boxes)
+    assert len(drawing.boxes) == 13 and len(drawing.curves) == len(pairs)
+    assert all(a[0] != b[0] or b[1] - a[1] >= HEIGHT for a, b in pairwise(places))
+
+
+def test_data_flows_from_left_to_right():
+    places = {box.node.name: box.x for box in draw(ALL).boxes}
+    assert places["a"] < places["mirror"] < places["copy.a"] < places["sink"] < places["/out"]

@@ -1,0 +1,398 @@
+"""The operator's page over HTTP: who may see and change what, what it lets a browser do, and that texts stay texts."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import anyio
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.cluster.alone import Alone
+from headrace.cluster.herder import Herder
+from headrace.cluster.memory import memory_stores
+from headrace.config.secrets import HIDDEN
+from headrace.connectors import validation
+from headrace.rest import RestServer, create_app, passwords
+from headrace.rest.page.render import number, span
+from headrace.runtime.worker import Worker
+from headrace.runtime.worker_config import StandaloneConfig
+from tests.rest.conftest import Answer, Client, worker_config
+from tests.rest.memory_herder import MemoryHerder
+
+SECRET = "s3cret-9fd1"
+CONFIG: dict[str, str | None] = {
+    "name": "c", "connector.class": "FileStreamSource", "file": "/x", "topic": "t", "producer.override.sasl.jaas.config": SECRET,
+    "producer.override.ssl.key.password": "${file:/run/secrets:key}",
+}  # fmt: skip
+SCREENS = (
+    "/ui", "/ui?q=c&state=RUNNING&sort=-lag", "/ui/rows", "/ui/connector?name=c", "/ui/connector?name=c&tab=configuration",
+    "/ui/connector?name=c&tab=offsets", "/ui/connector?name=c&tab=log", "/ui/connector/live?name=c", "/ui/connector/head?name=c",
+    "/ui/connector/lag?name=c", "/ui/connector/drift?name=c", "/ui/audit", "/ui/graph", "/ui/connector/history?name=c",
+    "/ui/connector/log?name=c", "/ui/connector/offsets?name=c", "/ui/edit?name=c", "/ui/new",
+    "/ui/new?plugin=FileStreamSource",
+)  # fmt: skip
+
+
+class KnowingHerder(MemoryHerder):
+    """Knows the options of plugins, as the real one does."""
+
+    def plugin_config(self, plugin: type[Any]) -> list[dict[str, Any]]:
+        return validation.plugin_definitions(plugin.plugin_name)
+
+    def validate(self, plugin: str, config: dict[str, str | None]) -> dict[str, Any]:
+        return validation.validate(plugin, config, worker_config())
+
+
+class Page:
+    """A browser's requests to the page, as one user."""
+
+    def __init__(self, client: Client, user: str | None = None) -> None:
+        self._client = client
+        encoded = base64.b64encode(f"{user}:{user[::-1]}".encode()).decode() if user else ""
+        self.headers = {"Authorization": f"Basic {encoded}"} if user else {}
+        self.origin = {"HX-Request": "true", "Origin": f"http://{client.address}", "Host": client.address}
+
+    def get(self, path: str) -> Answer:
+        return self._client("GET", path, headers=self.headers | {"Accept": "text/html"})
+
+    def post(self, path: str, headers: dict[str, str] | None = None, **form: Any) -> Answer:
+        proof = self.origin if headers is None else headers
+        sent = self.headers | proof | {"Content-Type": "application/x-www-form-urlencoded"}
+        return self._client("POST", path, headers=sent, raw=urlencode(form, doseq=True))
+
+
+@pytest.fixture
+def herder() -> MemoryHerder:
+    made = KnowingHerder()
+    made.create("c", dict(CONFIG))
+    return made
+
+
+@pytest.fixture
+def page(call: Client) -> Page:
+    return Page(call)
+
+
+@pytest.fixture
+def as_user(serve: Callable[..., Client], herder: MemoryHerder, tmp_path: Path) -> Callable[[str], Page]:
+    """The page of a worker with a user of each role: rita may read, olaf operate, anna do everything."""
+    roles = {"rita": "read", "olaf": "operate", "anna": "admin"}
+    file = tmp_path / "users"
+    file.write_text("".join(f"{name}={role}:{passwords.hashed(name[::-1])}\n" for name, role in roles.items()))
+    client = serve({"rest.authentication": "basic", "rest.authentication.users.file": str(file)})
+    return lambda user: Page(client, user)
+
+
+class Tags(HTMLParser):
+    """The tags of a page with their attributes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+# ------------------------------------------------------------------------------------------------- what a browser is let do
+@pytest.mark.parametrize("path", SCREENS)
+def test_no_screen_has_inline_scripts_or_styles_or_asks_elsewhere(page: Page, path: str):
+    answer = page.get(path)
+    assert answer.status == 200, answer.text
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'self'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
+    assert answer.headers["cache-control"] == "no-store"
+    for tag, attributes in Tags(answer.text).tags:
+        assert tag != "style" and not (tag == "script" and "src" not in attributes)
+        assert not [name for name in attributes if name == "style" or name.startswith(("on", "hx-on"))]
+        addresses = [attributes.get(name) or "" for name in ("src", "href", "action", "hx-get", "hx-post")]
+        assert not [address for address in addresses if address and not address.startswith(("/ui", "#"))]
+
+
+def test_scripts_and_styles_are_kept_by_the_browser_and_change_their_address(page: Page):
+    addresses = re.findall(r'/ui/static/[^"]+', page.get("/ui").text)
+    assert {address.partition("?")[0].rpartition("/")[2] for address in addresses} >= {"htmx.min.js", "app.js", "app.css"}
+    for address in addresses:
+        answer = page.get(address)
+        assert (answer.status, "immutable" in answer.headers["cache-control"]) == (200, True)
+    assert page.get("/ui/static/..%2Frender.py").status == 404
+
+
+@pytest.mark.parametrize(
+    "proof",
+    [
+        {}, {"HX-Request": "true"}, {"Origin": "http://evil.example", "HX-Request": "true"}, {"Origin": "own"},
+        {"Origin": "own", "HX-Request": "true", "Sec-Fetch-Site": "cross-site"}, {"Origin": "null", "HX-Request": "true"},
+    ],
+)  # fmt: skip
+def test_a_change_without_the_pages_own_proof_is_refused(page: Page, herder: MemoryHerder, proof: dict[str, str]):
+    own = {"own": page.origin["Origin"]}
+    answer = page.post("/ui/act", {name: own.get(value, value) for name, value in proof.items()}, action="pause", name="c")
+    assert (answer.status, herder.states) == (403, {"c": "RUNNING"})
+
+
+def test_another_sites_page_may_not_use_the_rest_api_either(call: Client, herder: MemoryHerder):
+    assert call("PUT", "/connectors/c/pause", headers={"Origin": "http://evil.example"}).status == 403
+    assert call("PUT", "/connectors/c/pause", headers={"Origin": f"http://{call.address}", "Host": call.address}).status == 202
+    assert call("PUT", "/connectors/c/resume").status == 202
+
+
+def test_an_origin_that_is_allowed_may(serve: Callable[..., Client]):
+    client = serve({"access.control.allow.origin": "https://console.example", "access.control.allow.methods": "PUT"})
+    assert client("PUT", "/connectors/c/pause", headers={"Origin": "https://console.example"}).status == 202
+
+
+def test_a_browser_is_led_from_the_root_and_clients_are_not(call: Client):
+    led = call("GET", "/", headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    assert (led.status, led.headers["location"]) == (303, "/ui")
+    assert call("GET", "/", headers={"Accept": "*/*"}).json["version"]
+
+
+def test_the_page_can_be_switched_off(serve: Callable[..., Client]):
+    client = serve({"rest.page.enable": "false"})
+    assert client("GET", "/ui").status == 404
+    assert client("GET", "/", headers={"Accept": "text/html,*/*"}).status == 200
+    assert client("PUT", "/connectors/c/pause", headers={"Origin": "http://evil.example"}).status == 202
+
+
+def test_the_admin_listener_has_no_page(herder: MemoryHerder):
+    config = worker_config({"admin.listeners": "http://localhost:0"})
+    server = RestServer(herder, config)  # type: ignore[arg-type]
+    server.start()
+    try:
+        assert Client(server.admin_urls[0])("GET", "/ui").status == 404
+        assert Client(server.urls[0])("GET", "/ui").status == 200
+    finally:
+        server.stop()
+
+
+# ------------------------------------------------------------------------------------------------- who may do what
+def test_a_stranger_is_asked_for_a_password(as_user: Callable[[str], Page]):
+    stranger = as_user("nobody")
+    for answer in (stranger.get("/ui"), stranger.get("/ui/static/app.js"), stranger.post("/ui/act", action="pause", name="c")):
+        assert (answer.status, answer.headers["www-authenticate"][:5]) == (401, "Basic")
+
+
+@pytest.mark.parametrize("path", SCREENS)
+def test_a_reader_sees_no_secret_on_any_screen(as_user: Callable[[str], Page], path: str):
+    answer = as_user("rita").get(path)
+    assert answer.status == 200
+    assert SECRET not in answer.text
+
+
+def test_hidden_is_what_a_secret_is_and_a_placeholder_is_shown(page: Page):
+    shown = page.get("/ui/connector?name=c&tab=configuration").text
+    assert HIDDEN in shown and "${file:/run/secrets:key}" in shown
+
+
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        ("/ui/act", {"action": "pause", "name": "c"}),
+        ("/ui/act", {"action": "delete", "name": "c"}),
+        ("/ui/restart-task", {"name": "c", "task": "0"}),
+        ("/ui/connector/offsets/apply", {"name": "c", "offsets": '[{"partition": {}, "offset": {}}]'}),
+        ("/ui/connector/offsets/reset", {"name": "c"}),
+        ("/ui/edit/apply", {"name": "c", "mode": "json", "json": '{"connector.class": "FileStreamSource"}'}),
+        ("/ui/edit/validate", {"name": "c", "mode": "json", "json": "{}"}),
+        ("/ui/edit/preview", {"name": "c", "mode": "json", "json": "{}"}),
+    ],
+)
+def test_a_reader_can_change_nothing_and_try_nothing_out(
+    as_user: Callable[[str], Page], herder: MemoryHerder, path: str, form: Any
+):
+    answer = as_user("rita").post(path, **form)
+    assert answer.status >= 400
+    assert (herder.states, herder.configs["c"], herder.changes, herder.restarts) == ({"c": "RUNNING"}, CONFIG, {}, [])
+
+
+def test_what_a_user_may_not_do_is_not_offered(as_user: Callable[[str], Page]):
+    offered = {
+        user: as_user(user).get("/ui").text + as_user(user).get("/ui/connector?name=c").text for user in ("rita", "olaf", "anna")
+    }
+    marks = ('value="pause"', "New connector", 'value="delete"')
+    assert {user: [mark in text for mark in marks] for user, text in offered.items()} == {
+        "rita": [False, False, False], "olaf": [True, False, False], "anna": [True, True, True],
+    }  # fmt: skip
+
+
+def test_users_of_different_roles_work_side_by_side(as_user: Callable[[str], Page], herder: MemoryHerder):
+    olaf, rita, anna = as_user("olaf"), as_user("rita"), as_user("anna")
+    assert olaf.post("/ui/act", action="pause", name="c").status == 200
+    assert rita.post("/ui/act", action="resume", name="c").status >= 400
+    assert herder.states == {"c": "PAUSED"}
+    assert olaf.post("/ui/act", action="delete", name="c").status >= 400
+    assert "rita · read" in rita.get("/ui").text and "anna · admin" in anna.get("/ui").text
+
+
+def test_a_websocket_is_refused_by_the_authentication(herder: MemoryHerder, tmp_path: Path):
+    (tmp_path / "users").write_text(f"anna=admin:{passwords.hashed('x')}\n")
+    app = create_app(herder, worker_config({  # type: ignore[arg-type]
+        "rest.authentication": "basic", "rest.authentication.users.file": str(tmp_path / "users"),
+    }))  # fmt: skip
+
+    @app.websocket("/open")
+    async def reached(_socket: Any) -> None:
+        raise AssertionError("reached without a password")
+
+    sent: list[Any] = []
+
+    async def ask() -> None:
+        async def receive() -> dict[str, str]:
+            return {"type": "websocket.connect"}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope = {
+            "type": "websocket",
+            "path": "/open",
+            "raw_path": b"/open",
+            "headers": [],
+            "query_string": b"",
+            "subprotocols": [],
+        }
+        await app(scope, receive, send)
+
+    anyio.run(ask)
+    assert [message["type"] for message in sent] == ["websocket.close"]
+
+
+# ------------------------------------------------------------------------------------------------- editing
+def draft(config: dict[str, Any], **more: str) -> Any:
+    return {"name": "c", "mode": "json", "json": json.dumps(config), **more}
+
+
+def base_of(page: Page, config: dict[str, Any]) -> str:
+    found = re.findall(r'name="base" value="(\w*)"', page.post("/ui/edit/review", **draft(config)).text)
+    return found[0]
+
+
+def test_an_edit_keeps_the_secrets_that_the_browser_never_had(page: Page, herder: MemoryHerder):
+    edited = {**CONFIG, "topic": "u", "producer.override.sasl.jaas.config": HIDDEN}
+    reviewed = page.post("/ui/edit/review", **draft(edited)).text
+    assert SECRET not in reviewed
+    assert re.findall(r'scope="row">([^<]*)</th><td><del>([^<]*)</del></td><td><ins>([^<]*)</ins>', reviewed) == [
+        ("topic", "t", "u")
+    ]
+    answer = page.post("/ui/edit/apply", **draft(edited, base=base_of(page, edited)))
+    assert (answer.status, answer.headers["hx-redirect"]) == (200, "/ui/connector?name=c")
+    assert herder.configs["c"] == {**CONFIG, "topic": "u"}
+
+
+def test_an_edit_of_what_somebody_else_has_changed_is_refused(page: Page, herder: MemoryHerder):
+    edited = {**CONFIG, "topic": "u", "producer.override.sasl.jaas.config": HIDDEN}
+    base = base_of(page, edited)
+    herder.put_config("c", {**CONFIG, "topic": "other"})
+    answer = page.post("/ui/edit/apply", **draft(edited, base=base))
+    assert (answer.status, "somebody else" in answer.text, herder.configs["c"]["topic"]) == (409, True, "other")
+
+
+def test_every_error_is_at_its_field(page: Page):
+    form = {
+        "mode": "form",
+        "name": "c",
+        "key": ["connector.class", "topic", "tasks.max", ""],
+        "value": ["FileStreamSource", "", "no", ""],
+    }
+    answer = page.post("/ui/edit/validate", **form).text
+    slots = dict(re.findall(r'<div id="e-(\d)" class="error" hx-swap-oob="true">([^<]*)</div>', answer))
+    assert slots["0"] == "" and "Missing required" in slots["1"] and "Invalid value no" in slots["2"]
+
+
+def test_a_hidden_value_that_nothing_stands_behind_is_refused(page: Page):
+    answer = page.post("/ui/edit/validate", **draft({"connector.class": "FileStreamSource", "password": HIDDEN}))
+    assert (answer.status, "write it" in answer.text) == (400, True)
+
+
+# ------------------------------------------------------------------------------------------------- texts stay texts
+@settings(max_examples=25, deadline=None)
+@given(text=st.text(alphabet=st.sampled_from("<>&\"'`/={}%;ab \n\u2028"), min_size=1, max_size=40))
+def test_names_and_values_with_html_in_them_are_shown_as_text(shared: tuple[Any, Client], text: str):
+    name, herder = f"n{text}", KnowingHerder()
+    herder.create(name, {**CONFIG, "name": name, "topic": f'<script>alert("{text}")</script>'})
+    herder.topics[name] = {f"<img src=x onerror=1>{text}"}
+    shared[0].current = herder
+    page = Page(shared[1])
+    for path in ("/ui", f"/ui/connector?name={quote(name)}", f"/ui/connector?name={quote(name)}&tab=configuration",
+                 f"/ui/edit?name={quote(name)}"):  # fmt: skip
+        tags = Tags(page.get(path).text).tags
+        assert not [tag for tag, attributes in tags if tag == "script" and "src" not in attributes]
+        assert not [attributes for tag, attributes in tags if tag == "img" and attributes.get("src") == "x"]
+        allowed = {"a", "img", "input"} | {tag for tag, _ in tags if tag.isalnum()}
+        assert {tag for tag, _ in tags} <= allowed
+        assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
+
+
+def test_any_name_has_an_address(page: Page, herder: MemoryHerder):
+    for name in ("..", "a/b", "50% größe", "?x=1&y#z"):
+        herder.create(name, {**CONFIG, "name": name})
+        assert page.get(f"/ui/connector?name={quote(name, safe='')}").status == 200
+    assert page.get("/ui/connector?name=none").status == 404
+
+
+# ------------------------------------------------------------------------------------------------- many connectors
+@pytest.fixture
+def thousand(tmp_path: Path) -> Iterator[Client]:
+    """A real herder with a thousand connectors, each tenth failed; nothing of them runs."""
+    config = StandaloneConfig({**worker_config().originals, "offset.storage.file.filename": str(tmp_path / "offsets")})
+    stores, alone = memory_stores(config), Alone()
+    herder = Herder(Worker(config, stores.offsets, stores.status, lambda: None, alone.session), stores, "w:1", "k", alone)  # type: ignore[arg-type, return-value]
+    stores.start()
+    alone.start(lambda _share: None, lambda: None)
+    for n in range(1000):
+        stores.config.put_connector(f"c{n:04}", {**CONFIG, "name": f"c{n:04}"})
+        state = {"state": "FAILED" if n % 10 == 0 else "RUNNING", "trace": "x.Y: It broke." if n % 10 == 0 else None,
+                 "worker_id": "w:1", "generation": 1, "version": "1"}  # fmt: skip
+        stores.status.put_connector_status(f"c{n:04}", state)
+    server = RestServer(herder, config)
+    server.start()
+    yield Client(server.urls[0])
+    server.stop()
+    stores.stop()
+
+
+def test_a_thousand_connectors_are_there_in_a_second_and_ten_idle_pages_cost_little(thousand: Client):
+    page = Page(thousand)
+    begun = time.perf_counter()
+    text = page.get("/ui").text
+    assert time.perf_counter() - begun < 1
+    assert "<b>100</b> failed" in text and "Page 1 of 20" in text and text.count("It broke.") >= 50
+    stamp = {"X-Seen": re.findall(r'data-seen="(\w+)"', text)[0]}
+    spent = time.process_time()
+    for _ in range(5):  # what ten pages that are renewed every two seconds ask in a second
+        assert thousand("GET", "/ui/rows?page=1", headers=stamp).status == 204
+    assert time.process_time() - spent < 0.05 * 4  # of one second: under 5 % of a core, with room for a busy machine
+
+
+def test_all_at_a_glance_over_rest(thousand: Client):
+    found = thousand("GET", "/headrace/overview?state=FAILED&sort=-name&page=2").json
+    assert (found["matching"], found["pages"], found["connectors"][0]["name"]) == (100, 2, "c0490")
+    assert found["counts"]["failed_connectors"] == 100 and found["states"] == {"FAILED": 100, "RUNNING": 900}
+    assert thousand("GET", "/headrace/overview?sort=colour").status == 400
+    assert thousand("GET", "/headrace/overview?q=C0999").json["matching"] == 1
+
+
+def test_one_action_on_many_says_of_each_whether_it_was_done(call: Client, herder: MemoryHerder):
+    body = {"action": "pause", "connectors": ["c", "none", "c"]}
+    assert call("POST", "/headrace/connectors/actions", body).json["connectors"] == [
+        {"name": "c", "done": True, "message": None}, {"name": "none", "done": False, "message": "Unknown connector none"},
+    ]  # fmt: skip
+    assert call("POST", "/headrace/connectors/actions", {"action": "drop", "connectors": ["c"]}).status == 400
+    assert call("POST", "/headrace/connectors/actions", {"action": "stop", "connectors": []}).status == 400
+
+
+def test_figures_read_as_people_do():
+    assert [number(v) for v in (None, 0, 3.14159, 1204, 38_200, 1_200_000)] == ["", "0", "3.1", "1,204", "38.2 k", "1.2 M"]
+    assert [span(v) for v in (None, 12, 1500, 90_000, 7_200_000)] == ["", "12 ms", "1.5 s", "1.5 min", "2 h"]

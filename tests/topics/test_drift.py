@@ -1,0 +1,57 @@
+"""Topics compared with the rules of their connector: pure, and on a real broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headrace.cluster.topic_rules import drift_of
+from headrace.kafka.admin import Admin
+from headrace.runtime.worker_config import WorkerConfig
+from headrace.topics.creation import topic_creation
+from headrace.topics.drift import topic_drift
+from tests.clusters import Cluster
+
+RULES = {
+    "topic.creation.default.partitions": "2", "topic.creation.default.replication.factor": "-1",
+    "topic.creation.groups": "logs", "topic.creation.logs.include": "log.*",
+    "topic.creation.logs.cleanup.policy": "compact,delete",
+    "topic.creation.logs.retention.ms": "1000",
+}  # fmt: skip
+
+
+def differences(
+    topic: str, partitions: int | None, settings: dict[str, str | None] | None = None
+) -> list[tuple[str, str, str | None]]:
+    rules = topic_creation(RULES)
+    assert rules
+    found = topic_drift(rules.new_topic(topic), partitions, partitions and 3, settings or {})
+    return [(one.what, one.wanted, one.actual) for one in found]
+
+
+def test_what_the_rule_says_is_compared_and_what_it_leaves_to_the_broker_is_not():
+    assert differences("orders", 2) == []
+    assert differences("orders", 3) == [("partitions", "2", "3")]
+    assert differences("orders", None) == [("topic", "exists", None)]
+
+
+def test_settings_are_compared_in_any_form_of_theirs():
+    assert differences("log1", 2, {"cleanup.policy": "delete, Compact", "retention.ms": "1000"}) == []
+    assert differences("log1", 2, {"cleanup.policy": "delete", "retention.ms": None}) == [
+        ("cleanup.policy", "compact,delete", "delete"), ("retention.ms", "1000", None),
+    ]  # fmt: skip
+
+
+def test_the_topics_of_a_real_cluster(destination: Cluster, topic_name: Callable[[str], str]):
+    good, bad, gone = topic_name("log"), topic_name("log"), topic_name("gone")
+    converter = "org.apache.kafka.connect.storage.StringConverter"
+    worker = WorkerConfig({"bootstrap.servers": destination.bootstrap, "key.converter": converter, "value.converter": converter})
+    admin = Admin({"bootstrap.servers": destination.bootstrap})
+    admin.create(good, 2, 1, {"cleanup.policy": "compact,delete", "retention.ms": "1000"})
+    admin.create(bad, 1, 1, {"cleanup.policy": "compact,delete"})
+    found = drift_of("c", RULES, [good, bad, gone], worker)
+    assert [(one["topic"], one["group"], one["what"], one["wanted"], one["actual"]) for one in found] == [
+        (gone, "default", "topic", "exists", None),
+        (bad, "logs", "partitions", "2", "1"),
+        (bad, "logs", "retention.ms", "1000", "-1"),
+    ]
+    assert drift_of("c", {}, [good], worker) == []
