@@ -24,7 +24,9 @@ def differences(
 ) -> list[tuple[str, str, str | None]]:
     rules = topic_creation(RULES)
     assert rules
-    found = topic_drift(rules.new_topic(topic), partitions, partitions and 3, settings or {})
+    plan = rules.new_topic(topic)
+    assert plan
+    found = topic_drift(plan, partitions, partitions and 3, settings or {})
     return [(one.what, one.wanted, one.actual) for one in found]
 
 

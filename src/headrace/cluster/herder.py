@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import structlog
 
+from headrace.cluster import views
 from headrace.cluster.alone import Alone
 from headrace.cluster.assignment import Share
 from headrace.cluster.fencing import Fencing
@@ -22,14 +23,7 @@ from headrace.cluster.sink_offsets import SinkOffsets
 from headrace.cluster.stage import Stages
 from headrace.cluster.stores import Stores
 from headrace.cluster.topic_rules import drift_of
-from headrace.cluster.views import (
-    ConnectorInfo,
-    connector_type,
-    restart_plan,
-    restarting_body,
-    status_body,
-    task_status_body,
-)
+from headrace.cluster.views import ConnectorInfo, connector_type, restart_plan
 from headrace.cluster.wanted import Restart
 from headrace.cluster.workload import Workload
 from headrace.config.redaction import concealed
@@ -163,14 +157,15 @@ class Herder:
         if connector is None:
             raise NotFoundError(f"No status found for connector {name}")
         config = self._stores.config.snapshot().connectors.get(name, {})
-        return status_body(name, connector, self._stores.status.tasks(name), connector_type(config), ["stream"] if own else [])
+        tasks, more = self._stores.status.tasks(name), ["stream"] if own else []
+        return views.status_body(name, connector, tasks, connector_type(config), more)
 
     def task_status(self, name: str, task: int) -> dict[str, Any]:
         """The body of `GET /connectors/{name}/tasks/{task}/status`. Raises NotFoundError."""
         status = self._stores.status.tasks(name).get(task)
         if status is None:
             raise NotFoundError(f"No status found for task {name}-{task}")
-        return task_status_body(task, status)
+        return views.task_status_body(task, status)
 
     def tasks(self, name: str) -> list[dict[str, Any]]:
         """The body of `GET /connectors/{name}/tasks`. Raises NotFoundError."""
@@ -288,7 +283,7 @@ class Herder:
         body = self.status(name)
         plan = restart_plan(body["connector"], {t["id"]: t for t in body["tasks"]}, include_tasks, only_failed)
         self._stores.config.put_restart_request(name, include_tasks, only_failed)
-        return restarting_body(body, plan)
+        return views.restarting_body(body, plan)
 
     def _restart_parts(self, name: str) -> None:
         """A restart request was read (KIP-745): every worker does its part."""
@@ -322,8 +317,9 @@ class Herder:
 
     def _owner_of(self, status: Mapping[str, Any] | None, what: str) -> NoReturn:
         """Send the request to the worker that runs something, as its status says."""
-        running = status is not None and status["worker_id"] != self.worker_id and status["state"] != "UNASSIGNED"
-        url = self._group.worker_url(status["worker_id"]) if status is not None and running else None
+        url = None
+        if status is not None and status["worker_id"] != self.worker_id and status["state"] != "UNASSIGNED":
+            url = self._group.worker_url(status["worker_id"])
         raise ElsewhereError(f"Cannot restart {what} since it is not assigned to this member", url)
 
     def _restart(self, name: str, request: Restart) -> None:
@@ -334,15 +330,16 @@ class Herder:
     # ------------------------------------------------------------------------------------------------- topics (KIP-558)
     def active_topics(self, name: str) -> set[str]:
         """The topics that the connector has used. Raises RestError 403 if tracking is off."""
+        self._require_tracking()
+        return self._stores.status.topics(name)
+
+    def _require_tracking(self) -> None:
         if not self.config.topic_tracking_enable:
             raise RestError(403, "Topic tracking is disabled.")
-        return self._stores.status.topics(name)
 
     def topics_since(self, name: str) -> dict[str, int]:
         """The same with the time (epoch ms) since when each is known to be in use; none if tracking is off."""
-        tracked = self.config.topic_tracking_enable
-        statuses = self._stores.status.topic_statuses(name) if tracked else {}
-        return {topic: status.discover_timestamp_ms for topic, status in statuses.items()}
+        return self._stores.status.topics_since(name) if self.config.topic_tracking_enable else {}
 
     def topic_drift(self, name: str) -> list[dict[str, Any]]:
         """How the topics of a source connector differ from its rules for new ones. Raises NotFoundError, KafkaFailure."""
@@ -353,8 +350,7 @@ class Herder:
 
     def reset_active_topics(self, name: str) -> None:
         """Forget them. Raises RestError 403 if tracking, or resetting, is off."""
-        if not self.config.topic_tracking_enable:
-            raise RestError(403, "Topic tracking is disabled.")
+        self._require_tracking()
         if not self.config.topic_tracking_allow_reset:
             raise RestError(403, "Topic tracking reset is disabled.")
         self._stores.status.delete_topics(name)

@@ -61,6 +61,10 @@ class StatusStore:
         """The connector's active topics (KIP-558)."""
         return set(self._state.topics.get(connector, {}))
 
+    def topics_since(self, connector: str) -> dict[str, int]:
+        """The same with the time (epoch ms) since when each is known to be in use."""
+        return {topic: status.discover_timestamp_ms for topic, status in self._state.topics.get(connector, {}).items()}
+
     def latest_generation(self) -> int:
         """The highest generation among the states, -1 if there are none; known after start()."""
         return self._state.latest_generation()
