@@ -101,8 +101,7 @@ class Herder:
     def _lead(self) -> None:
         """Go on only as the leader. Raises ElsewhereError."""
         if not self._group.leads():
-            message = "Only the leader of the group can do this"
-            raise ElsewhereError(message, self._group.leader_url())
+            raise ElsewhereError("Only the leader of the group can do this", self._group.leader_url())
 
     def _hand_over(self, name: str, configs: list[dict[str, str]]) -> None:
         """Give the task configurations that a connector made to the leader, who may be this worker."""
@@ -141,9 +140,8 @@ class Herder:
     def info(self, name: str) -> ConnectorInfo:
         """Configuration, tasks and type of a connector. Raises NotFoundError."""
         state = self._stores.config.snapshot()
-        config = self._config(name)
-        tasks = [(name, number) for number in range(len(state.task_configs(name)))]
-        return ConnectorInfo(name, config, tasks, connector_type(config))
+        config, count = self._config(name), len(state.task_configs(name))
+        return ConnectorInfo(name, config, [(name, number) for number in range(count)], connector_type(config))
 
     def _config(self, name: str) -> Mapping[str, Any]:
         config = self._stores.config.snapshot().connectors.get(name)
