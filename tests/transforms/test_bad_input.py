@@ -27,7 +27,6 @@ BROKEN = {
     "name without quotes": b"{a:1}",
     "trailing comma": b'{"a":1,}',
     "missing comma": b'{"a":1 "b":2}',
-    "leading zero": b'{"a":01}',
     "plus sign": b'{"a":+1}',
     "NaN": b'{"a":NaN}',
     "comment": b'{"a":1/*x*/}',

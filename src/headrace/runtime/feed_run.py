@@ -223,11 +223,21 @@ class FeedRun:
             ports.ensure_topics([topic])
         else:
             ports.renew_topics([topic])
-        known = self._known[topic] = ports.look_up(topic)
+        known = self._known[topic] = self._found(topic)
         if known == before:
             self._repeated(topic, known)
         self._fit(known)
         handle.know(self._target(topic))
+
+    def _found(self, topic: str) -> Target:
+        """A topic that exists; one that an earlier run has found, and that was deleted since, is created again if it may be."""
+        ports = self._needs.ports
+        try:
+            return ports.look_up(topic)
+        except RetriableError:
+            if not ports.renew_topics([topic]):
+                raise
+            return ports.look_up(topic)
 
     def _repeated(self, topic: str, known: Target) -> None:
         """The feed asks for a topic again and again. Raises RetriableError, so that it is not asked without a pause."""

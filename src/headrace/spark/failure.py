@@ -26,7 +26,7 @@ _RETRIABLE = re.compile(
     r"org\.apache\.kafka\.common\.errors\.(Timeout|Disconnect|Network|UnknownTopicOrPartition|NotLeaderOrFollower|LeaderNotAvailable"
     r"|BrokerNotAvailable|CoordinatorNotAvailable|KafkaStorage|NotEnoughReplicas|NotEnoughReplicasAfterAppend|OffsetOutOfRange"
     r"|ProducerFenced|InvalidProducerEpoch|OutOfOrderSequence|ConcurrentTransactions|TransactionAborted|TransactionAbortable"
-    r"|OffsetNotAvailable|UnknownLeaderEpoch|FencedLeaderEpoch|UnknownTopicId|RetriableException|NoOffsetForPartition)"
+    r"|OperationNotAttempted|OffsetNotAvailable|UnknownLeaderEpoch|FencedLeaderEpoch|UnknownTopicId|RetriableException|NoOffsetForPartition)"
     r"|org\.apache\.kafka\.clients\.consumer\.(OffsetOutOfRange|NoOffsetForPartition|RetriableCommitFailed)"
     r"|KafkaIllegalStateException|java\.util\.concurrent\.TimeoutException|KAFKA_DATA_LOSS|data may have been lost"
 )
