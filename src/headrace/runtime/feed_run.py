@@ -41,7 +41,7 @@ log = structlog.get_logger(__name__)
 _STORE_S, _STORE_MOST_S, _FEEDS_PER_S = 1.0, 10.0, 20
 """Offsets are stored after a second; after longer where many feeds of the process do so, as each asks the brokers."""
 _DRAIN_S, _CHECK_S = 15.0, 15.0
-_REPEATS, _REPEAT_S = 5, 10.0
+_REPEATS, _REPEAT_S, _LONGEST_PAUSE_S = 20, 60.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -240,9 +240,13 @@ class FeedRun:
             return ports.look_up(topic)
 
     def _repeated(self, topic: str, known: Target) -> None:
-        """The feed asks for a topic again and again. Raises RetriableError, so that it is not asked without a pause."""
+        """The feed asks for a topic that is as it was: wait a little, as brokers have to hear of a topic that was created again.
+
+        Raises RetriableError if that does not help for long.
+        """
         now = time.monotonic()
         times = self._asked[topic] = [at for at in self._asked.get(topic, []) if now - at < _REPEAT_S] + [now]
+        self._needs.stopping.wait(min(_LONGEST_PAUSE_S, 0.2 * len(times)))
         if len(times) >= _REPEATS:
             raise RetriableError(
                 f"Topic '{topic}' has {known.partitions} partitions, and a record is for one that it has not, or whose leader is "

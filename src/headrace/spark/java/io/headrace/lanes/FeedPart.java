@@ -223,7 +223,8 @@ final class FeedPart {
         news.failed(report);
     }
 
-    private void needs(String topic) {
+    /** It waits until this topic is known. For any thread. */
+    void needs(String topic) {
         news.needs(topic);
         lane.urgent();
     }

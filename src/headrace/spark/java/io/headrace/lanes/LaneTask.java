@@ -266,6 +266,9 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                 }
                 try {
                     to.producer.partitionsFor(target.topic()); // so that the lane does not wait for metadata
+                } catch (org.apache.kafka.common.errors.TimeoutException e) {
+                    to.needs(target.topic()); // it may have been deleted again: the driver looks again
+                    return;
                 } catch (RuntimeException e) {
                     to.fail(Report.Failure.of(e).at(null, target.topic()));
                     return;
