@@ -169,8 +169,7 @@ class FeedRun:
     def _take(self, handle: Handle, update: Update) -> None:
         """What an update says, but for failures."""
         self._tell(update)
-        for partition in update.partitions:
-            self._acknowledged[partition.topic, partition.partition] = partition.next
+        self._acknowledge(update)
         if update.failures:
             log_failed([FailedRecord.parse(report) for report in update.failures], self._needs.plan.tolerance)
         for topic in sorted(update.topics):
@@ -181,10 +180,15 @@ class FeedRun:
         for topic in sorted(update.written - ({letters.topic} if letters else set())):
             if not self._needs.ports.is_active(topic):
                 self._needs.ports.record_active(topic)
-        if update.partitions:
-            self._needs.task.acknowledged(update.partitions)
         if update.counts.waiting_ms > LOOK_S * 1000 and time.monotonic() - self._looked_at > LOOK_S:
             self._look(handle)
+
+    def _acknowledge(self, update: Update) -> None:
+        """Take note of how far its partitions have come."""
+        for partition in update.partitions:
+            self._acknowledged[partition.topic, partition.partition] = partition.next
+        if update.partitions:
+            self._needs.task.acknowledged(update.partitions)
 
     def _tell(self, update: Update) -> None:
         """Measure what has happened since the last update."""
@@ -313,10 +317,7 @@ class FeedRun:
             if update is None:
                 continue
             self._tell(update)
-            for partition in update.partitions:
-                self._acknowledged[partition.topic, partition.partition] = partition.next
-            if update.partitions:
-                self._needs.task.acknowledged(update.partitions)
+            self._acknowledge(update)
             if update.ended:
                 return
 
@@ -335,7 +336,7 @@ class FeedRun:
         self._store()
         raise self._error(why)
 
-    def _error(self, why: feeds.Failure) -> HeadraceError:
+    def _error(self, why: feeds.FeedFailure) -> HeadraceError:
         if why.kind == "large" and why.target is not None:
             return self._too_large(why, why.target)
         cause = failure.Cause(why.java_class, why.message)
@@ -349,7 +350,7 @@ class FeedRun:
         error.__cause__ = failure.SparkError(cause)
         return error
 
-    def _too_large(self, why: feeds.Failure, topic: str) -> HeadraceError:
+    def _too_large(self, why: feeds.FeedFailure, topic: str) -> HeadraceError:
         before = self._known[topic].max_message_bytes or 0 if topic in self._known else 0
         now = self._needs.ports.look_up(topic)
         if (now.max_message_bytes or 0) > before:

@@ -39,7 +39,6 @@ class KafkaBatches:
         """Run until the task is stopped, or raise what ended it."""
         positions = dict(self._source.positions)
         spark.sparkContext.setLocalProperty("spark.scheduler.pool", self._task.context.id)
-        chain: SourceChain | None = None
         while not self._stopping.is_set():
             moved = self._next(positions)
             if not moved:

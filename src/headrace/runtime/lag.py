@@ -28,12 +28,6 @@ def source_lag(query: Any) -> Callable[[], dict[str, int] | None]:
     return lag
 
 
-def is_close(query: Any, most: int) -> bool:
-    """Whether a query has no more records than this to read, as it has said last; False if it does not say."""
-    found = source_lag(query)()
-    return found is not None and sum(found.values()) <= most
-
-
 def behind(progress: Mapping[str, Any]) -> dict[str, int] | None:
     """Latest offset minus end offset of each partition, from a query's progress; None if its source does not count records."""
     found: dict[str, int] = {}

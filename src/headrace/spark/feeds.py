@@ -8,9 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-_BOUNDS_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000)
-
-LATENCY_BOUNDS_MS = _BOUNDS_MS
+LATENCY_BOUNDS_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000)
 """Upper bounds of `Counts.latency`, whose last number counts what is longer."""
 
 
@@ -123,12 +121,12 @@ class Counts:
     """How long flow control has paused the feed, in all."""
     paused: bool = False
     """Whether it does now."""
-    latency: tuple[int, ...] = (0,) * (len(_BOUNDS_MS) + 1)
+    latency: tuple[int, ...] = (0,) * (len(LATENCY_BOUNDS_MS) + 1)
     """Histogram of latencies by LATENCY_BOUNDS_MS."""
 
 
 @dataclass(frozen=True)
-class Failure:
+class FeedFailure:
     """Why a feed stopped."""
 
     kind: str
@@ -150,7 +148,7 @@ class Update:
 
     ended: bool
     """Nothing of the feed is read, or in flight, any more: it was removed, or has failed."""
-    failure: Failure | None
+    failure: FeedFailure | None
     partitions: Sequence[PartitionUpdate]
     counts: Counts
     topics: frozenset[str]
@@ -192,7 +190,7 @@ def read_update(news: Mapping[str, Any]) -> Update:
     failure = news.get("failure")
     return Update(
         ended=news["ended"],
-        failure=Failure(
+        failure=FeedFailure(
             failure["kind"], failure["report"], failure["place"], failure["target"], failure["size"],
             failure["javaClass"] or "", failure["message"] or "",
         ) if failure else None,
