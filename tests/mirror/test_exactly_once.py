@@ -94,7 +94,8 @@ def test_what_precedes_a_record_that_fails_is_committed_and_tolerated_ones_are_d
         "errors.deadletterqueue.topic.replication.factor": "1",
     })  # fmt: skip
     wait_until(lambda: one.offsets() == {f"{topic}:0": 2}, CONNECTOR_S, lambda: f"all is copied; {one.status()}")
-    assert [r.value for r in destination.read(one.prefix + topic, settled=True)] == [b'{"a":1}', b'{"a":3}']
+    copied = destination.read(one.prefix + topic, settled=True)  # records without a key: each run takes any partition
+    assert sorted(r.value or b"" for r in copied) == [b'{"a":1}', b'{"a":3}']
     assert [r.value for r in destination.read(letters, settled=True)] == [b'{"a":"x"}']
 
 

@@ -44,7 +44,7 @@ class Reach:
         detail = f": {_NOISE.sub('', last.str())}" if last is not None else ""
         return make(
             REQUEST_TIMED_OUT,
-            f"Could not reach the Kafka cluster at '{self.servers}' within {timeout_s:g} s{detail}. "
+            f"Could not reach the Kafka cluster at '{self.servers}' within {round(timeout_s, 2):g} s{detail}. "
             "Check bootstrap.servers and security.protocol, and that the brokers are up.",
         )
 
