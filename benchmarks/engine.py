@@ -66,7 +66,7 @@ class Engine(ABC):
         return self
 
     def start(self) -> None:
-        """Start the worker, also anew after `kill`, and wait until its REST API answers (at most two minutes)."""
+        """Start the worker, also again after `kill`, and wait until its REST API answers (at most two minutes)."""
         properties = write_properties(self.workdir / f"{self.label}.properties", self.worker_properties())
         self._child = Child(f"{self.name} ({self.label})", self.command(properties), self.workdir / f"{self.label}.log")
         try:

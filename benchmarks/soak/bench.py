@@ -95,7 +95,7 @@ class Soak:
         self._catch_up()
 
     def _watch(self, seconds: float) -> None:
-        """Look for tasks that have failed, and start them anew, as an operator would."""
+        """Look for tasks that have failed, and start them again, as an operator would."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             for one in self.deployed:

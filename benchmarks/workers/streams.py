@@ -141,7 +141,7 @@ class Arrivals:
         return sum(counts.total() - len(counts) for counts in self.counts.values())
 
     def not_running(self, since: float) -> set[Task]:
-        """The tasks that reported anything but RUNNING since then, or reported RUNNING anew."""
+        """The tasks that reported anything but RUNNING since then, or reported RUNNING again."""
         return {task for task, states in self.states.items() if any(at >= since for at, _, _ in states)}
 
 

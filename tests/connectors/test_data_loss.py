@@ -86,7 +86,7 @@ def test_a_partition_that_is_not_there_is_no_loss_yet() -> None:
         (
             ReadPosition(5, "a"),
             PartitionLog(0, 0, "b"),
-            "offset 5 and what followed, as the topic was deleted and made anew (stored: offset 4 of topic id a; there now: no "
+            "offset 5 and what followed, as the topic was deleted and recreated (stored: offset 4 of topic id a; there now: no "
             "records, its next offset is 0, topic id b)",
         ),
     ],

@@ -112,7 +112,7 @@ def test_a_topic_made_anew_while_stopped_is_recognized_though_it_is_longer(
     made_anew(source, topic, 20)
     one.put("resume")
     assert (
-        f"offset 10 and what followed, as the topic was deleted and made anew (stored: offset 9 of topic id {old};" in one.trace()
+        f"offset 10 and what followed, as the topic was deleted and recreated (stored: offset 9 of topic id {old};" in one.trace()
     )
     told(one, "continue")
     assert one.await_copied(topic, 30) == [*values(10), *values(20, first=1000)]
@@ -142,7 +142,7 @@ def test_a_topic_made_anew_while_it_is_read_is_recognized_though_it_is_longer(
     wait_until(lambda: one.offsets() == {f"{topic}:0": 19}, CONNECTOR_S, "all is stored")
     told(one, "fail")
     made_anew(source, topic, 1)
-    assert "offset 20 and what followed, as the topic was deleted and made anew" in one.trace()
+    assert "offset 20 and what followed, as the topic was deleted and recreated" in one.trace()
 
 
 def test_an_empty_topic_made_anew_before_its_first_record_is_recognized(source: Cluster, mirror: Make, topic_name: Name) -> None:

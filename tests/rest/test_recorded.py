@@ -70,7 +70,7 @@ def test_log_levels_are_read_and_set_as_recorded(serve: Callable[..., Client], h
     call, different = serve(), {}
     for line in exchanges("R29-loggers"):
         if int(line["id"].rpartition(".")[2]) > 42:
-            break  # the worker that was recorded started anew here
+            break  # the worker that was recorded restarted here
         answer = send(call, line["request"])
         herder.read_log_levels()
         if found := differ().response(line, answer.status, answer.headers, answer.text, normal):

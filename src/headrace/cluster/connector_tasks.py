@@ -1,4 +1,4 @@
-"""The tasks of one connector that run on this worker: started, paused, stopped and started anew, always on one thread."""
+"""The tasks of one connector that run on this worker: started, paused, stopped and restarted, always on one thread."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ConnectorTasks:
                 self._move(number, slot, goal, want)
 
     def _renew(self, want: DesiredState) -> None:
-        """The task configurations were written anew: none of the old tasks stays."""
+        """The task configurations were written again: none of the old tasks stays."""
         for number in self.stop():
             if number >= len(want.tasks):
                 self._reporter.no_task(self._name, number)
@@ -139,7 +139,7 @@ class ConnectorTasks:
         return numbers
 
     def restart(self, numbers: Iterable[int], announce: str) -> None:
-        """Make these tasks, as far as they are here, ready to start anew."""
+        """Make these tasks, as far as they are here, ready to restart."""
         here = [number for number in sorted(numbers) if number in self._slots]
         self._end(here)
         for number in here:

@@ -37,7 +37,7 @@ class DesiredState:
 
 @dataclass
 class Restart:
-    """A request to start anew: the connector instance, and these tasks; `done` is set when it has been carried out."""
+    """A request to restart: the connector instance, and these tasks; `done` is set when it has been carried out."""
 
     connector: bool = False
     tasks: frozenset[int] = frozenset()

@@ -1,4 +1,4 @@
-"""How often, and for how long, the workers share out their work anew: `connect-worker-rebalance-metrics`."""
+"""How often, and for how long, the group of workers rebalances: `connect-worker-rebalance-metrics`."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class RequestedRestart:
 
 
 def restart_plan(connector: Status, tasks: Mapping[int, Status], include_tasks: bool, only_failed: bool) -> RequestedRestart:
-    """Which parts are to be started anew: all, or those that are FAILED."""
+    """Which parts are to be restarted: all, or those that are FAILED."""
 
     def affected(status: Status) -> bool:
         return not only_failed or status["state"] == "FAILED"

@@ -332,7 +332,7 @@ class StoredOffsets:
         return self._by_key.get(partition_key(partition))
 
     def after(self, offsets: Offsets) -> StoredOffsets:
-        """These offsets once some were stored anew."""
+        """These offsets once some were stored again."""
         later = StoredOffsets(offsets)
         later._by_key = {**self._by_key, **later._by_key}
         return later

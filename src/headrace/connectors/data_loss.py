@@ -38,7 +38,7 @@ class PartitionLog(NamedTuple):
 class Loss:
     """A range of offsets of one partition.
 
-    reason: `recreated`: the topic was deleted and made anew, `expired`: records were deleted before they were read, `truncated`:
+    reason: `recreated`: the topic was deleted and recreated, `expired`: records were deleted before they were read, `truncated`:
     the log ends before what was read of it; first, last: the offsets (last None: not known); stored: what was stored; log: what
     there is; policy: what was asked for; resumed: the offset at which reading goes on, None: the task fails.
     """
@@ -79,7 +79,7 @@ class Loss:
         topic, partition = self.partition
         ids = "" if self.log.topic_id is None else f", topic id {self.log.topic_id}"
         if self.reason == "recreated":
-            lost = f"offset {self.first} and what followed, as the topic was deleted and made anew"
+            lost = f"offset {self.first} and what followed, as the topic was deleted and recreated"
         elif self.reason == "expired":
             lost = f"offsets {self.first} to {self.last}, which were deleted before they were copied"
         else:

@@ -32,7 +32,7 @@ class SinkBatch:
     """The records that a sink is to write now.
 
     frame: one row a record, of each partition in the order of its offsets, and of each topic partition within one Spark
-    partition; it is computed anew each time it is used. Columns (COLUMNS): topic (string, as the transforms left it), partition
+    partition; it is computed again each time it is used. Columns (COLUMNS): topic (string, as the transforms left it), partition
     (int, may be NULL when a transform took it away), offset (bigint), timestamp (bigint, ms since the epoch, may be NULL), key,
     value (in the form of `SinkTask.writers`; binary by default), headers (array<struct<key:string,value:binary>>, never NULL),
     original_topic (string) and original_partition (int): where Kafka has the record, before the transforms (KIP-793).

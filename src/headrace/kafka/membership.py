@@ -133,7 +133,7 @@ class Membership:
             if again or error.name() not in _FENCED:
                 return self._listener.fatal(ConnectError(self._why(error)))
             fenced = time.monotonic()
-            log.warning("The membership of group '%s' begins anew after: %s", self.settings.group, error.str())
+            log.warning("The membership of group '%s' starts again after: %s", self.settings.group, error.str())
         return None
 
     def _be_member(self) -> KafkaError | None:

@@ -18,7 +18,7 @@ class StartPositions:
 
     positions: first offset to read; looked_up: those that follow from `latest`, to be stored before anything is read, so that a
     crash before the first batch does not look up a later end; lost: (partition, first, last) ranges that were to be copied and
-    are no longer in the log; beyond: (partition, position, end) of positions after the end, as of a topic that was made anew;
+    are no longer in the log; beyond: (partition, position, end) of positions after the end, as of a topic that was recreated;
     missing: partitions that do not exist now.
     """
 
@@ -72,7 +72,7 @@ def warn(start: StartPositions, who: str) -> None:
                     goes_on_at=start.positions[topic, partition], hint="deleted before they were copied?")  # fmt: skip
     for (topic, partition), position, end in start.beyond:
         log.warning(f"{who}.offset.beyond-end", topic=topic, partition=partition, position=position, end=end,
-                    goes_on_at=start.positions[topic, partition], hint="was the topic deleted and made anew?")  # fmt: skip
+                    goes_on_at=start.positions[topic, partition], hint="was the topic deleted and recreated?")  # fmt: skip
 
 
 def advanced(before: Mapping[str, Mapping[int, int]], after: Mapping[str, Mapping[int, int]]) -> dict[Partition, tuple[int, int]]:

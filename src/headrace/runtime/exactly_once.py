@@ -106,7 +106,7 @@ class ExactlyOnce:
         log.info("task.exactly-once", reason="the worker has exactly.once.source.support=enabled")
 
     def end(self) -> None:
-        """The run is over, or has failed: what is next begins anew."""
+        """The run is over, or has failed: what is next starts again."""
         self._begun = False
         self._transactions.end()
 

@@ -275,7 +275,7 @@ class FeedRun:
         handle.replace(self._plans.after(texts))
 
     def _look(self, handle: Handle) -> None:
-        """Nothing is acknowledged for a while: are the topics there? One that was created again is known anew."""
+        """Nothing is acknowledged for a while: are the topics there? One that was created again is known again."""
         self._looked_at = time.monotonic()
         try:
             for topic in sorted(self._needs.ports.renew_topics(self._known)):

@@ -30,7 +30,7 @@ _CANCEL_S = 2.0
 @dataclass(frozen=True)
 class TaskEvents:
     """Who is told: `running` once, when the task has started; `failed` with the error that ended it; `streams` how its stream
-    runs, and why, where there is a choice, whenever that is decided anew.
+    runs, and why, where there is a choice, whenever that is decided again.
     """
 
     running: Callable[[], None]

@@ -109,7 +109,7 @@ def to_create(findings: Findings, parameters: InitParameters) -> tuple[InternalT
     if findings.topics and not missing:
         raise InternalTopicsAlreadySetupError(
             "All required internal topics already exist: the application has been initialized before. Start it without init; to "
-            "begin anew, reset it with kafka-streams-application-reset.sh first."
+            "start again, reset it with kafka-streams-application-reset.sh first."
         )
     if len(missing) < len(findings.topics) and not parameters.setup_internal_topics_if_incomplete_enabled:
         raise MissingInternalTopicsError(

@@ -142,7 +142,7 @@ class StreamsInstance:
                 return
             try:
                 if self._upkeep.verify(self._engine):
-                    log.info("What there is to read has changed: the work begins anew", application=self._config.application_id)
+                    log.info("What there is to read has changed: the work starts again", application=self._config.application_id)
                     self._begin_again()
             except (KafkaFailure, StreamsTimeoutError, RetriableError) as failure:
                 log.warning(f"The topics could not be verified: {failure}")

@@ -57,7 +57,7 @@ class TopicMonitor:
         self._ids, self._sources, self._unread = findings.ids, findings.sources, set()
 
     def verify(self, work: ActiveWork | None) -> bool:
-        """Look at the topics again; whether the work has to begin anew, because there is more or less to read than before.
+        """Look at the topics again; whether the work has to start again, because there is more or less to read than before.
 
         work: of this instance, None while it stands by. Raises StreamsError for what nobody but an operator can put right, in
         automatic mode as well.
@@ -95,7 +95,7 @@ class TopicMonitor:
             raise StreamsError(
                 f"Repartition topics were deleted with records that had not been read: {', '.join(sorted(self._unread))}. They "
                 "have been created again, empty. Start the application again to go on without those records, or reset it with "
-                "kafka-streams-application-reset.sh to compute everything anew."
+                "kafka-streams-application-reset.sh to compute everything again."
             )
         return findings
 
@@ -123,7 +123,7 @@ class TopicMonitor:
             raise MissingInternalTopicsError(
                 replaced,
                 f"Internal topics were deleted, and created again by somebody else: {', '.join(replaced)}. What they held is "
-                "lost. Find out who did it; to begin anew, reset the application with kafka-streams-application-reset.sh.",
+                "lost. Find out who did it; to start again, reset the application with kafka-streams-application-reset.sh.",
             )
 
 

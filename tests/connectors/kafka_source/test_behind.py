@@ -19,7 +19,7 @@ P = ("t", 0)
         (ReadPosition(0, "a"), PartitionLog(0, 9, "a"), None, 9),  # looked up, and nothing copied yet
         (ReadPosition(5, "a"), PartitionLog(7, 9, "a"), 4, 2),  # expired: what is there yet
         (ReadPosition(99, "a"), PartitionLog(0, 9, "a"), 98, 0),  # truncated
-        (ReadPosition(5, "a"), PartitionLog(0, 9, "b"), 4, 9),  # made anew: nothing of it is copied
+        (ReadPosition(5, "a"), PartitionLog(0, 9, "b"), 4, 9),  # recreated: nothing of it is copied
     ],
 )
 def test_the_lag_is_what_lies_between_the_stored_offset_and_the_end(stored, log, offset, left):

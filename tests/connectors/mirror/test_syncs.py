@@ -40,7 +40,7 @@ def test_beside_other_writers_a_group_goes_on_no_later_than_the_next_record() ->
     st.integers(0, 100),
 )
 def test_no_group_skips_a_record_whatever_is_missing_or_there_twice(batches: list[tuple[int, set[int], int]], first: int) -> None:
-    """A batch: how many offsets it covers, which of them have no record, how many were written before it began anew."""
+    """A batch: how many offsets it covers, which of them have no record, how many were written before it began again."""
     at, copies = Ends(first, 0), {}  # copies: offset in the source → last one in the copy
     found = translations(pair(P, at, alone=True))
     for count, gaps, twice in batches:

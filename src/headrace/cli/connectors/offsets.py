@@ -57,7 +57,7 @@ def set_(
 
 @group.command("reset")
 def reset(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
-    """Forget all offsets of a stopped connector, so that it begins anew."""
+    """Forget all offsets of a stopped connector, so that it starts from the beginning."""
     answer = options.connect(url).call("DELETE", "connectors", name, "offsets")
     options.say(answer, as_json, plain(answer.json["message"]))
 

@@ -24,7 +24,7 @@ class StandaloneGroup:
         self._started = True
 
     def measure(self, metrics: Metrics) -> None:
-        """Nothing is shared, so nothing is shared anew."""
+        """Nothing is shared, so nothing is shared again."""
 
     def stop(self) -> None:
         """Nothing to leave."""

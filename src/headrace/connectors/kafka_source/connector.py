@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
     aliases=("com.comcast.kafka.connect.kafka.KafkaSourceConnector",),
 )
 class KafkaSourceConnector(SourceConnector):
-    """Deals the partitions of the topics in `source.topic.whitelist` to tasks, and deals them anew when they change."""
+    """Deals the partitions of the topics in `source.topic.whitelist` to tasks, and reassigns them when they change."""
 
     task_class = KafkaSourceTask
 

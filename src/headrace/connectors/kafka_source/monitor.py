@@ -53,7 +53,7 @@ def select(topics: Mapping[str, TopicInfo], whitelist: re.Pattern[str]) -> Parti
 
 
 def differs(before: Partitions, after: Partitions, leaders: bool) -> bool:
-    """Whether tasks have to be configured anew; without `leaders`, who leads a partition does not matter. Pure."""
+    """Whether tasks have to be reconfigured; without `leaders`, who leads a partition does not matter. Pure."""
     if leaders:
         return before != after
     return {(p.topic, p.partition) for p in before} != {(p.topic, p.partition) for p in after}

@@ -58,7 +58,7 @@ def behind(consumer: Mapping[str, str], admin: Mapping[str, str], copied: Copied
 
 
 def lag(partition: Partition, copied: Copied, log: PartitionLog | None) -> PartitionLag:
-    """What offsets alone say; log: None if there is no such partition. Of a topic made anew nothing is copied yet. Pure."""
+    """What offsets alone say; log: None if there is no such partition. Of a topic recreated nothing is copied yet. Pure."""
     stored = copied.stored.get(partition)
     offset = None if stored is None or stored.next == 0 else stored.next - 1
     if log is None:

@@ -1,7 +1,7 @@
 """The task of the Kafka source connector (KIP-310): its partitions, copied from the stored offsets on.
 
 Partitions are assigned, never subscribed; Connect's stored offsets alone say where to begin. The consumer group on the source
-cluster is written to for lag monitors and never read. With an offset goes the id of its topic: one that was deleted and made anew
+cluster is written to for lag monitors and never read. With an offset goes the id of its topic: one that was deleted and recreated
 is recognized by it (`source.data.loss`).
 """
 

@@ -138,7 +138,7 @@ class MirrorSourceConnector(SourceConnector):
         return select(found, self._config.selection, self._config.source_cluster_alias)
 
     def _refresh(self) -> None:
-        """Look again; tasks are dealt anew if the source's partitions have changed, or a copy is gone."""
+        """Look again; tasks are reassigned if the source's partitions have changed, or a copy is gone."""
         self._create_offset_syncs()
         found = self._find()
         lacks = missing(found, self._target.topics(self._config.timeout_s))

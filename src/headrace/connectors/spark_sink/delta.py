@@ -55,7 +55,7 @@ class DeltaTask(SparkSinkTask):
             first, last = batch.offsets[topic, partition]
             if first < end:
                 log.warning("delta.written-before", topic=topic, partition=partition, first=first, last=min(end, last) - 1,
-                            hint="the table has them; was the topic made anew, give the connector another name")  # fmt: skip
+                            hint="the table has them; was the topic recreated, give the connector another name")  # fmt: skip
 
 
 class Commit:

@@ -41,7 +41,7 @@ def stamped(frame: DataFrame, number: int) -> DataFrame:
     """The columns that a producer takes, from `COLUMNS`: with the time as last header, and the batch's number in changelogs."""
     from pyspark.sql import functions as F
 
-    # As bytes, because a number would be part of the code that Spark compiles, anew for every batch.
+    # As bytes, because a number would be part of the code that Spark compiles, again for every batch.
     batch = F.struct(F.lit(BATCH).alias("key"), F.lit(number.to_bytes(8, "big")).alias("value"))
     stamp = F.struct(F.lit(TIMESTAMP_HEADER).alias("key"), F.col("t").cast("string").cast("binary").alias("value"))
     headers = F.coalesce(F.col("headers"), F.expr(f"cast(array() as {HEADERS})"))

@@ -243,7 +243,7 @@ class StreamTask:
             topics = ", ".join(str(self.memory.changelog(store)) for store in stores if store in self.memory.logs)
             raise StreamsError(
                 f"Changelogs were deleted while the application ran, and it ended before they were filled again: {topics}. A "
-                "part of their state is lost. Reset the application (kafka-streams-application-reset.sh) to compute it anew."
+                "part of their state is lost. Reset the application (kafka-streams-application-reset.sh) to compute it again."
             )
 
     def _begin(self, found: Mapping[Partition, object]) -> dict[Partition, int]:
