@@ -22,6 +22,7 @@ COMMANDS = (
     "",
     "worker",
     "standalone",
+    "doctor",
     "preview",
     "demo",
     "dev",

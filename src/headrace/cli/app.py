@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from headrace import __version__
-from headrace.cli import broker, demo, dev, hash_password, jars, preview, standalone, worker
+from headrace.cli import broker, demo, dev, doctor, hash_password, jars, preview, standalone, worker
 from headrace.cli.connectors.drift import group as topics
 from headrace.cli.connectors.events import audit
 from headrace.cli.connectors.group import group as connectors
@@ -57,6 +57,7 @@ app.add_typer(topics, name="topics", rich_help_panel=_REST)
 app.command("lineage", rich_help_panel=_REST)(lineage)
 app.command("audit", rich_help_panel=_REST)(audit)
 app.add_typer(streams, name="streams", rich_help_panel=_STREAMS)
+app.command("doctor", rich_help_panel=_LOCAL)(doctor.doctor)
 app.command("preview", rich_help_panel=_LOCAL)(preview.preview)
 app.command("demo", rich_help_panel=_LOCAL)(demo.demo)
 app.command("dev", rich_help_panel=_LOCAL)(dev.dev)
