@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.config import Importance, Type, option
 from headrace.config.validators import Lambda, Range, ValidString
 from headrace.connectors.loss_config import DataLossConfig
-from headrace.connectors.mirror.config import MirrorConfig, Only
+from headrace.connectors.mirror.config import MirrorConfig, Only, formats_option
 from headrace.connectors.mirror.filters import Filter, Selection, check_patterns
 from headrace.connectors.stream_mode_config import StreamModeConfig
 
@@ -172,6 +172,7 @@ class MirrorSourceConfig(DataLossConfig, StreamModeConfig, MirrorConfig):
         doc="Of headrace: give every record a header `mirror.provenance` with the alias of the cluster that it comes from, and "
         "leave out records that have been in the target cluster before, so that topics can be mirrored both ways under one name.",
     )
+    metric_formats: list[str] = formats_option("of the type MirrorSourceConnector")
     batch_max_records: int = option(
         "batch.max.records",
         Type.INT,

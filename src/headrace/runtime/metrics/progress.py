@@ -1,0 +1,38 @@
+"""Whether a task makes no progress while its lag grows: `(progress, what is seen now) -> progress`. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+STALLED_MS = 60_000
+"""How long no offset is stored, with a lag that grows, before the task counts as stalled: several times what storing may take."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What was seen of a task since it last stored offsets; times are epoch ms."""
+
+    since_ms: int
+    """When offsets were stored last, or the task was first seen running."""
+    commits: float = 0
+    """How often offsets had been stored by then."""
+    least: int | None = None
+    """The smallest lag since then; None: not known yet."""
+    lag: int | None = None
+    """The lag that was seen last."""
+    running: bool = False
+
+    def look(self, commits: float, lag: int | None, running: bool, now_ms: int) -> Progress:
+        """Take what is so now. commits: how often offsets were stored in all; lag: None where it is not known now."""
+        if commits != self.commits or not running or not self.running:
+            return Progress(now_ms, commits, lag, lag, running)
+        if lag is None:
+            return self
+        least = lag if self.least is None else min(self.least, lag)
+        return replace(self, least=least, lag=lag)
+
+    def stalled_ms(self, now_ms: int) -> int:
+        """For how long nothing was stored while the lag grew; 0 if that is not so, or not for STALLED_MS yet."""
+        grown = self.lag is not None and self.least is not None and self.lag > self.least
+        length = now_ms - self.since_ms
+        return length if grown and length >= STALLED_MS else 0
