@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from headrace.cli.app import app
 from headrace.doctor import clusters, machine
-from headrace.doctor.finding import Finding, Status
+from headrace.doctor.finding import Finding, Severity
 from headrace.doctor.run import examine, worst
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
@@ -32,12 +32,12 @@ def props(destination_broker: Broker, topic_name: Callable[[str], str]) -> Props
 
 def found(props: Mapping[str, str], check: str, *connectors: tuple[str, Props], timeout_s: float = 10.0) -> list[Finding]:
     """What is not well of one kind."""
-    return [f for f in examine(props, connectors, timeout_s) if f.check == check and f.status is not Status.OK]
+    return [f for f in examine(props, connectors, timeout_s) if f.check == check and f.status is not Severity.OK]
 
 
 def test_nothing_is_wrong_with_a_good_file_and_nothing_is_created(props: Props, destination: Cluster) -> None:
     findings = list(examine(props))
-    assert worst(findings) is not Status.WRONG, [f.line() for f in findings]
+    assert worst(findings) is not Severity.WRONG, [f.line() for f in findings]
     assert {f.check for f in findings} >= {"version", "java", "jars", "config", "port", "cluster", "topic", "acl", "clock"}
     assert props["config.storage.topic"] not in destination.admin.topics()
 
@@ -46,7 +46,7 @@ def test_a_topic_that_is_not_compacted_is_wrong(props: Props, destination: Clust
     topic = props["offset.storage.topic"]
     destination.create(topic, 2, {"cleanup.policy": "delete"})
     (finding,) = found(props, "topic")
-    assert finding.status is Status.WRONG
+    assert finding.status is Severity.WRONG
     assert finding.message == (
         f"{topic} (offset.storage.topic) has cleanup.policy=delete, so source connector offsets would be lost"
     )
@@ -69,7 +69,7 @@ def test_a_record_from_the_future_is_a_wrong_clock(props: Props, destination: Cl
     destination.create(topic, 1, {"cleanup.policy": "compact", "message.timestamp.after.max.ms": str(10**12)})
     destination.produce(topic, [record(b"k", timestamp=int(time.time() * 1000) + 600_000)])
     (finding,) = found(props, "clock")
-    assert finding.status is Status.WRONG
+    assert finding.status is Severity.WRONG
     assert "ahead of the clock of this machine" in finding.message
 
 
@@ -115,17 +115,17 @@ def test_a_host_that_is_not_this_machine_is_wrong(props: Props) -> None:
 @pytest.mark.parametrize(
     ("change", "status", "message"),
     [
-        ({"key.converter": "org.x.Nothing"}, Status.WRONG, "Invalid value org.x.Nothing for configuration key.converter"),
+        ({"key.converter": "org.x.Nothing"}, Severity.WRONG, "Invalid value org.x.Nothing for configuration key.converter"),
         (
             {"offset.storage.replication.facto": "1"},
-            Status.WARNING,
+            Severity.WARNING,
             "nothing reads the setting 'offset.storage.replication.facto'",
         ),
-        ({"listeners": "http://:0"}, Status.WARNING, "the REST API listens beyond this machine and asks nobody who they are"),
-        ({"group.id": ""}, Status.WRONG, "Invalid value  for configuration group.id"),
+        ({"listeners": "http://:0"}, Severity.WARNING, "the REST API listens beyond this machine and asks nobody who they are"),
+        ({"group.id": ""}, Severity.WRONG, "Invalid value  for configuration group.id"),
     ],
 )
-def test_what_is_wrong_with_the_file_is_one_line(props: Props, change: Props, status: Status, message: str) -> None:
+def test_what_is_wrong_with_the_file_is_one_line(props: Props, change: Props, status: Severity, message: str) -> None:
     changed = {**props, **change}
     if "offset.storage.replication.facto" in change:
         del changed["offset.storage.replication.factor"]
@@ -138,7 +138,7 @@ def test_an_old_java_and_missing_jars_are_said(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setenv("HEADRACE_HOME", str(tmp_path))
     java = machine.java()
-    assert java.status is Status.WRONG
+    assert java.status is Severity.WRONG
     assert java.remedy.startswith("install it")
     (jars,) = machine.jars()
     assert jars.message.startswith(f"the jars of spark and compiler are not in {tmp_path} yet")
@@ -149,7 +149,7 @@ def test_a_jar_that_was_cut_off_is_wrong(tmp_path: Path, monkeypatch: pytest.Mon
     for conf in ("spark", "compiler"):
         machine.directory(conf).mkdir(parents=True)
     (machine.directory("spark") / "kafka.jar").write_bytes(b"PK\x03\x04 half of it")
-    assert next(f.message for f in machine.jars() if f.status is Status.WRONG).startswith("kafka.jar in ")
+    assert next(f.message for f in machine.jars() if f.status is Severity.WRONG).startswith("kafka.jar in ")
 
 
 def write(file: Path, props: Mapping[str, str]) -> Path:

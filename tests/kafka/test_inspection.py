@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, AdminClient, ResourcePatternType, ResourceType
 
 from headrace.doctor import clusters
-from headrace.doctor.finding import Status
+from headrace.doctor.finding import Severity
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.inspection import InspectingAdmin
@@ -41,18 +41,18 @@ def test_what_is_missing_on_a_topic_is_one_line_with_the_commands(alice: Inspect
     assert wait_until(lambda: alice.topic_operations("configs"), 30, "alice may see the topic") == {"READ", "DESCRIBE"}
     props = {f"{kind}.storage.topic": "configs" for kind in ("config", "offset", "status")}
     lines = [f for f in clusters.internal_topics(alice, props, 10) if f.check == "acl"]
-    assert lines[0].status is Status.WRONG
+    assert lines[0].status is Severity.WRONG
     assert lines[0].message == "the worker's principal lacks WRITE, DESCRIBE_CONFIGS on topic configs"
     assert "--operation WRITE --topic configs" in lines[0].remedy
 
 
 def test_a_group_that_may_not_be_joined_is_wrong(alice: InspectingAdmin, secured: Secured) -> None:
-    assert clusters.group(alice, "workers", 10).status is Status.WRONG
+    assert clusters.group(alice, "workers", 10).status is Severity.WRONG
     allow(secured, ResourceType.GROUP, "workers", AclOperation.DESCRIBE)
     wait_until(lambda: "lacks READ" in clusters.group(alice, "workers", 10).message, 30, "alice may see the group, not join it")
-    assert clusters.group(alice, "workers", 10).status is Status.WRONG
+    assert clusters.group(alice, "workers", 10).status is Severity.WRONG
     allow(secured, ResourceType.GROUP, "workers", AclOperation.READ)
-    wait_until(lambda: clusters.group(alice, "workers", 10).status is Status.OK, 30, "alice may join the group")
+    wait_until(lambda: clusters.group(alice, "workers", 10).status is Severity.OK, 30, "alice may join the group")
 
 
 def test_a_wrong_password_is_a_line_about_the_login(secured: Secured) -> None:

@@ -24,10 +24,10 @@ def doctor(
     connectors the clusters that they name. Nothing is changed. Exit status 0: nothing is wrong (there may be warnings), 1:
     something is.
     """
-    from headrace.cluster.standalone import connector_config
+    from headrace.cluster.standalone.connector_files import connector_config
     from headrace.config import load_properties
     from headrace.config.redaction import redact
-    from headrace.doctor.finding import Status
+    from headrace.doctor.finding import Severity
     from headrace.doctor.run import examine, worst
 
     read = [connector_config(Path(path))[:2] for path in connectors or ()]
@@ -40,5 +40,5 @@ def doctor(
     if as_json:
         body = {"status": worst_status, "findings": [finding.body() for finding in findings]}
         typer.echo(redact(json.dumps(body, indent=2)))
-    if worst_status is Status.WRONG:
+    if worst_status is Severity.WRONG:
         raise typer.Exit(1)

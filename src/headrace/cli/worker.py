@@ -39,9 +39,9 @@ def worker(
         raise typer.BadParameter(
             "name a worker file, or take the settings from the environment with --from-env.", param_hint="FILE"
         )
-    from headrace.cli.process import run_distributed
     from headrace.config import environment, load_properties
     from headrace.runtime import logs
+    from headrace.worker_process import run_distributed
 
     level = environment.log_level(os.environ) if from_env and not os.environ.get("HEADRACE_LOG_LEVEL") else None
     logs.configure(level=level)

@@ -11,7 +11,7 @@ from headrace.doctor.finding import Finding, ok, warning, wrong
 from headrace.errors import ConfigError, HeadraceError
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.inspection import InspectingAdmin
-from headrace.kafka.internal_topics import InternalTopic, config_topic, offset_topic, status_topic
+from headrace.kafka.internal_topics import WorkerTopic, config_topic, offset_topic, status_topic
 
 _NEEDED_OPERATIONS = ("DESCRIBE", "READ", "WRITE", "DESCRIBE_CONFIGS")
 """What a worker needs of its internal topics (KIP-605; the security chapter of Kafka Connect)."""
@@ -59,7 +59,7 @@ def internal_topics(admin: InspectingAdmin, props: Mapping[str, str], timeout_s:
             yield wrong("topic", str(error).rstrip("."), "correct it in the worker file")
 
 
-def _internal_topic(admin: InspectingAdmin, topic: InternalTopic, brokers: int, timeout_s: float) -> Iterator[Finding]:
+def _internal_topic(admin: InspectingAdmin, topic: WorkerTopic, brokers: int, timeout_s: float) -> Iterator[Finding]:
     operations = admin.topic_operations(topic.name, timeout_s)
     if operations is None:
         yield _creation(admin, topic, timeout_s)
@@ -91,7 +91,7 @@ def _internal_topic(admin: InspectingAdmin, topic: InternalTopic, brokers: int, 
     yield ok("topic", f"{topic.name} ({topic.setting}) exists")
 
 
-def _creation(admin: InspectingAdmin, topic: InternalTopic, timeout_s: float) -> Finding:
+def _creation(admin: InspectingAdmin, topic: WorkerTopic, timeout_s: float) -> Finding:
     configs = {**topic.configs, "cleanup.policy": "compact"}
     try:
         admin.check_creation(topic.name, topic.partitions, topic.replication_factor, configs, timeout_s)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 
-class Status(StrEnum):
+class Severity(StrEnum):
     """How bad it is."""
 
     OK = "ok"
@@ -23,14 +23,14 @@ class Finding:
 
     check: str
     """What was looked at: `java`, `jars`, `config`, `port`, `cluster`, `topic`, `acl`, `clock`, `version`."""
-    status: Status
+    status: Severity
     message: str
     """What is so, without a full stop."""
     remedy: str = ""
     """What to do about it, in the imperative; empty where there is nothing to do."""
 
     def line(self) -> str:
-        """Status, check, message and remedy in one line, whatever the texts of brokers have in them."""
+        """Severity, check, message and remedy in one line, whatever the texts of brokers have in them."""
         text = f"{self.message}; {self.remedy}" if self.remedy else self.message
         return f"{self.status:<8} {self.check:<8} {' '.join(text.split())}"
 
@@ -41,14 +41,14 @@ class Finding:
 
 def ok(check: str, message: str) -> Finding:
     """Nothing is wrong."""
-    return Finding(check, Status.OK, message)
+    return Finding(check, Severity.OK, message)
 
 
 def warning(check: str, message: str, remedy: str) -> Finding:
     """It works, and will hurt later."""
-    return Finding(check, Status.WARNING, message, remedy)
+    return Finding(check, Severity.WARNING, message, remedy)
 
 
 def wrong(check: str, message: str, remedy: str) -> Finding:
     """It does not work."""
-    return Finding(check, Status.WRONG, message, remedy)
+    return Finding(check, Severity.WRONG, message, remedy)

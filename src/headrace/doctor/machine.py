@@ -13,9 +13,9 @@ from importlib import metadata
 from headrace import __version__
 from headrace.doctor.finding import Finding, ok, warning, wrong
 from headrace.errors import SetupError
-from headrace.runtime.listeners import Listener
-from headrace.spark.jars import Conf, directory, home
-from headrace.spark.java import find_java
+from headrace.jvm.jars import Conf, directory, home
+from headrace.jvm.java import find_java
+from headrace.runtime.listeners import ListenerAddress
 
 _PINNED = re.compile(r"([\w.-]+)==([\w.]+)(?:;|$)")
 _NEEDED: tuple[Conf, ...] = ("spark", "compiler")
@@ -70,7 +70,7 @@ def jars() -> Iterator[Finding]:
             yield ok("jars", f"the jars of {conf} are in {directory(conf)}")
 
 
-def ports(listeners: Sequence[Listener]) -> Iterator[Finding]:
+def ports(listeners: Sequence[ListenerAddress]) -> Iterator[Finding]:
     """Whether each address of the REST server can be listened on; port 0 always can."""
     for listener in listeners:
         place = f"{listener.host or '*'}:{listener.port}"
@@ -92,7 +92,7 @@ def _cannot_listen(place: str, error: OSError) -> Finding:
     return wrong("port", f"{place} cannot be listened on: {error.strerror}", "choose another port in `listeners`")
 
 
-def _listen(listener: Listener) -> None:
+def _listen(listener: ListenerAddress) -> None:
     """Listen as the REST server does, for a moment; raises OSError."""
     family, kind, _, _, address = socket.getaddrinfo(
         listener.host or None, listener.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from headrace.doctor import clusters, machine, worker_file
-from headrace.doctor.finding import Finding, Status
+from headrace.doctor.finding import Finding, Severity
 from headrace.runtime.worker_config import DistributedConfig, WorkerConfig
 
 _SERVERS = "bootstrap.servers"
@@ -56,7 +56,7 @@ def _clusters_of(name: str, connector: Mapping[str, str], timeout_s: float) -> I
         yield clusters.login(client, what, timeout_s)[1]
 
 
-def worst(findings: Iterable[Finding]) -> Status:
+def worst(findings: Iterable[Finding]) -> Severity:
     """The worst status among findings; OK if there are none."""
-    order = list(Status)
-    return max((finding.status for finding in findings), key=order.index, default=Status.OK)
+    order = list(Severity)
+    return max((finding.status for finding in findings), key=order.index, default=Severity.OK)

@@ -11,7 +11,7 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, Kafka
 from headrace.errors import BadRequestError, ConnectError
 from headrace.kafka import clients
 from headrace.kafka.admin import Admin
-from headrace.preview.origin import Topics
+from headrace.preview.origin import LiveTopics
 from headrace.preview.records import GivenRecord
 
 TIMEOUT_S = 20.0
@@ -20,7 +20,7 @@ _POLL_S = 0.2
 Partition = tuple[str, int]
 
 
-def last_records(topics: Topics, count: int, timeout_s: float = TIMEOUT_S) -> list[GivenRecord]:
+def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -> list[GivenRecord]:
     """The last `count` records of all topics that match, by time, oldest first; fewer if there are no more.
 
     Raises BadRequestError if there is no such topic or record, ConnectError if they cannot be read in time.
@@ -44,7 +44,7 @@ def last_records(topics: Topics, count: int, timeout_s: float = TIMEOUT_S) -> li
     return records[-count:]
 
 
-def _read(topics: Topics, wanted: Mapping[Partition, tuple[int, int]], deadline: float) -> list[GivenRecord]:
+def _read(topics: LiveTopics, wanted: Mapping[Partition, tuple[int, int]], deadline: float) -> list[GivenRecord]:
     # librdkafka wants the name of a group to make a consumer; with `assign` it never talks to one.
     own = {"group_id": "headrace-preview", "enable_auto_commit": "false", "enable_auto_offset_store": "false"}
     consumer = clients.consumer(topics.consumer, **own, enable_partition_eof="true", allow_auto_create_topics="false")

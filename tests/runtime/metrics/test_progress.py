@@ -5,15 +5,15 @@ from hypothesis import strategies as st
 
 from headrace.runtime.metrics import Metrics
 from headrace.runtime.metrics.events import Committed, Transactional
-from headrace.runtime.metrics.progress import STALLED_MS, Progress
+from headrace.runtime.metrics.progress import STALLED_MS, CommitProgress
 from tests.runtime.metrics.test_registry import Clock, of, running
 
 LONG = STALLED_MS + 1
 
 
-def look(*lags: int | None, commits: int = 1) -> Progress:
+def look(*lags: int | None, commits: int = 1) -> CommitProgress:
     """A running task that was looked at at 0, LONG, 2 * LONG … ms, and stored nothing in between."""
-    progress = Progress(0)
+    progress = CommitProgress(0)
     for number, lag in enumerate(lags):
         progress = progress.look(commits, lag, True, number * LONG)
     return progress
@@ -52,7 +52,7 @@ def test_a_lag_that_nobody_knows_changes_nothing() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.none() | st.integers(0, 99), st.booleans(), st.integers(0, 2 * STALLED_MS))))
 def test_a_stall_is_never_longer_than_the_time_since_the_last_commit_while_running(looks) -> None:
-    progress, now, since, commits, running_before = Progress(0), 0, 0, 0, False
+    progress, now, since, commits, running_before = CommitProgress(0), 0, 0, 0, False
     for added, lag, is_running, passed in looks:
         now, commits = now + passed, commits + added
         if added or not is_running or not running_before:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headrace.rest import answers
+from headrace.rest import responses
 from headrace.rest.cluster_figures import ClusterFigures
-from headrace.rest.herder import Herder
+from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource
 
 
@@ -16,7 +16,7 @@ def resource(figures: ClusterFigures) -> Resource:
     made = Resource("own status")
 
     @made.get("/headrace/connectors/{connector}/status", gives={200: "OwnConnectorStatus"}, errors=[404])
-    def own_status(herder: Herder, request: Request, connector: str) -> Response:
+    def own_status(herder: RestHerder, request: Request, connector: str) -> Response:
         """The same as `/connectors/{connector}/status`, and of running tasks how their stream runs, and why, where there is a
         choice (`stream.mode`), and for how long they have made no progress while their lag grew (`stalled_ms`).
         """
@@ -25,6 +25,6 @@ def resource(figures: ClusterFigures) -> Resource:
         measured, _ = figures.read(herder, request, workers)
         stalled = measured[connector].stalled if connector in measured else {}
         tasks = [task | ({"stalled_ms": stalled[task["id"]]} if task["id"] in stalled else {}) for task in body["tasks"]]
-        return answers.ok(body | {"tasks": tasks})
+        return responses.ok(body | {"tasks": tasks})
 
     return made

@@ -9,7 +9,7 @@ STALLED_MS = 60_000
 
 
 @dataclass(frozen=True)
-class Progress:
+class CommitProgress:
     """What was seen of a task since it last stored offsets; times are epoch ms."""
 
     since_ms: int
@@ -22,10 +22,10 @@ class Progress:
     """The lag that was seen last."""
     running: bool = False
 
-    def look(self, commits: float, lag: int | None, running: bool, now_ms: int) -> Progress:
+    def look(self, commits: float, lag: int | None, running: bool, now_ms: int) -> CommitProgress:
         """Take what is so now. commits: how often offsets were stored in all; lag: None where it is not known now."""
         if commits != self.commits or not running or not self.running:
-            return Progress(now_ms, commits, lag, lag, running)
+            return CommitProgress(now_ms, commits, lag, lag, running)
         if lag is None:
             return self
         least = lag if self.least is None else min(self.least, lag)
