@@ -40,7 +40,8 @@ COMMANDS = (
 )
 
 
-GROUPS = (("connectors", CONNECTORS), ("streams", STREAMS), ("mirror", MIRROR), ("plugins", PLUGINS))
+JARS = ("bundle", "import", "sbom")
+GROUPS = (("connectors", CONNECTORS), ("streams", STREAMS), ("mirror", MIRROR), ("plugins", PLUGINS), ("jars", JARS))
 GROUPED = [f"{group} {name}" for group, names in GROUPS for name in names]
 
 

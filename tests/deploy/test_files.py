@@ -113,7 +113,8 @@ def command_exists(words: list[str]) -> bool:
     while rest and hasattr(command, "commands") and rest[0] in command.commands:
         command, rest = command.commands[rest[0]], rest[1:]
     options = {option for parameter in command.params for option in parameter.opts}
-    return words[0] == "headrace" and not hasattr(command, "commands") and {w for w in rest if w.startswith("--")} <= options
+    whole = not hasattr(command, "commands") or command.invoke_without_command
+    return words[0] == "headrace" and whole and {w for w in rest if w.startswith("--")} <= options
 
 
 def instructions() -> list[tuple[str, str]]:

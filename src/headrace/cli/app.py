@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from headrace import __version__
-from headrace.cli import broker, demo, dev, doctor, hash_password, jars, preview, standalone, worker
+from headrace.cli import broker, demo, dev, doctor, hash_password, preview, standalone, worker
 from headrace.cli.connectors.drift import group as topics
 from headrace.cli.connectors.events import audit
 from headrace.cli.connectors.group import group as connectors
 from headrace.cli.connectors.lineage import lineage
+from headrace.cli.jars.group import group as jars
 from headrace.cli.mirror.group import group as mirror
 from headrace.cli.plugins.group import group as plugins
 from headrace.cli.streams.group import group as streams
@@ -62,7 +63,7 @@ app.command("preview", rich_help_panel=_LOCAL)(preview.preview)
 app.command("demo", rich_help_panel=_LOCAL)(demo.demo)
 app.command("dev", rich_help_panel=_LOCAL)(dev.dev)
 app.command("broker", rich_help_panel=_LOCAL)(broker.broker)
-app.command("jars", rich_help_panel=_LOCAL)(jars.jars)
+app.add_typer(jars, name="jars", rich_help_panel=_LOCAL)
 app.add_typer(plugins, name="plugins", rich_help_panel=_LOCAL)
 app.command("hash-password", rich_help_panel=_LOCAL)(hash_password.hash_password)
 
