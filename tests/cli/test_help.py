@@ -37,11 +37,20 @@ COMMANDS = (
     "streams",
     "mirror",
     "plugins",
+    "project",
 )
 
 
+PROJECT = ("init", "plan", "apply", "drift", "test")
 JARS = ("bundle", "import", "sbom")
-GROUPS = (("connectors", CONNECTORS), ("streams", STREAMS), ("mirror", MIRROR), ("plugins", PLUGINS), ("jars", JARS))
+GROUPS = (
+    ("connectors", CONNECTORS),
+    ("streams", STREAMS),
+    ("mirror", MIRROR),
+    ("plugins", PLUGINS),
+    ("jars", JARS),
+    ("project", PROJECT),
+)
 GROUPED = [f"{group} {name}" for group, names in GROUPS for name in names]
 
 

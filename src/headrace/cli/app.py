@@ -16,6 +16,7 @@ from headrace.cli.connectors.lineage import lineage
 from headrace.cli.jars.group import group as jars
 from headrace.cli.mirror.group import group as mirror
 from headrace.cli.plugins.group import group as plugins
+from headrace.cli.project.commands import group as project
 from headrace.cli.streams.group import group as streams
 from headrace.config.redaction import redact
 from headrace.errors import HeadraceError
@@ -54,6 +55,7 @@ app.command("worker", rich_help_panel=_RUN)(worker.worker)
 app.command("standalone", rich_help_panel=_RUN)(standalone.standalone)
 app.add_typer(mirror, name="mirror", rich_help_panel=_RUN)
 app.add_typer(connectors, name="connectors", rich_help_panel=_REST)
+app.add_typer(project, name="project", rich_help_panel=_REST)
 app.add_typer(topics, name="topics", rich_help_panel=_REST)
 app.command("lineage", rich_help_panel=_REST)(lineage)
 app.command("audit", rich_help_panel=_REST)(audit)
