@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from headrace.runtime.metrics import Metrics
 
 NOTICE = "<!-- Written by `python -m headrace.docs_pages` from the code; changes here are lost. -->\n"
 _CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
@@ -130,6 +133,17 @@ def metrics_page() -> str:
 def _names(scheme: str) -> list[str]:
     """One name for each attribute, in the order of the measures."""
     from headrace.rest.prometheus import render
+
+    found: dict[tuple[str, str], str] = {}
+    for measure in example_metrics().measures():
+        lines = render([measure], scheme, None)[0].decode().splitlines()
+        own = [line for line in lines if not line.startswith(("#", "process_"))]
+        found.setdefault((measure.group, measure.name), re.split(r"[{ ]", own[0], maxsplit=1)[0])
+    return list(found.values())
+
+
+def example_metrics() -> Metrics:
+    """What a worker measures that has a source and a sink task, which do nothing."""
     from headrace.runtime.metrics import Metrics
     from headrace.runtime.metrics.events import InFlight
     from headrace.spark.feeds import LATENCY_BOUNDS_MS
@@ -142,12 +156,7 @@ def _names(scheme: str) -> list[str]:
         recorder.follow_lag(lambda: {"t-0": 1})
         recorder.tell(InFlight(0, False, 0, (0,) * (len(LATENCY_BOUNDS_MS) + 1)))
         metrics.task_state(name, 0, "RUNNING")
-    found: dict[tuple[str, str], str] = {}
-    for measure in metrics.measures():
-        lines = render([measure], scheme, None)[0].decode().splitlines()
-        own = [line for line in lines if not line.startswith(("#", "process_"))]
-        found.setdefault((measure.group, measure.name), re.split(r"[{ ]", own[0], maxsplit=1)[0])
-    return list(found.values())
+    return metrics
 
 
 # ------------------------------------------------------------------------------------------------ llms.txt

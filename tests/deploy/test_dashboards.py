@@ -15,10 +15,8 @@ import yaml
 from prometheus_client.core import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
+from headrace.reference_pages import example_metrics
 from headrace.rest.prometheus import render
-from headrace.runtime.metrics import Metrics
-from headrace.runtime.metrics.events import InFlight
-from headrace.spark.feeds import LATENCY_BOUNDS_MS
 from headrace.streams.exposition import StreamsCollector
 from tests.streams.test_exposition import Instance
 
@@ -59,17 +57,9 @@ def shown(text: str) -> set[str]:
 @pytest.fixture(scope="module")
 def known() -> set[str]:
     """What a worker with a source and a sink, and an instance of a streams application, show."""
-    metrics = Metrics()
-    for name, kind in (("a", "source"), ("b", "sink")):
-        metrics.connector(name, kind, "org.x.Class", "1")
-        metrics.connector_state(name, "RUNNING")
-        recorder = metrics.task(name, 0, kind)
-        recorder.follow_lag(lambda: {"t-0": 1})
-        recorder.tell(InFlight(0, False, 0, (0,) * (len(LATENCY_BOUNDS_MS) + 1)))
-        metrics.task_state(name, 0, "RUNNING")
     registry = CollectorRegistry()
     registry.register(StreamsCollector("app", Instance()))
-    return shown(render(metrics.measures(), "kafka", None)[0].decode()) | shown(generate_latest(registry).decode())
+    return shown(render(example_metrics().measures(), "kafka", None)[0].decode()) | shown(generate_latest(registry).decode())
 
 
 def test_every_metric_of_tasks_and_applications_exists(known: set[str]) -> None:
