@@ -8,8 +8,14 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.standalone import ConnectorFiles
 from headrace.cli.worker import WorkerFile
+
+ConnectorFiles = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="CONNECTOR", exists=True, dir_okay=False, readable=True, help="Connectors whose clusters are looked at."
+    ),
+]
 
 
 def doctor(

@@ -41,11 +41,11 @@ def login(props: Mapping[str, str], what: str, timeout_s: float) -> tuple[Inspec
     """A client of a cluster that has answered, or None, and what is to be said of it. props: as for Kafka's admin client."""
     try:
         admin = InspectingAdmin(props)
-        count = admin.broker_count(timeout_s)
+        count, cluster = admin.broker_count(timeout_s), admin.cluster_id(timeout_s)
     except HeadraceError as error:
         message, _, remedy = str(error).rstrip(".").partition(". ")
         return None, wrong("cluster", message, remedy or f"correct the client settings beside {what}")
-    return admin, ok("cluster", f"{what}: {count} broker{'s' if count != 1 else ''} of cluster {admin.cluster_id(timeout_s)}")
+    return admin, ok("cluster", f"{what}: {count} broker{'s' if count != 1 else ''} of cluster {cluster}")
 
 
 def internal_topics(admin: InspectingAdmin, props: Mapping[str, str], timeout_s: float) -> Iterator[Finding]:

@@ -45,6 +45,7 @@ def test_plan_apply_and_drift_tell_by_their_status_whether_anything_differs(fold
     assert planned.exit_code == 3, planned.output
     assert "1 to create" in planned.output
     assert httpx.get(f"{url}/connectors").json() == []
+    assert json.loads(project("drift", str(folder), "--json").stdout)["connectors"] == {"a": "missing"}
     assert project("drift", str(folder)).exit_code == 3
 
     applied = project("apply", str(folder), "--yes")

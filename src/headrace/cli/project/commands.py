@@ -98,7 +98,9 @@ def apply(
 
 @group.command()
 def drift(target: Folder = Path(), env: Env = None, as_json: options.AsJson = False) -> None:
-    """Say which connectors differ from their files, and which topics from their rules (KIP-158); exit status 3 if any does."""
+    """Say which connectors differ from their files, and which topics from their rules (KIP-158); exit status 3 if any does,
+    1 if that cannot be told of one.
+    """
     chosen = folder.environment(target, env)
     client = options.connect(chosen.url)
     wanted = folder.connectors(target, chosen)
@@ -108,10 +110,13 @@ def drift(target: Folder = Path(), env: Env = None, as_json: options.AsJson = Fa
         try:
             answer = client.call("GET", "headrace", "connectors", name, "topics", "drift").object
             topics += [{"connector": name, **one} for one in answer["drift"]]
-        except RestError as error:  # a sink has no rules; a cluster that is away says nothing
+        except RestError as error:  # its cluster is away, perhaps: the others are looked at
             silent.append(f"{name}: {error.message}")
     if as_json:
-        connectors = {diff.name: [setting.key for setting in diff.settings] or "missing" for diff in changed}
+        connectors = {
+            diff.name: "missing" if diff.action is Action.CREATE else [setting.key for setting in diff.settings]
+            for diff in changed
+        }
         typer.echo(json.dumps({"connectors": connectors, "topics": topics, "not_known": silent}, ensure_ascii=False))
     else:
         for diff in changed:
@@ -123,6 +128,8 @@ def drift(target: Folder = Path(), env: Env = None, as_json: options.AsJson = Fa
             typer.echo(plain(sentence), err=True)
     if changed or topics:
         raise typer.Exit(CHANGES)
+    if silent:
+        raise typer.Exit(1)
 
 
 @group.command()

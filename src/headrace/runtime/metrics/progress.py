@@ -13,11 +13,11 @@ class CommitProgress:
     """What was seen of a task since it last stored offsets; times are epoch ms."""
 
     since_ms: int
-    """When offsets were stored last, or the task was first seen running."""
+    """When offsets were stored last, the task was first seen running, or the lag was last as small as `least`."""
     commits: float = 0
     """How often offsets had been stored by then."""
     least: int | None = None
-    """The smallest lag since then; None: not known yet."""
+    """The smallest lag since offsets were stored last; None: not known yet."""
     lag: int | None = None
     """The lag that was seen last."""
     running: bool = False
@@ -28,11 +28,12 @@ class CommitProgress:
             return CommitProgress(now_ms, commits, lag, lag, running)
         if lag is None:
             return self
-        least = lag if self.least is None else min(self.least, lag)
-        return replace(self, least=least, lag=lag)
+        if self.least is None or lag <= self.least:  # idle, or reading: the lag has to grow from here on
+            return replace(self, since_ms=now_ms, least=lag, lag=lag)
+        return replace(self, lag=lag)
 
     def stalled_ms(self, now_ms: int) -> int:
-        """For how long nothing was stored while the lag grew; 0 if that is not so, or not for STALLED_MS yet."""
+        """For how long the lag has been larger than before and nothing was stored; 0 if not, or not for STALLED_MS yet."""
         grown = self.lag is not None and self.least is not None and self.lag > self.least
         length = now_ms - self.since_ms
         return length if grown and length >= STALLED_MS else 0
