@@ -3,15 +3,20 @@
 # pyright: reportPrivateImportUsage=false
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from confluent_kafka import TopicCollection, TopicPartition
 from confluent_kafka.admin import NewTopic, OffsetSpec
 
 from headrace.kafka.admin import DEFAULT_TIMEOUT_S, Admin
-from headrace.kafka.failures import KafkaFailure
+from headrace.kafka.failures import KafkaFailure, RetriableKafkaFailure
 from headrace.kafka.groups import Partition
+
+_PAUSE_S = 0.1
 
 
 class InspectingAdmin(Admin):
@@ -36,13 +41,16 @@ class InspectingAdmin(Admin):
 
     def group_operations(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> frozenset[str]:
         """What this principal may do with a consumer group, whether or not it exists. Raises KafkaFailure without `DESCRIBE`."""
-        found = self._ask_coordinator(
-            group,
-            lambda client, left: client.describe_consumer_groups(
-                [group], include_authorized_operations=True, request_timeout=left
-            ),
-            timeout_s,
-        )
+        deadline = time.monotonic() + timeout_s
+        while True:
+            left = max(deadline - time.monotonic(), _PAUSE_S)
+            try:
+                found = self._ask_coordinator(group, partial(_describe_group, group), left)
+                break
+            except RetriableKafkaFailure:  # a coordinator that is only just loading its groups
+                if time.monotonic() + _PAUSE_S > deadline:
+                    raise
+            time.sleep(_PAUSE_S)
         return frozenset(operation.name for operation in found.authorized_operations or ())
 
     def check_creation(
@@ -64,3 +72,7 @@ class InspectingAdmin(Admin):
             return None
         found = self._wait_all(lambda: self._client.list_offsets(asked, request_timeout=timeout_s), timeout_s)
         return max((result.timestamp for result in found.values() if result.timestamp > 0), default=None)
+
+
+def _describe_group(group: str, client: Any, timeout_s: float) -> Mapping[str, Future[Any]]:
+    return client.describe_consumer_groups([group], include_authorized_operations=True, request_timeout=timeout_s)
