@@ -1,7 +1,7 @@
 # One command for each thing; CI runs the same ones. `make setup` makes .venv, and every other target does that first.
 BIN := .venv/bin
 
-.PHONY: setup demo test conformance check bench soak lock docs clean
+.PHONY: setup demo test conformance check bench soak lock docs docs-site clean
 
 setup:
 	@scripts/setup
@@ -34,9 +34,14 @@ bench: setup
 soak: setup
 	@$(BIN)/python -m benchmarks.run soak $(ARGS)
 
-# Write again what is generated: the tables of options in docs/.
+# Write again what is generated in docs/: tables of options, commands, REST, metrics, llms.txt.
 docs: setup
 	@$(BIN)/python -m headrace.docs_pages docs
+
+# The site of docs/ in build/site. Its generator is no dependency of headrace or its tests (docs/decisions/0019-docs-site.md).
+docs-site: docs
+	@$(BIN)/python -c 'import mkdocs' 2>/dev/null || $(BIN)/python -m pip install --quiet mkdocs-material==9.8.1
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 # Lock the newest versions that pyproject.toml allows, for every system and Python. Needs uv; names no package index.
 lock:

@@ -35,17 +35,20 @@ def worker_properties(group: str, listener: str) -> dict[str, str]:
 class WorkerProcess:
     """`headrace worker` with these properties; a context manager that kills whatever is left of it."""
 
-    def __init__(self, directory: Path, properties: dict[str, str]) -> None:
+    def __init__(self, directory: Path, properties: dict[str, str], environ: dict[str, str] | None = None) -> None:
+        """environ: variables to take settings from instead of the properties (`--from-env`)."""
         self.file, self._out, self._err = directory / "worker.properties", directory / "out", directory / "err"
         self.file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        self._environ = environ
         self._process: subprocess.Popen[bytes] | None = None
         self.url = ""
 
     def start(self) -> Self:
         """Start the process; it is not waited for."""
         with self._out.open("wb") as out, self._err.open("wb") as err:
-            command = [sys.executable, "-m", "headrace.cli", "worker", str(self.file)]
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, process_group=0)
+            command = [sys.executable, "-m", "headrace.cli", "worker", "--from-env" if self._environ else str(self.file)]
+            env = {**os.environ, **(self._environ or {})}
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, process_group=0, env=env)
         return self
 
     def await_ready(self) -> Self:

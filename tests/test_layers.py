@@ -12,7 +12,7 @@ LAYERS = (
     "errors", "plugins", "config", "record", "values", "kafka", "jvm", "spark", "connect_config", "converters", "connectors",
     "predicates", "transforms",
     "topics", "runtime", "preview", "cluster", "rest", "streams", "embedded", "signals",
-    "worker_process", "testing", "demo", "cli", "docs_pages",
+    "worker_process", "testing", "demo", "sbom", "doctor", "cli", "reference_pages", "docs_pages",
 )  # fmt: skip
 MODULES = sorted(SOURCE.rglob("*.py"))
 

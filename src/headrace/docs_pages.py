@@ -1,5 +1,4 @@
-"""Writes the tables of options in `docs/options-*.md` from the declarations: `python -m headrace.docs_pages
-[directory]`.
+"""Writes the tables of options and the reference pages of `docs`: `python -m headrace.docs_pages [directory]`.
 
 A test fails when the files on disk are not what this module would write.
 """
@@ -16,6 +15,7 @@ from typing import Any
 from headrace.config.definition import ConfigDef
 from headrace.config.markdown import table
 from headrace.config.option import Option
+from headrace.reference_pages import llms_text, reference_pages
 
 _NOTICE = "<!-- Written by `python -m headrace.docs_pages` from the declarations; changes here are lost. -->\n"
 
@@ -44,7 +44,7 @@ def pages() -> dict[str, str]:
         "Under `predicates.<alias>.`, where `predicates` lists the aliases. Every predicate also has `type`, its class.",
         *_sections(_own("predicate")),
     )
-    return found
+    return found | reference_pages()
 
 
 def _own(*kinds: str) -> list[type[Any]]:
@@ -64,7 +64,8 @@ def write(directory: Path) -> list[Path]:
         stale.unlink()
     for name, text in current.items():
         (directory / name).write_text(text, encoding="utf-8")
-    return [directory / name for name in current]
+    (directory / "llms.txt").write_text(llms_text(directory), encoding="utf-8")
+    return [*(directory / name for name in current), directory / "llms.txt"]
 
 
 def _page(title: str, *parts: str) -> str:

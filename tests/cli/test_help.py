@@ -22,6 +22,7 @@ COMMANDS = (
     "",
     "worker",
     "standalone",
+    "doctor",
     "preview",
     "demo",
     "dev",
@@ -36,10 +37,20 @@ COMMANDS = (
     "streams",
     "mirror",
     "plugins",
+    "project",
 )
 
 
-GROUPS = (("connectors", CONNECTORS), ("streams", STREAMS), ("mirror", MIRROR), ("plugins", PLUGINS))
+PROJECT = ("init", "plan", "apply", "drift", "test")
+JARS = ("bundle", "import", "sbom")
+GROUPS = (
+    ("connectors", CONNECTORS),
+    ("streams", STREAMS),
+    ("mirror", MIRROR),
+    ("plugins", PLUGINS),
+    ("jars", JARS),
+    ("project", PROJECT),
+)
 GROUPED = [f"{group} {name}" for group, names in GROUPS for name in names]
 
 
@@ -70,7 +81,7 @@ def test_the_version_is_one_line():
         (["broker", "--port", "many"], "Invalid value for '--port': Input should be a valid integer"),
         (["broker", "--set", "num.partitions"], "'num.partitions' is not of the form KEY=VALUE."),
         (["broker", "--set", "=3"], "'=3' is not of the form KEY=VALUE."),
-        (["worker"], "Missing argument 'FILE'"),
+        (["worker"], "name a worker file, or take the settings from the environment with --from-env."),
         (["worker", "/nowhere/worker.properties"], "file '/nowhere/worker.properties' does not exist."),
         (["worker", "/"], "file '/' is a directory."),
         (["mirror", "/nowhere/mm2.properties"], "file '/nowhere/mm2.properties' does not exist."),

@@ -16,7 +16,7 @@ def test_offset_syncs_are_exact_while_records_go_on_and_others_write_to_the_copy
     copy = f"{name}.{topic}"
     flow.source.create(topic)
     config = {"name": name, "source.cluster.alias": name, "topics": topic, "tasks.max": "1"}
-    flow.deploy("MirrorSourceConnector", {**config, "target.cluster.alias": f"{name}-b"})
+    flow.deploy("MirrorSourceConnector", {**config, "target.cluster.alias": f"{name}-b", "metric.names.formats": "legacy,new"})
 
     def syncs() -> list[OffsetSync]:
         found = [OffsetSync.read(r.key, r.value) for r in flow.source.read(f"mm2-offset-syncs.{name}-b.internal")]
@@ -34,10 +34,19 @@ def test_offset_syncs_are_exact_while_records_go_on_and_others_write_to_the_copy
     (stream,) = [task["stream"] for task in flow.worker.call("GET", f"/headrace/connectors/{name}/status")["tasks"]]
     assert stream == {"mode": "realtime", "reason": "the data plane copies record by record"}
     assert measured(flow, {"source": name, "topic": copy, "partition": "0"})["record_count"] == 150
+    assert plugin_metrics(flow, name, copy)["kafka_connect_plugins_record_count"] == 150
     copied = [r.value for r in flow.destination.read(copy)]
     for sync in syncs()[1:]:  # the first one says where the copy begins
         assert copied[sync.downstream] == b"%d" % sync.upstream
     flow.remove(name)
+
+
+def plugin_metrics(flow: Flow, name: str, copy: str) -> dict[str, float]:
+    """What is measured of partition 0 under the names of KIP-1280."""
+    labels = {"connector": name, "task": "0", "topic": copy, "partition": "0"}
+    families = text_string_to_metric_families(httpx.get(flow.worker.url.rstrip("/") + "/metrics").text)
+    samples = [s for family in families for s in family.samples if labels.items() <= s.labels.items()]
+    return {s.name: s.value for s in samples if s.name.startswith("kafka_connect_plugins_")}
 
 
 def measured(flow: Flow, labels: dict[str, str]) -> dict[str, float]:

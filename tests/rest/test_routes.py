@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from headrace.errors import NotFoundError
+from headrace.runtime.metrics import Metrics
 from tests.rest.conftest import Client
 from tests.rest.memory_herder import MemoryHerder
 
@@ -152,6 +153,22 @@ def test_what_is_headraces_own_in_a_status_is_at_an_address_of_its_own(herder: M
     herder.create("c", {"connector.class": "x"})
     assert "stream" not in call("GET", "/connectors/c/status").json["tasks"][0]
     assert call("GET", "/headrace/connectors/c/status").json["tasks"][0]["stream"]["mode"] == "microbatch"
+
+
+def test_a_task_without_progress_while_its_lag_grows_is_in_its_own_status_and_the_overview(
+    herder: MemoryHerder, call: Client
+) -> None:
+    herder.create("c", {"connector.class": "x"})
+    now, lag = [0], {"t-0": 3}
+    herder.metrics = Metrics(now=lambda: now[0])
+    herder.metrics.task("c", 0, "source").follow_lag(lambda: lag)
+    herder.metrics.task_state("c", 0, "RUNNING")
+    assert "stalled_ms" not in call("GET", "/headrace/connectors/c/status").json["tasks"][0]
+    now[0], lag["t-0"] = 90_000, 4
+    assert call("GET", "/headrace/connectors/c/status").json["tasks"][0]["stalled_ms"] == 90_000
+    assert "stalled_ms" not in call("GET", "/connectors/c/status").json["tasks"][0]
+    (row,) = call("GET", "/headrace/overview").json["connectors"]
+    assert row["problem"] == "Task 0 has made no progress for 90 s, and its lag grows."
 
 
 def test_a_connector_that_cannot_tell_how_far_it_is_behind_says_so(herder: MemoryHerder, call: Client) -> None:

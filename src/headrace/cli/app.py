@@ -8,13 +8,15 @@ from typing import Annotated
 import typer
 
 from headrace import __version__
-from headrace.cli import broker, demo, dev, hash_password, jars, preview, standalone, worker
+from headrace.cli import broker, demo, dev, doctor, hash_password, preview, standalone, worker
 from headrace.cli.connectors.drift import group as topics
 from headrace.cli.connectors.events import audit
 from headrace.cli.connectors.group import group as connectors
 from headrace.cli.connectors.lineage import lineage
+from headrace.cli.jars.group import group as jars
 from headrace.cli.mirror.group import group as mirror
 from headrace.cli.plugins.group import group as plugins
+from headrace.cli.project.commands import group as project
 from headrace.cli.streams.group import group as streams
 from headrace.config.redaction import redact
 from headrace.errors import HeadraceError
@@ -53,15 +55,17 @@ app.command("worker", rich_help_panel=_RUN)(worker.worker)
 app.command("standalone", rich_help_panel=_RUN)(standalone.standalone)
 app.add_typer(mirror, name="mirror", rich_help_panel=_RUN)
 app.add_typer(connectors, name="connectors", rich_help_panel=_REST)
+app.add_typer(project, name="project", rich_help_panel=_REST)
 app.add_typer(topics, name="topics", rich_help_panel=_REST)
 app.command("lineage", rich_help_panel=_REST)(lineage)
 app.command("audit", rich_help_panel=_REST)(audit)
 app.add_typer(streams, name="streams", rich_help_panel=_STREAMS)
+app.command("doctor", rich_help_panel=_LOCAL)(doctor.doctor)
 app.command("preview", rich_help_panel=_LOCAL)(preview.preview)
 app.command("demo", rich_help_panel=_LOCAL)(demo.demo)
 app.command("dev", rich_help_panel=_LOCAL)(dev.dev)
 app.command("broker", rich_help_panel=_LOCAL)(broker.broker)
-app.command("jars", rich_help_panel=_LOCAL)(jars.jars)
+app.add_typer(jars, name="jars", rich_help_panel=_LOCAL)
 app.add_typer(plugins, name="plugins", rich_help_panel=_LOCAL)
 app.command("hash-password", rich_help_panel=_LOCAL)(hash_password.hash_password)
 

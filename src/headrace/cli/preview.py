@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headrace.errors import BadRequestError, ConfigError
+
+if TYPE_CHECKING:
+    from headrace.runtime.worker_config import WorkerConfig
 
 _CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 _WORKER = {"bootstrap.servers": "localhost:9092", "key.converter": _CONVERTER, "value.converter": _CONVERTER}
@@ -51,16 +54,14 @@ def preview(
         raise typer.BadParameter("give one of --records and --live.", param_hint="'--records' / '--live'")
     from rich.console import Console
 
-    from headrace.config import load_properties
     from headrace.preview.records import from_lines
     from headrace.preview.run import prepare
     from headrace.preview.show import show
     from headrace.runtime import logs
-    from headrace.runtime.worker_config import WorkerConfig, read_worker_config
     from headrace.spark.session import session
 
     logs.configure()
-    settings = WorkerConfig(_WORKER) if worker is None else read_worker_config(load_properties(worker))
+    settings = default_worker(worker)
     prepared = prepare(connector_settings(config), settings)
     if records is not None:
         raw = sys.stdin.buffer.read() if str(records) == "-" else records.read_bytes()
@@ -74,6 +75,14 @@ def preview(
         typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
     else:
         show(found, Console())
+
+
+def default_worker(file: Path | None) -> WorkerConfig:
+    """The worker whose converters are the defaults: that of a file, or one with JsonConverter. Raises ConfigError."""
+    from headrace.config import load_properties
+    from headrace.runtime.worker_config import WorkerConfig, read_worker_config
+
+    return WorkerConfig(_WORKER) if file is None else read_worker_config(load_properties(file))
 
 
 def _spark(settings: Any) -> dict[str, str]:

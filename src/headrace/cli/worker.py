@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -13,18 +14,39 @@ WorkerFile = Annotated[
 ]
 
 
-def worker(file: WorkerFile) -> None:
+def worker(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE", exists=True, dir_okay=False, readable=True, help="A worker.properties file of Kafka Connect."
+        ),
+    ] = None,
+    from_env: Annotated[
+        bool,
+        typer.Option(
+            "--from-env",
+            help="Take settings from environment variables, too: CONNECT_GROUP_ID is group.id (`_` a dot, `__` an underscore, "
+            "`___` a hyphen), HEADRACE_PROPERTIES the text of a properties file. They win over FILE.",
+        ),
+    ] = False,
+) -> None:
     """Run a distributed worker, configured by a worker.properties file of Kafka Connect.
 
     Keys that begin with `spark.` go to Spark. It runs until Ctrl-C. Its log goes to standard error; `HEADRACE_LOG_LEVEL` (INFO)
     is the level. Standard output is one line, once it takes requests: `rest=http://…`.
     """
-    from headrace.config import load_properties
+    if file is None and not from_env:
+        raise typer.BadParameter(
+            "name a worker file, or take the settings from the environment with --from-env.", param_hint="FILE"
+        )
+    from headrace.config import environment, load_properties
     from headrace.runtime import logs
     from headrace.worker_process import run_distributed
 
-    logs.configure()
-    run_distributed(load_properties(file), ready=say_ready)
+    level = environment.log_level(os.environ) if from_env and not os.environ.get("HEADRACE_LOG_LEVEL") else None
+    logs.configure(level=level)
+    properties = load_properties(file) if file else {}
+    run_distributed(properties | (environment.worker_properties(os.environ) if from_env else {}), ready=say_ready)
 
 
 def say_ready(url: str) -> None:

@@ -45,6 +45,11 @@ def home() -> Path:
     return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headrace"
 
 
+def directory(conf: Conf) -> Path:
+    """Where the jars of one configuration of ivy.xml are, once they are retrieved."""
+    return home() / "jars" / f"{conf}-{_digest([IVY_FILE])}"
+
+
 def jars(conf: Conf, progress: Progress | None = None) -> list[Path]:
     """The jars of one configuration of ivy.xml, sorted by name; retrieved on first use.
 
@@ -52,7 +57,7 @@ def jars(conf: Conf, progress: Progress | None = None) -> list[Path]:
     cannot be written, or something cannot be fetched. A mirror is named by an Ivy settings file,
     `$HEADRACE_IVY_SETTINGS`.
     """
-    target = home() / "jars" / f"{conf}-{_digest([IVY_FILE])}"
+    target = directory(conf)
     if not target.is_dir():
         with claimed(target, progress) as partial:
             if partial:

@@ -25,7 +25,7 @@ from headrace.rest.jaxrs import JaxRs
 from headrace.rest.overview import Overview
 from headrace.rest.request_limits import RequestLimits
 from headrace.rest.resource import REQUEST_TIMEOUT_S, Resource
-from headrace.rest.routes import ADMIN, MAIN, loggers, overview, preview
+from headrace.rest.routes import ADMIN, MAIN, loggers, overview, own_status, preview
 from headrace.rest.routes import logs as connector_logs
 from headrace.rest.same_origin import SameOrigin
 from headrace.runtime.worker_config import WorkerConfig
@@ -41,11 +41,13 @@ def create_app(
     """
     admin = ADMIN if worker_config.admin_listeners is None else []
     others = others or WorkerClient()
-    snapshots = Overview(ClusterFigures(others, worker_config.rest_url().partition("://")[0]))
+    figures = ClusterFigures(others, worker_config.rest_url().partition("://")[0])
+    snapshots = Overview(figures)
     own = [
         preview.resource(worker_config),
         connector_logs.resource(worker_config, others),
         overview.resource(snapshots),
+        own_status.resource(figures),
     ]
     app = _app(herder, worker_config, [*MAIN, *own, *admin], others, limit_s)
     if worker_config.rest_page_enable:

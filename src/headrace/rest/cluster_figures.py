@@ -18,7 +18,7 @@ from headrace.runtime.metrics.figures import FigureSample
 
 POINTS = 30
 """Samples of each connector in an overview."""
-_FRESH_S, _FIRST_S, _AT_ONCE = 2.0, 0.5, 8
+_FRESH_S, _FIRST_S, _AT_ONCE, _KEPT_S = 2.0, 0.5, 8, 300.0
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class ConnectorFigures:
     """The greatest age of a record that was copied in the last batches."""
     samples: Sequence[FigureSample] = ()
     """Oldest first, every `figures.INTERVAL_S`."""
+    stalled: Mapping[int, int] = field(default_factory=dict)
+    """The tasks that make no progress while their lag grows, and for how many ms."""
 
     def plus(self, other: ConnectorFigures) -> ConnectorFigures:
         """Together with those of another worker."""
@@ -41,6 +43,7 @@ class ConnectorFigures:
             _both(self.lag, other.lag, sum),
             _both(self.age_ms, other.age_ms, max),
             _added(self.samples, other.samples),
+            {**self.stalled, **other.stalled},
         )
 
 
@@ -70,7 +73,9 @@ def by_connector(body: Mapping[str, Any]) -> dict[str, ConnectorFigures]:
     found: dict[str, ConnectorFigures] = {}
     for task in body["tasks"]:
         name = task["connector"]
-        found[name] = found.get(name, ConnectorFigures()).plus(ConnectorFigures(task["rate"], task["lag"], task["age_ms"]))
+        stalled = {task["task"]: task["stalled_ms"]} if task.get("stalled_ms") else {}  # not yet in answers of older workers
+        figures = ConnectorFigures(task["rate"], task["lag"], task["age_ms"], stalled=stalled)
+        found[name] = found.get(name, ConnectorFigures()).plus(figures)
     for name, samples in body["history"].items():
         told = ConnectorFigures(samples=[FigureSample(rate, age) for rate, age in samples])
         found[name] = found.get(name, ConnectorFigures()).plus(told)
@@ -101,7 +106,8 @@ class ClusterFigures:
         """By connector; and those of these workers that did not answer the last time. request: of the user who asks."""
         others = sorted(set(workers) - {herder.worker_id})
         with self._lock:
-            self._workers = {worker: self._workers.get(worker, _Worker()) for worker in others}
+            now = time.monotonic()
+            self._workers = {worker: known for worker, known in self._workers.items() if now - known.asked_s < _KEPT_S}
             known = [self._asked(worker, request) for worker in others]
         wait([one.pending for one in known if one.pending and one.reached is None], _FIRST_S)
         found = by_connector(figures_body(herder, POINTS))
@@ -111,7 +117,7 @@ class ClusterFigures:
         return found, [worker for worker, one in zip(others, known, strict=True) if not one.reached]
 
     def _asked(self, worker_id: str, request: Request) -> _Worker:
-        one = self._workers[worker_id]
+        one = self._workers.setdefault(worker_id, _Worker())
         if (one.pending is None or one.pending.done()) and time.monotonic() - one.asked_s > _FRESH_S:
             one.asked_s = time.monotonic()
             one.pending = self._pool.submit(self._ask, worker_id, one, request)

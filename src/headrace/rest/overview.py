@@ -38,7 +38,8 @@ class OverviewRow:
     failed: int
     """Tasks that have failed."""
     problem: str
-    """The first line of what went wrong, of the connector or else of its first task that failed; empty if nothing did."""
+    """The first line of what went wrong, of the connector or else of its first task that failed, or that makes no progress
+    while its lag grows; empty if there is nothing."""
     lag: int | None
     age_ms: float | None
     rate: float
@@ -184,13 +185,24 @@ def _row(herder: RestHerder, name: str, status: dict[str, Any] | None, figures: 
         tasks=len(tasks),
         running=sum(task["state"] == RUNNING for task in tasks),
         failed=sum(task["state"] == FAILED for task in tasks),
-        problem=next((first_line(part.get("trace") or FAILED) for part in parts if part["state"] == FAILED), ""),
+        problem=_problem(parts, told.stalled),
         lag=told.lag,
         age_ms=told.age_ms,
         rate=round(told.rate, 3),
         rates=[round(sample.rate, 3) for sample in told.samples],
         topics=_topics(herder, name),
     )
+
+
+def _problem(parts: Sequence[Mapping[str, Any]], stalled: Mapping[int, int]) -> str:
+    """The first sentence of what has failed; if nothing has, which task makes no progress."""
+    failed = (first_line(part.get("trace") or FAILED) for part in parts if part["state"] == FAILED)
+    return next(failed, next((no_progress(task, ms) for task, ms in sorted(stalled.items())), ""))
+
+
+def no_progress(task: int, stalled_ms: int) -> str:
+    """A sentence about a task that stores no offsets while its lag grows."""
+    return f"Task {task} has made no progress for {stalled_ms // 1000} s, and its lag grows."
 
 
 def first_line(trace: str) -> str:

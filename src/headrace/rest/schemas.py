@@ -51,6 +51,11 @@ _RESTART = _object(
     description="Of a task that starts again by itself (`task.restart.*`): how often it did, and when it does next.",
 )
 _STREAM = _object({"mode": _one_of(("microbatch", "realtime")), "reason": _TEXT}, description="What `stream.mode` came to.")
+_STALLED: Schema = {
+    **_INT,
+    "description": "For how many ms the task has stored no offset while its lag grew; only of tasks of which that is so.",
+}
+_OWN_TASK = {**_TRACE, "restart": _RESTART, "stream": _STREAM, "stalled_ms": _STALLED}
 _TASK_ID = _object({"connector": _TEXT, "task": _INT})
 _KIND = _one_of(("source", "sink", "unknown"))
 _VERSION = _object({"class": _TEXT, "type": _TEXT, "version": _TEXT_OR_NULL})
@@ -91,7 +96,7 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "OwnConnectorStatus": _object({
         "name": _TEXT, "connector": _object(_STATE, _TRACE), "type": _KIND,
-        "tasks": _list(_object({"id": _INT, **_STATE}, {**_TRACE, "restart": _RESTART, "stream": _STREAM})),
+        "tasks": _list(_object({"id": _INT, **_STATE}, _OWN_TASK)),
     }),
     "Tasks": _list(_object({"id": _TASK_ID, "config": ref("Config")})),
     "Topics": _map(_object({"topics": _list(_TEXT)}), description="The topics in use, under the connector's name."),
@@ -147,6 +152,7 @@ SCHEMAS: dict[str, Schema] = {
         "worker_id": _TEXT,
         "tasks": _list(_object({
             "connector": _TEXT, "task": _INT, "records": _NUMBER, "rate": _NUMBER, "lag": _INT_OR_NULL, "age_ms": _NUMBER_OR_NULL,
+            "stalled_ms": _INT,
         })),
         "history": _map(_list(_list(_NUMBER_OR_NULL)), description="By connector: records per second and greatest age."),
     }),

@@ -25,7 +25,7 @@ CONFIGS = {
     "MirrorHeartbeatConnector": MirrorHeartbeatConfig,
 }
 # Settings of metrics and clients of a JVM; those of clients count under their prefixes, as in MirrorMaker.
-ELSEWHERE = {"metric.reporters", "metric.names.formats", "security.protocol", "config.providers"}
+ELSEWHERE = {"metric.reporters", "security.protocol", "config.providers"}
 
 
 @pytest.mark.parametrize("connector", CONFIGS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.runtime.metrics import Metrics
 from headrace.runtime.metrics.events import Assigned, Batch, Committed, Lost, Retried, Streams
 
-NO_LOSS = {"data-losses-total": 0, "data-loss-records-total": 0}
+NO_LOSS = {"stalled-ms": 0, "data-losses-total": 0, "data-loss-records-total": 0}
 
 
 class Clock:

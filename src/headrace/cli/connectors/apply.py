@@ -50,8 +50,24 @@ def apply(
     if prune and not any(path.is_dir() for path in paths):
         raise typer.BadParameter("needs a folder.", param_hint="'--prune'")
     wanted = {one.name: one for one in read_all(paths)}
+    apply_files(wanted, url, yes=yes, dry_run=dry_run, prune=prune, as_json=as_json)
+
+
+def apply_files(
+    wanted: Mapping[str, ConnectorFile],
+    url: str,
+    *,
+    yes: bool = False,
+    dry_run: bool = False,
+    prune: bool = False,
+    as_json: bool = False,
+) -> bool:
+    """What `apply` does, for configurations that are read already; returns whether there was anything to do.
+
+    Raises ConfigError if one is invalid, ConnectError.
+    """
     client = options.connect(url)
-    diffs = _plan(client, wanted, prune)
+    diffs = differences(client, wanted, prune)
     secrets = _checked(client, wanted)
     shown = [diff.masked(secrets.get(diff.name, Secrets())) for diff in diffs]
     todo = [diff for diff in diffs if diff.action is not Action.KEEP]
@@ -64,9 +80,11 @@ def apply(
     answers = {} if dry_run else _carry_out(client, todo, wanted, quiet=as_json)
     if as_json:
         typer.echo(json.dumps({"connectors": [_as_json(diff, answers.get(diff.name)) for diff in shown]}, ensure_ascii=False))
+    return bool(todo)
 
 
-def _plan(client: RestClient, wanted: Mapping[str, ConnectorFile], prune: bool) -> list[Diff]:
+def differences(client: RestClient, wanted: Mapping[str, ConnectorFile], prune: bool = False) -> list[Diff]:
+    """What is to be done with each connector that is wanted, and with `prune` with those that are not. Raises ConnectError."""
     found = client.call("GET", "connectors", query={"expand": "info"}).object
     running = {name: one["info"]["config"] for name, one in found.items()}
     return plan(running, {name: one.config for name, one in wanted.items()}, prune)

@@ -58,13 +58,16 @@ def states(status: Json) -> Table:
 
 
 def streams(status: Json) -> Iterable[str]:
-    """In which mode the stream of each task runs, and why, where there is a choice; tasks alike in one line."""
+    """In which mode the stream of each task runs, and why, tasks alike in one line; and which make no progress."""
     alike: dict[str, list[int]] = {}
     for task in status["tasks"]:
         if stream := task.get("stream"):
             alike.setdefault(f"{plain(stream['mode'])} ({plain(stream['reason'])})", []).append(task["id"])
     for how, tasks in alike.items():
         yield f"{'task' if len(tasks) == 1 else 'tasks'} {', '.join(map(str, tasks))}: {how}"
+    for task in status["tasks"]:
+        if task.get("stalled_ms"):
+            yield f"task {task['id']}: no progress for {task['stalled_ms'] // 1000} s, and its lag grows"
 
 
 def traces(status: Json) -> Iterable[Text]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Annotated
 
 import typer
 
@@ -10,8 +11,16 @@ from headrace.cli.streams import application
 from headrace.signals import stop_on_signals
 
 
-def run(app: application.App, config: application.ConfigFile = None, set_: application.Settings = None) -> None:
+def run(
+    app: application.App,
+    config: application.ConfigFile = None,
+    set_: application.Settings = None,
+    metrics: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Serve metrics for Prometheus there; without HOST on every interface.")
+    ] = None,
+) -> None:
     """Run an application until it is told to end (Ctrl-C); further instances of it stand by, and take over when it is gone."""
+    from headrace.streams.exposition import StreamsCollector, exposed
     from headrace.streams.states import State
 
     streams = application.streams(app, config, set_)
@@ -23,9 +32,10 @@ def run(app: application.App, config: application.ConfigFile = None, set_: appli
         if new is State.ERROR:
             told.set()
 
-    streams.set_state_listener(changed)
-    streams.start()
-    told.wait()
-    streams.close()
+    with exposed(StreamsCollector(streams.config.application_id, streams), metrics):
+        streams.set_state_listener(changed)
+        streams.start()
+        told.wait()
+        streams.close()
     if streams.error is not None:
         raise streams.error

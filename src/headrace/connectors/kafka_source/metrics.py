@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from headrace.connectors.base import Measured
 from headrace.spark.feeds import Ages, PartitionUpdate
 
-OF_TASK, OF_MIRROR = ("headrace-task", "partition-"), ("mirror-mirrorsourceconnector", "")
-"""The group, and how the names begin: of any Kafka source, and those of MirrorMaker."""
+OF_TASK, OF_MIRROR, OF_PLUGIN = ("headrace-task", "partition-"), ("mirror-mirrorsourceconnector", ""), ("plugins", "")
+"""The group, and how the names begin: of any Kafka source, and those of MirrorMaker, legacy and new (KIP-1280)."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PartitionMetrics:
         return PartitionMetrics(self.records + records, self.bytes + size, age, latency, update)
 
     def measures(self, named: tuple[str, str], labels: Mapping[str, str]) -> Iterator[Measured]:
-        """Under MirrorMaker's names; named: OF_TASK or OF_MIRROR."""
+        """Under MirrorMaker's names; named: OF_TASK, OF_MIRROR or OF_PLUGIN."""
         group, start = named
         yield group, f"{start}record-count", self.records, labels
         yield group, f"{start}byte-count", self.bytes, labels

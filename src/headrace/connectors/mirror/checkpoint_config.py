@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.config import ConfigDef, Importance, Type, option
 from headrace.config.validators import Lambda, ValidString
-from headrace.connectors.mirror.config import MirrorConfig, Only
+from headrace.connectors.mirror.config import MirrorConfig, Only, formats_option
 from headrace.connectors.mirror.filters import NameFilter, check_patterns
 from headrace.connectors.mirror.source_config import MirrorSourceConfig, offset_syncs_topic
 
@@ -111,6 +111,7 @@ class MirrorCheckpointConfig(MirrorConfig):
         importance=Importance.LOW,
         doc="TopicFilter to use. Selects topics to replicate.",
     )
+    metric_formats: list[str] = formats_option("of the type MirrorCheckpointConnector; headrace has no metrics of checkpoints")
 
     @property
     def group_filter(self) -> NameFilter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.config import Config, Importance, Type, option
-from headrace.config.validators import Lambda, NonEmptyString
+from headrace.config.validators import Lambda, NonEmptyString, ValidList
 from headrace.connectors.mirror.policies import DefaultPolicy, parse_renames, policy
 from headrace.errors import ConfigError
 
@@ -27,6 +27,18 @@ class Only:
 
 def _check_renames(name: str, value: Any) -> None:
     parse_renames(name, value or "")
+
+
+def formats_option(doc: str) -> Any:
+    """The option `metric.names.formats` (KIP-1280). doc: what the names are of."""
+    return option(
+        "metric.names.formats",
+        Type.LIST,
+        ["legacy"],
+        validator=ValidList("legacy", "new"),
+        importance=Importance.LOW,
+        doc=f"Names of the metrics: legacy ({doc}), new (of the type `plugins`, with the labels connector and task), or both.",
+    )
 
 
 class MirrorConfig(Config):

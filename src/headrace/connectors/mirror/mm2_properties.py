@@ -113,7 +113,7 @@ def _top(key: str) -> bool:
 def _names() -> set[str]:
     configs = (CommonConnectorConfig, MirrorSourceConfig, MirrorCheckpointConfig, MirrorHeartbeatConfig)
     names = {name for config in configs for name in config.definition().options}
-    return names | {"config.providers", "metric.reporters", "metric.names.formats"}
+    return names | {"config.providers", "metric.reporters"}
 
 
 def _true(text: str) -> bool:

@@ -6,7 +6,7 @@ from headrace.config import Importance, Type, option
 from headrace.config.validators import Lambda, Range, ValidString
 from headrace.connect_config.data_loss import DataLossConfig
 from headrace.connect_config.stream_mode import StreamModeConfig
-from headrace.connectors.mirror.config import MirrorConfig, Only
+from headrace.connectors.mirror.config import MirrorConfig, Only, formats_option
 from headrace.connectors.mirror.filters import NameFilter, Selection, check_patterns
 
 _PATTERNS = Lambda(check_patterns, "list of regular expressions")
@@ -172,6 +172,7 @@ class MirrorSourceConfig(DataLossConfig, StreamModeConfig, MirrorConfig):
         doc="Of headrace: give every record a header `mirror.provenance` with the alias of the cluster that it comes from, and "
         "leave out records that have been in the target cluster before, so that topics can be mirrored both ways under one name.",
     )
+    metric_formats: list[str] = formats_option("of the type MirrorSourceConnector")
     batch_max_records: int = option(
         "batch.max.records",
         Type.INT,

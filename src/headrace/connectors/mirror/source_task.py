@@ -15,7 +15,7 @@ from headrace.connect_config.stream_mode import warn_of_stream_mode
 from headrace.connectors.base import FeedSource, Measured, Props, SourceOffset, SourcePartition, StoredOffsets, TaskContext
 from headrace.connectors.kafka_source import task as kafka
 from headrace.connectors.kafka_source.assignment import NO_LEADER, TASK_PARTITIONS, LeaderTopicPartition, encode
-from headrace.connectors.kafka_source.metrics import OF_MIRROR
+from headrace.connectors.kafka_source.metrics import OF_MIRROR, OF_PLUGIN
 from headrace.connectors.mirror.clients import client
 from headrace.connectors.mirror.mirrored_topics import decode
 from headrace.connectors.mirror.offset_syncs import Ends, SyncWriter, pair, within
@@ -135,9 +135,15 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         """Counts and latencies of each partition, as MirrorMaker's metrics have them; the topic is the copy."""
         if not self._measured:  # perhaps not even started
             return
+        formats = self._mirror.metric_formats
         flow = {"source": self._alias, "target": self._mirror.target_cluster_alias}
         for (topic, partition), measured in sorted(dict(self._measured).items()):
-            yield from measured.measures(OF_MIRROR, {**flow, "topic": self._remote(topic), "partition": str(partition)})
+            labels = {**flow, "topic": self._remote(topic), "partition": str(partition)}
+            if "legacy" in formats:
+                yield from measured.measures(OF_MIRROR, labels)
+            if "new" in formats:
+                task = {"connector": self.context.connector, "task": str(self.context.task)}
+                yield from measured.measures(OF_PLUGIN, {**task, **labels})
 
     def stop(self) -> None:
         """Write the last offset syncs."""

@@ -29,6 +29,8 @@ class TaskFigures:
     """Records that are still to be read; None where the source cannot tell."""
     age_ms: float | None
     """Age of the oldest record of the last batch when its copy was acknowledged; None where it is not measured."""
+    stalled_ms: int = 0
+    """For how long no offset was stored while the lag grew (`headrace.runtime.metrics.progress`); 0 if that is not so."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from headrace.connectors.base import Measured
 from headrace.runtime.metrics import task as tasks
 from headrace.runtime.metrics.events import Event, Moved
 from headrace.runtime.metrics.figures import FigureHistory, TaskFigures, greatest_age
-from headrace.runtime.metrics.measures import Measure, of_task
+from headrace.runtime.metrics.measures import OWN, Measure, of_task
+from headrace.runtime.metrics.progress import CommitProgress
 from headrace.runtime.metrics.task import TaskMetrics
 from headrace.runtime.metrics.window import Span
 from headrace.runtime.metrics.worker import ConnectorMetrics, Startups, of_worker
@@ -37,6 +38,7 @@ class TaskRecorder:
         self._state, self._now = state, now
         self._lock = threading.Lock()
         self._lag: Callable[[], Lag | None] = lambda: None
+        self._progress = CommitProgress(now())
         self.own: Callable[[], Iterable[Measured]] = lambda: ()
         """What the task itself measures; asked whenever the metrics are read."""
 
@@ -48,6 +50,19 @@ class TaskRecorder:
     def follow_lag(self, lag: Callable[[], Lag | None]) -> None:
         """Have `lag()`, the records that are still to be read by partition, asked whenever the metrics are read."""
         self._lag = lag
+
+    def look(self) -> None:
+        """See whether the task makes progress; to be called every few seconds."""
+        lag = self.lag
+        total = None if lag is None else sum(lag.values())
+        with self._lock:
+            running = self._state.status == "running"
+            self._progress = self._progress.look(self._state.stored, total, running, self._now())
+
+    @property
+    def stalled_ms(self) -> int:
+        """For how long the task has stored no offset while its lag grew; 0 if that is not so."""
+        return self._progress.stalled_ms(self._now())
 
     @property
     def state(self) -> TaskMetrics:
@@ -156,14 +171,17 @@ class Metrics:
         found += [Measure(*of, value, {}) for of, read in gauges.items() if (value := read()) is not None]
         for (name, number), recorder in here.items():
             found += of_task(recorder.state, recorder.lag, {"connector": name, "task": str(number)}, now)
+            found.append(Measure(OWN, "stalled-ms", recorder.stalled_ms, {"connector": name, "task": str(number)}))
             found += [Measure(*one) for one in recorder.own()]
         return found
 
     def figures(self) -> list[TaskFigures]:
-        """What an overview shows of each task of this worker."""
+        """What an overview shows of each task of this worker; whether they make progress is looked at, too."""
         now = self._now()
         with self._lock:
             here = {key: r for key, r in self._tasks.items() if r.state.status != "unassigned"}
+        for recorder in here.values():
+            recorder.look()
         return [_figures(*key, recorder, now) for key, recorder in here.items()]
 
 
@@ -171,4 +189,4 @@ def _figures(connector: str, task: int, recorder: TaskRecorder, now_ms: int) -> 
     state, lag = recorder.state, recorder.lag
     behind = None if lag is None else sum(lag.values())
     rate = round(state.read.window.rate(now_ms), 3) if state.status == "running" else 0.0
-    return TaskFigures(connector, task, state.read.total, rate, behind, greatest_age(recorder.own()))
+    return TaskFigures(connector, task, state.read.total, rate, behind, greatest_age(recorder.own()), recorder.stalled_ms)

@@ -56,12 +56,19 @@ class TaskMetrics:
     lost_records: int = 0
     mode: str | None = None
     in_flight: InFlight | None = None
+    transacted: int = 0
+    """Transactions that were committed with offsets in them."""
 
     @classmethod
     def new(cls, kind: str, span: Span, now_ms: int, failures: int = 0) -> TaskMetrics:
         """A task that is just being started."""
         window, meter = Window(span), Meter(Window(span))
         return cls(kind, now_ms, meter, meter, meter, window, window, window, window, window, since_ms=now_ms, failures=failures)
+
+    @property
+    def stored(self) -> float:
+        """How often offsets were stored, by themselves or in a transaction."""
+        return self.commits.total + self.transacted
 
     def ratio(self, status: str, now_ms: int) -> float:
         """The part of its life that the task was in this state, 0 to 1."""
@@ -103,7 +110,7 @@ def _transactional(state: TaskMetrics, event: Transactional, now_ms: int) -> Tas
     transactions = state.transactions
     for size in event.sizes:
         transactions = transactions.add(size, now_ms)
-    return replace(state, transactions=transactions)
+    return replace(state, transactions=transactions, transacted=state.transacted + len(event.sizes))
 
 
 def _moved(state: TaskMetrics, event: Moved, now_ms: int) -> TaskMetrics:

@@ -10,6 +10,10 @@ from headrace.cli.progress import progress
 
 
 def jars(
+    context: typer.Context,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also what plugins of Kafka Connect, Delta Lake and PostgreSQL need.")
+    ] = False,
     peers: Annotated[
         bool, typer.Option("--peers", help="Also Kafka Connect and MirrorMaker 2, which benchmarks compare with.")
     ] = False,
@@ -20,13 +24,18 @@ def jars(
     `HEADRACE_IVY_SETTINGS` can name an Ivy settings file with a mirror. The classes that Spark and the broker load at every
     start are archived there as well, by this command only; they start in half the time with them.
     """
+    if context.invoked_subcommand is not None:
+        return
     from headrace.cli.archives import make
-    from headrace.jvm.jars import Conf, extension_jar, home
+    from headrace.jvm.inventory import EVERYTHING
+    from headrace.jvm.jars import Conf, connect_classpath, extension_jar, home
     from headrace.jvm.jars import jars as retrieve
 
-    wanted: list[Conf] = ["spark", "broker", *(["peers"] if peers else [])]
+    wanted: list[Conf] = [*(EVERYTHING if everything else ("spark", "broker")), *(["peers"] if peers else [])]
     with progress("looking for jars") as tell:
         count = sum(len(retrieve(conf, tell)) for conf in wanted)
         extension_jar(tell)
+        if everything:
+            connect_classpath(tell)
         make(tell)
     typer.echo(f"{count + 1} jars are in {home()}")

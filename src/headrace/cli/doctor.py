@@ -1,0 +1,50 @@
+"""`headrace doctor`: what would keep a worker from its work."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headrace.cli.worker import WorkerFile
+
+ConnectorFiles = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="CONNECTOR", exists=True, dir_okay=False, readable=True, help="Connectors whose clusters are looked at."
+    ),
+]
+
+
+def doctor(
+    file: WorkerFile,
+    connectors: ConnectorFiles = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of lines.")] = False,
+    timeout_s: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds that each call of a cluster may take.")] = 10.0,
+) -> None:
+    """Check a worker file, this machine and the clusters, and say in one line each what is wrong and how to mend it.
+
+    Looked at: versions, Java, jars, the settings, ports, whether the brokers answer, the internal topics, permissions, clocks; of
+    connectors the clusters that they name. Nothing is changed. Exit status 0: nothing is wrong (there may be warnings), 1:
+    something is.
+    """
+    from headrace.cluster.standalone.connector_files import connector_config
+    from headrace.config import load_properties
+    from headrace.config.redaction import redact
+    from headrace.doctor.finding import Severity
+    from headrace.doctor.run import examine, worst
+
+    read = [connector_config(Path(path))[:2] for path in connectors or ()]
+    findings = []
+    for finding in examine(load_properties(file), read, timeout_s):
+        findings.append(finding)
+        if not as_json:
+            typer.echo(redact(finding.line()))
+    worst_status = worst(findings)
+    if as_json:
+        body = {"status": worst_status, "findings": [finding.body() for finding in findings]}
+        typer.echo(redact(json.dumps(body, indent=2)))
+    if worst_status is Severity.WRONG:
+        raise typer.Exit(1)

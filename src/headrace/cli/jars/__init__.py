@@ -1,0 +1,1 @@
+"""`headrace jars`: what headrace fetches beside its Python packages."""

@@ -1,0 +1,20 @@
+"""`headrace jars sbom`: the software bill of materials."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+
+def sbom(
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also the embedded broker, Delta Lake and PostgreSQL's driver.")
+    ] = False,
+) -> None:
+    """Print the software bill of materials (CycloneDX 1.6, JSON): Python packages and jars, with checksums and licences."""
+    from headrace import sbom as materials
+    from headrace.jvm.inventory import EVERYTHING, RUNTIME, inventory
+
+    typer.echo(json.dumps(materials.sbom(inventory(EVERYTHING if everything else RUNTIME)), indent=1))

@@ -1,0 +1,1 @@
+"""`headrace project`: a folder with connectors, values per environment, and tests of chains."""

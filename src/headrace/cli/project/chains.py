@@ -1,0 +1,68 @@
+"""Tests of chains: what a preview makes of records, compared with what a file expects. Pure but for `run`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from headrace.cli.project.folder import ChainTest
+from headrace.errors import ConfigError
+from headrace.preview.records import from_objects
+from headrace.preview.run import prepare
+from headrace.runtime.worker_config import WorkerConfig
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def run(test: ChainTest, config: Mapping[str, str], worker: WorkerConfig, spark: SparkSession) -> list[str]:
+    """Run a test; returns what differs, a sentence each. Raises HeadraceError if the configuration or a record is invalid."""
+    prepared = prepare(dict(config), worker)
+    found = prepared.run(spark, from_objects(test.records, prepared.topic), ask=False)
+    differences = []
+    for number, (expected, record) in enumerate(zip(test.expect, found["records"], strict=True), 1):
+        differences += [f"record {number}: {text}" for text in compare(expected, record)]
+    return differences
+
+
+def compare(expected: Any, record: Mapping[str, Any]) -> list[str]:
+    """How the preview of one record differs from what is expected of it; only members that are named count.
+
+    A value or key that is expected as an object is compared as JSON, a text as it stands. Raises ConfigError for what nothing
+    can be.
+    """
+    outcome = record["outcome"]
+    if expected is None:
+        return [] if outcome == "dropped" else [f"it should be dropped, and is {_said(record)}"]
+    if not isinstance(expected, dict):
+        raise ConfigError(f"{json.dumps(expected)} can be nothing that comes out; expect an object, or null for nothing.")
+    if "failure" in expected:
+        text = f"{(record['failure'] or {}).get('message')}: {(record['failure'] or {}).get('cause')}"
+        wanted = str(expected["failure"])
+        return [] if outcome == "failed" and wanted in text else [f"it should fail with '{wanted}', and is {_said(record)}"]
+    if outcome != "passed":
+        return [f"it should pass, and is {_said(record)}"]
+    return [text for member, value in expected.items() if (text := _member(member, value, record["output"]))]
+
+
+def _member(member: str, expected: Any, output: Mapping[str, Any]) -> str | None:
+    if member not in output:
+        raise ConfigError(f"A record that comes out has no '{member}'; it has {', '.join(output)}.")
+    found = output[member]
+    if member in ("key", "value") and isinstance(found, str) and not isinstance(expected, str):
+        try:
+            found = json.loads(found)
+        except ValueError:
+            return f"{member} is not JSON: {found!r}"
+    if found == expected:
+        return None
+    return f"{member} is {json.dumps(found, ensure_ascii=False)} instead of {json.dumps(expected, ensure_ascii=False)}"
+
+
+def _said(record: Mapping[str, Any]) -> str:
+    if record["outcome"] == "failed":
+        return f"failed: {record['failure']['message']}"
+    if record["outcome"] == "dropped":
+        return f"dropped by {record['dropped_by']}"
+    return f"passed to {record['output']['topic']}"

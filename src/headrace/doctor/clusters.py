@@ -1,0 +1,157 @@
+"""Checks of a Kafka cluster: whether it is reached, what the worker may do there, its internal topics, and the clocks."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+
+from headrace.doctor.finding import Finding, ok, warning, wrong
+from headrace.errors import ConfigError, HeadraceError
+from headrace.kafka.failures import KafkaFailure
+from headrace.kafka.inspection import InspectingAdmin
+from headrace.kafka.internal_topics import WorkerTopic, config_topic, offset_topic, status_topic
+
+_NEEDED_OPERATIONS = ("DESCRIBE", "READ", "WRITE", "DESCRIBE_CONFIGS")
+"""What a worker needs of its internal topics (KIP-605; the security chapter of Kafka Connect)."""
+_CLOCK_MS = 5_000
+"""By how much the newest record may lie in the future before it is worth a line."""
+_FEW_BROKERS = 3
+_CONNECT_S = 3.0
+
+
+def reachable(bootstrap: str, what: str) -> Iterator[Finding]:
+    """Whether each server of `bootstrap.servers` resolves and accepts connections; what: whose servers, for the text."""
+    for server in filter(None, (part.strip() for part in bootstrap.split(","))):
+        host, _, port = server.rpartition(":")
+        try:
+            with closing(socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S)):
+                pass
+        except (ValueError, OverflowError):
+            yield wrong("cluster", f"'{server}' in {what} is not host:port", f"correct it in {what}")
+        except socket.gaierror:
+            yield wrong("cluster", f"the host of {server} is not known here", f"correct it in {what}, or the name service")
+        except OSError as error:
+            why = "does not answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
+            yield wrong("cluster", f"{server} of {what}: {why}", "start the broker, open the way to it, or correct the address")
+
+
+def login(props: Mapping[str, str], what: str, timeout_s: float) -> tuple[InspectingAdmin | None, Finding]:
+    """A client of a cluster that has answered, or None, and what is to be said of it. props: as for Kafka's admin client."""
+    try:
+        admin = InspectingAdmin(props)
+        count, cluster = admin.broker_count(timeout_s), admin.cluster_id(timeout_s)
+    except HeadraceError as error:
+        message, _, remedy = str(error).rstrip(".").partition(". ")
+        return None, wrong("cluster", message, remedy or f"correct the client settings beside {what}")
+    return admin, ok("cluster", f"{what}: {count} broker{'s' if count != 1 else ''} of cluster {cluster}")
+
+
+def internal_topics(admin: InspectingAdmin, props: Mapping[str, str], timeout_s: float) -> Iterator[Finding]:
+    """Whether the three internal topics are as a worker needs them, or can be created so."""
+    brokers = admin.broker_count(timeout_s)
+    for describe in (config_topic, offset_topic, status_topic):
+        try:
+            topic = describe(props)
+            yield from _internal_topic(admin, topic, brokers, timeout_s)
+        except HeadraceError as error:
+            yield wrong("topic", str(error).rstrip("."), "correct it in the worker file")
+
+
+def _internal_topic(admin: InspectingAdmin, topic: WorkerTopic, brokers: int, timeout_s: float) -> Iterator[Finding]:
+    operations = admin.topic_operations(topic.name, timeout_s)
+    if operations is None:
+        yield _creation(admin, topic, timeout_s)
+        return
+    yield from _allowed(topic.name, operations)
+    if "DESCRIBE_CONFIGS" in operations:
+        policy = admin.topic_configs(topic.name, timeout_s=timeout_s).get("cleanup.policy")
+        if policy != "compact":
+            yield wrong(
+                "topic",
+                f"{topic.name} ({topic.setting}) has cleanup.policy={policy}, so {topic.holds} would be lost",
+                f"set it: kafka-configs --alter --topic {topic.name} --add-config cleanup.policy=compact",
+            )
+    info = admin.describe(topic.name, timeout_s)
+    if info is None:
+        return
+    if topic.setting == "config.storage.topic" and len(info.partitions) != 1:
+        yield wrong(
+            "topic",
+            f"{topic.name} ({topic.setting}) has {len(info.partitions)} partitions, and the order of its records counts",
+            "name a topic that has one",
+        )
+    if info.replication_factor == 1 and brokers >= _FEW_BROKERS:
+        yield warning(
+            "topic",
+            f"{topic.name} has one replica on a cluster of {brokers} brokers, so one disk holds all {topic.holds}",
+            "give it three with kafka-reassign-partitions",
+        )
+    yield ok("topic", f"{topic.name} ({topic.setting}) exists")
+
+
+def _creation(admin: InspectingAdmin, topic: WorkerTopic, timeout_s: float) -> Finding:
+    configs = {**topic.configs, "cleanup.policy": "compact"}
+    try:
+        admin.check_creation(topic.name, topic.partitions, topic.replication_factor, configs, timeout_s)
+    except KafkaFailure as error:
+        prefix = topic.setting.removesuffix("topic")
+        if error.code in ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "TOPIC_ALREADY_EXISTS"):
+            return wrong(
+                "acl",
+                f"{topic.name} ({topic.setting}) cannot be seen, and not be created either",
+                f"grant the worker's principal {', '.join(_NEEDED_OPERATIONS)} and CREATE on topic {topic.name}",
+            )
+        if error.code == "INVALID_REPLICATION_FACTOR":
+            return wrong(
+                "topic",
+                f"{topic.name} cannot be created: {error.reason.rstrip('.')}",
+                f"set {prefix}replication.factor to at most the number of brokers",
+            )
+        return wrong("topic", f"{topic.name} cannot be created: {str(error).rstrip('.')}", f"correct {prefix}*")
+    return ok("topic", f"{topic.name} ({topic.setting}) does not exist, and the worker may create it")
+
+
+def _allowed(topic: str, operations: Iterable[str]) -> Iterator[Finding]:
+    missing = [operation for operation in _NEEDED_OPERATIONS if operation not in operations]
+    if missing:
+        yield wrong(
+            "acl",
+            f"the worker's principal lacks {', '.join(missing)} on topic {topic}",
+            " && ".join(f"kafka-acls --add --allow-principal USER --operation {o} --topic {topic}" for o in missing),
+        )
+
+
+def group(admin: InspectingAdmin, group_id: str, timeout_s: float) -> Finding:
+    """Whether the worker may be a member of its group."""
+    remedy = f"grant the worker's principal READ on group {group_id}"
+    try:
+        operations = admin.group_operations(group_id, timeout_s)
+    except KafkaFailure as error:
+        if error.code == "GROUP_ID_NOT_FOUND":
+            return ok("acl", f"group {group_id} does not exist yet, and may be described")
+        return wrong("acl", f"group {group_id}: {str(error).rstrip('.')}", remedy)
+    if "READ" in operations:
+        return ok("acl", f"group {group_id} may be joined")
+    return wrong("acl", f"the worker's principal lacks READ on group {group_id}", remedy)
+
+
+def clock(admin: InspectingAdmin, props: Mapping[str, str], timeout_s: float) -> Finding:
+    """Whether records in the internal topics come from the future: then this clock, or that of another worker, is wrong."""
+    try:
+        names = [describe(props).name for describe in (config_topic, offset_topic, status_topic)]
+        topics = admin.find(names, timeout_s)
+        newest = admin.newest_timestamp([(name, p) for name, info in topics.items() for p in info.partitions], timeout_s)
+    except (ConfigError, KafkaFailure) as error:
+        return warning("clock", f"the clocks cannot be compared: {str(error).rstrip('.')}", "correct what is wrong above")
+    if newest is None:
+        return ok("clock", "no record in the internal topics to compare the clock of this machine with")
+    ahead_ms = newest - time.time_ns() // 1_000_000
+    if ahead_ms <= _CLOCK_MS:
+        return ok("clock", "no record in the internal topics is from the future")
+    return wrong(
+        "clock",
+        f"the newest record of the internal topics is {ahead_ms / 1000:.0f} s ahead of the clock of this machine",
+        "set the clocks of all workers by NTP",
+    )

@@ -1,0 +1,103 @@
+"""Checks of this machine: versions of Python packages, Java, jars, the addresses that a worker listens on."""
+
+from __future__ import annotations
+
+import errno
+import platform
+import re
+import socket
+import zipfile
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+
+from headrace import __version__
+from headrace.doctor.finding import Finding, ok, warning, wrong
+from headrace.errors import SetupError
+from headrace.jvm.jars import Conf, directory, home
+from headrace.jvm.java import find_java
+from headrace.runtime.listeners import ListenerAddress
+
+_PINNED = re.compile(r"([\w.-]+)==([\w.]+)(?:;|$)")
+_NEEDED: tuple[Conf, ...] = ("spark", "compiler")
+"""The configurations of ivy.xml that every worker needs."""
+
+
+def versions() -> Iterator[Finding]:
+    """Whether the Python packages that headrace pins are installed in those versions."""
+    yield ok("version", f"headrace {__version__}, Python {platform.python_version()}")
+    for requirement in metadata.requires("headrace") or ():
+        pinned = _PINNED.match(requirement.replace(" ", ""))
+        if pinned is None or "extra==" in requirement.replace(" ", ""):
+            continue
+        name, version = pinned.groups()
+        yield _version(name, version)
+
+
+def _version(name: str, version: str) -> Finding:
+    try:
+        installed = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return wrong("version", f"{name} is not installed", f"install {name}=={version}")
+    if installed == version:
+        return ok("version", f"{name} {version}")
+    return wrong("version", f"{name} is of version {installed}, headrace needs {version}", f"install {name}=={version}")
+
+
+def java() -> Finding:
+    """Whether there is a Java that is new enough; its sentence says how to get one."""
+    try:
+        found = find_java()
+    except SetupError as error:
+        message, _, remedy = str(error).rstrip(".").partition("; ")
+        return wrong("java", message, remedy)
+    return ok("java", f"Java {found.version} ({found.program})")
+
+
+def jars() -> Iterator[Finding]:
+    """Whether the jars that every worker needs are in the cache, and whole."""
+    missing = [conf for conf in _NEEDED if not directory(conf).is_dir()]
+    if missing:
+        yield warning(
+            "jars",
+            f"the jars of {' and '.join(missing)} are not in {home()} yet, so the first start fetches them",
+            "run `headrace jars` where there is a network, or `headrace jars import` with a bundle",
+        )
+    for conf in _NEEDED:
+        broken = [jar.name for jar in sorted(directory(conf).glob("*.jar")) if not zipfile.is_zipfile(jar)]
+        if broken:
+            yield wrong("jars", f"{', '.join(broken)} in {directory(conf)} is no archive", f"delete {directory(conf)}")
+        elif conf not in missing:
+            yield ok("jars", f"the jars of {conf} are in {directory(conf)}")
+
+
+def ports(listeners: Sequence[ListenerAddress]) -> Iterator[Finding]:
+    """Whether each address of the REST server can be listened on; port 0 always can."""
+    for listener in listeners:
+        place = f"{listener.host or '*'}:{listener.port}"
+        try:
+            _listen(listener)
+        except socket.gaierror:
+            yield wrong("port", f"the host of {place} is not known here", "put an address of this machine into `listeners`")
+        except OSError as error:
+            yield _cannot_listen(place, error)
+        else:
+            yield ok("port", f"{place} can be listened on")
+
+
+def _cannot_listen(place: str, error: OSError) -> Finding:
+    if error.errno == errno.EADDRINUSE:
+        return wrong("port", f"{place} is in use", "stop what uses it, or choose another port in `listeners`")
+    if error.errno == errno.EADDRNOTAVAIL:
+        return wrong("port", f"{place} is no address of this machine", "put one that is into `listeners`")
+    return wrong("port", f"{place} cannot be listened on: {error.strerror}", "choose another port in `listeners`")
+
+
+def _listen(listener: ListenerAddress) -> None:
+    """Listen as the REST server does, for a moment; raises OSError."""
+    family, kind, _, _, address = socket.getaddrinfo(
+        listener.host or None, listener.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    with socket.socket(family, kind) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(address)
+        probe.listen(1)

@@ -1,0 +1,62 @@
+"""All checks in their order: the machine, the worker file, its cluster, the clusters that connectors name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from headrace.doctor import clusters, machine, worker_file
+from headrace.doctor.finding import Finding, Severity
+from headrace.runtime.worker_config import DistributedConfig, WorkerConfig
+
+_SERVERS = "bootstrap.servers"
+
+
+def examine(
+    props: Mapping[str, str], connectors: Iterable[tuple[str, Mapping[str, str]]] = (), timeout_s: float = 10.0
+) -> Iterator[Finding]:
+    """Check a worker's properties, and the clusters that these connectors (name, configuration) read from or write to.
+
+    timeout_s: how long each call of a cluster may take. Findings come as they are made. Nothing is raised for what is wrong,
+    and nothing is changed: topics are neither created nor written.
+    """
+    yield from machine.versions()
+    yield machine.java()
+    yield from machine.jars()
+    config, findings = worker_file.read(props)
+    yield from findings
+    if config is None:
+        return
+    yield from machine.ports([*config.listening(), *(config.admin_listening() or ())])
+    yield from _home_cluster(config, timeout_s)
+    for name, connector in connectors:
+        yield from _clusters_of(name, config.resolver.resolve(connector).props, timeout_s)
+
+
+def _home_cluster(config: WorkerConfig, timeout_s: float) -> Iterator[Finding]:
+    yield from clusters.reachable(",".join(config.bootstrap_servers), _SERVERS)
+    admin, finding = clusters.login(config.internal_client_props(), _SERVERS, timeout_s)
+    yield finding
+    if admin is None or not isinstance(config, DistributedConfig):
+        return
+    props = {key: str(value) for key, value in config.originals.items() if value is not None}
+    yield from clusters.internal_topics(admin, props, timeout_s)
+    yield clusters.group(admin, config.group_id, timeout_s)
+    yield clusters.clock(admin, props, timeout_s)
+
+
+def _clusters_of(name: str, connector: Mapping[str, str], timeout_s: float) -> Iterator[Finding]:
+    """Each cluster that a connector names by `<prefix>bootstrap.servers`, with the other settings behind that prefix."""
+    for key in sorted(connector):
+        if not key.endswith(f".{_SERVERS}"):
+            continue
+        prefix = key.removesuffix(_SERVERS)
+        what = f"{key} of connector {name}"
+        yield from clusters.reachable(connector[key], what)
+        client = {k.removeprefix(prefix): v for k, v in connector.items() if k.startswith(prefix)}
+        yield clusters.login(client, what, timeout_s)[1]
+
+
+def worst(findings: Iterable[Finding]) -> Severity:
+    """The worst status among findings; OK if there are none."""
+    order = list(Severity)
+    return max((finding.status for finding in findings), key=order.index, default=Severity.OK)

@@ -1,0 +1,111 @@
+"""The jars of the cache as one file, for machines without a network: `manifest.json`, then the files, in a plain tar.
+
+The manifest has headrace's version and the SHA-256 of each file. A bundle is equal, byte by byte, if what is in it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+import tarfile
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from headrace import __version__
+from headrace.errors import SetupError
+from headrace.jvm.inventory import sha256
+from headrace.jvm.jars import Conf, Progress, claimed, connect_classpath, extension_jar, home, jars
+
+_MANIFEST = "manifest.json"
+
+
+def write(file: Path, confs: Iterable[Conf], progress: Progress) -> int:
+    """Write a bundle of these configurations of ivy.xml and of headrace's own classes; returns how many jars it has.
+
+    What is missing is fetched, or compiled, first. Raises SetupError.
+    """
+    found: list[Path] = []
+    for conf in confs:
+        found += jars(conf, progress)
+    found += [extension_jar(progress), connect_classpath(progress)[-1]]
+    names = {path.relative_to(home()).as_posix(): path for path in found}
+    progress("computing checksums")
+    manifest = {"headrace": __version__, "files": {name: sha256(names[name]) for name in sorted(names)}}
+    text = json.dumps(manifest, indent=1).encode()
+    try:
+        with tarfile.open(file, "w") as tar:
+            tar.addfile(_entry(_MANIFEST, len(text)), io.BytesIO(text))
+            for name in sorted(names):
+                progress(f"packing {names[name].name}")
+                with names[name].open("rb") as content:
+                    tar.addfile(_entry(name, names[name].stat().st_size), content)
+    except OSError as error:
+        raise SetupError(f"The bundle {file} cannot be written: {error.strerror or error}.") from error
+    return len(names)
+
+
+def read(file: Path, progress: Progress) -> int:
+    """Put the files of a bundle into the cache, each only if its checksum is right; returns how many there are.
+
+    Raises SetupError if the bundle cannot be read, was changed, or is of another version, whose jars nobody would look for.
+    """
+    try:
+        with tarfile.open(file, "r:") as tar:
+            manifest = _manifest(tar, file)
+            groups: dict[PurePosixPath, list[str]] = {}
+            for name in manifest:
+                groups.setdefault(_unit(PurePosixPath(name), file), []).append(name)
+            for unit, names in groups.items():
+                progress(f"unpacking {unit.name}")
+                _unpack(tar, unit, {name: manifest[name] for name in names}, file)
+    except (tarfile.TarError, OSError, KeyError, ValueError) as error:
+        raise SetupError(f"The bundle {file} cannot be read: {error}. Write it again with `headrace jars bundle`.") from error
+    return len(manifest)
+
+
+def _entry(name: str, size: int) -> tarfile.TarInfo:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = size, 0o644
+    return entry
+
+
+def _manifest(tar: tarfile.TarFile, file: Path) -> dict[str, str]:
+    content = json.loads(_bytes(tar, _MANIFEST))
+    if content["headrace"] != __version__:
+        raise SetupError(
+            f"The bundle {file} is of headrace {content['headrace']}, and this is {__version__}; write one with this version."
+        )
+    return dict(content["files"])
+
+
+def _unit(name: PurePosixPath, file: Path) -> PurePosixPath:
+    """What appears in the cache as a whole: the directory of a configuration, or a jar of headrace's own."""
+    if name.parts[0] != "jars" or not 2 <= len(name.parts) <= 3 or ".." in name.parts:
+        raise SetupError(f"The bundle {file} names '{name}', which is no place of a jar; write it again.")
+    return PurePosixPath(*name.parts[:2])
+
+
+def _unpack(tar: tarfile.TarFile, unit: PurePosixPath, names: dict[str, str], file: Path) -> None:
+    target = home() / unit
+    if target.exists():
+        return
+    with claimed(target, None) as partial:
+        if partial is None:
+            return
+        for name, expected in names.items():
+            content = _bytes(tar, name)
+            if hashlib.sha256(content).hexdigest() != expected:
+                shutil.rmtree(partial, ignore_errors=True)
+                raise SetupError(f"In the bundle {file} '{name}' has another checksum than its manifest says; copy it again.")
+            place = partial.joinpath(*PurePosixPath(name).parts[2:])
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+
+
+def _bytes(tar: tarfile.TarFile, name: str) -> bytes:
+    content = tar.extractfile(name)
+    if content is None:
+        raise KeyError(f"{name} is no file")
+    return content.read()

@@ -1,0 +1,78 @@
+"""What a principal may do on a cluster, asked without changing anything (KIP-430, and `validateOnly` of topic creation)."""
+
+# pyright: reportPrivateImportUsage=false
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+from confluent_kafka import TopicCollection, TopicPartition
+from confluent_kafka.admin import NewTopic, OffsetSpec
+
+from headrace.kafka.admin import DEFAULT_TIMEOUT_S, Admin
+from headrace.kafka.failures import KafkaFailure, RetriableKafkaFailure
+from headrace.kafka.groups import Partition
+
+_PAUSE_S = 0.1
+
+
+class InspectingAdmin(Admin):
+    """An admin client that also asks for permissions and for the clock of the producers. Raises as `Admin` does."""
+
+    def topic_operations(self, name: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> frozenset[str] | None:
+        """Kafka's names (`READ`, `DESCRIBE_CONFIGS`) of what this principal may do with a topic.
+
+        None if the topic does not exist, or the principal may not describe it, which brokers do not tell apart for certain.
+        """
+        asked = TopicCollection([name])
+        futures = self._call(
+            lambda: self._client.describe_topics(asked, include_authorized_operations=True, request_timeout=timeout_s), timeout_s
+        )
+        try:
+            found = self._wait(lambda: futures[name], timeout_s)
+        except KafkaFailure as error:
+            if error.code in ("UNKNOWN_TOPIC_OR_PARTITION", "TOPIC_AUTHORIZATION_FAILED"):
+                return None
+            raise
+        return frozenset(operation.name for operation in found.authorized_operations or ())
+
+    def group_operations(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> frozenset[str]:
+        """What this principal may do with a consumer group, whether or not it exists. Raises KafkaFailure without `DESCRIBE`."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            left = max(deadline - time.monotonic(), _PAUSE_S)
+            try:
+                found = self._ask_coordinator(group, partial(_describe_group, group), left)
+                break
+            except RetriableKafkaFailure:  # a coordinator that is only just loading its groups
+                if time.monotonic() + _PAUSE_S > deadline:
+                    raise
+            time.sleep(_PAUSE_S)
+        return frozenset(operation.name for operation in found.authorized_operations or ())
+
+    def check_creation(
+        self,
+        name: str,
+        partitions: int,
+        replication_factor: int,
+        configs: Mapping[str, str],
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> None:
+        """Have the broker check the creation of a topic without creating it; raises KafkaFailure with why it would fail."""
+        topic = NewTopic(name, num_partitions=partitions, replication_factor=replication_factor, config=dict(configs))
+        self._wait_all(lambda: self._client.create_topics([topic], validate_only=True, request_timeout=timeout_s), timeout_s)
+
+    def newest_timestamp(self, partitions: Iterable[Partition], timeout_s: float = DEFAULT_TIMEOUT_S) -> int | None:
+        """The greatest timestamp, in epoch ms, of the records in these partitions (KIP-734); None if there is no record."""
+        asked: dict[Any, Any] = {TopicPartition(topic, partition): OffsetSpec.max_timestamp() for topic, partition in partitions}
+        if not asked:
+            return None
+        found = self._wait_all(lambda: self._client.list_offsets(asked, request_timeout=timeout_s), timeout_s)
+        return max((result.timestamp for result in found.values() if result.timestamp > 0), default=None)
+
+
+def _describe_group(group: str, client: Any, timeout_s: float) -> Mapping[str, Future[Any]]:
+    return client.describe_consumer_groups([group], include_authorized_operations=True, request_timeout=timeout_s)

@@ -1,0 +1,184 @@
+"""The reference pages that are made of the code: commands (from typer), REST (from OpenAPI), metrics; and `llms.txt`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from headrace.runtime.metrics import Metrics
+
+NOTICE = "<!-- Written by `python -m headrace.docs_pages` from the code; changes here are lost. -->\n"
+_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+
+
+def reference_pages() -> dict[str, str]:
+    """File name → text of each page."""
+    return {"reference-cli.md": cli_page(), "reference-rest.md": rest_page(), "reference-metrics.md": metrics_page()}
+
+
+# ------------------------------------------------------------------------------------------------ commands
+def cli_page() -> str:
+    """Every command with its help, arguments and options."""
+    import typer
+
+    from headrace.cli.app import app
+
+    parts = ["# Commands\n", NOTICE]
+    parts += _commands("headrace", typer.main.get_command(app))
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _commands(path: str, command: Any) -> Iterator[str]:
+    children: Mapping[str, Any] = getattr(command, "commands", {})
+    if not children or command.invoke_without_command or path == "headrace":
+        yield _command(path, command)
+    for name, child in children.items():
+        if not child.hidden:
+            yield from _commands(f"{path} {name}", child)
+
+
+def _command(path: str, command: Any) -> str:
+    usage = [f"headrace{path.removeprefix('headrace')}"]
+    rows = []
+    for parameter in command.params:
+        if parameter.name == "help" or getattr(parameter, "hidden", False):
+            continue
+        is_argument = parameter.param_type_name == "argument"
+        name = parameter.metavar or parameter.name.upper() if is_argument else ", ".join(parameter.opts)
+        if is_argument:
+            shown = name + ("…" if parameter.nargs == -1 else "")
+            usage.append(shown if parameter.required else f"[{shown}]")
+        elif not parameter.is_flag:
+            name += f" {parameter.metavar or 'VALUE'}"
+        help_text = " ".join((getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
+        rows.append(f"| `{name}` | {help_text}{_default(parameter)} |")
+    table = "\n".join(["| | |", "|---|---|", *rows]) + "\n" if rows else ""
+    text = (command.help or "").replace("\f", "").strip()
+    return f"## {path}\n\n```\n{' '.join(usage)}\n```\n\n{text}\n\n{table}"
+
+
+def _default(parameter: Any) -> str:
+    value = parameter.default
+    if value is None or value is False or callable(value) or parameter.required or not isinstance(value, str | int | float):
+        return ""
+    return f" Default: `{value}`."
+
+
+# ------------------------------------------------------------------------------------------------ REST
+def rest_page() -> str:
+    """Every path with its methods, parameters and answers."""
+    document = openapi_document()
+    parts = [
+        "# REST API\n", NOTICE,
+        "The paths of Kafka Connect, and headrace's own under `/headrace`. A worker describes them itself in `/openapi.json`.\n",
+    ]  # fmt: skip
+    for path in sorted(document["paths"], key=lambda path: (path.startswith("/headrace"), path)):
+        for method, operation in document["paths"][path].items():
+            parts.append(_operation(method.upper(), path, operation))
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def openapi_document() -> dict[str, Any]:
+    """The OpenAPI document of a worker's main listener, without its page."""
+    from headrace.rest.app import create_app
+    from headrace.rest.herder import RestHerder
+    from headrace.runtime.worker_config import StandaloneConfig
+
+    no_herder = SimpleNamespace(on_log_level=lambda listener: None)  # nothing is asked of it: only the routes are read
+    props = {"key.converter": _CONVERTER, "value.converter": _CONVERTER, "offset.storage.file.filename": "offsets"}
+    config = StandaloneConfig({**props, "rest.page.enable": "false"})
+    return create_app(cast(RestHerder, no_herder), config).openapi()
+
+
+def _operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
+    text = " ".join((operation.get("description") or operation.get("summary") or "").split())
+    rows = [
+        f"| `{parameter['name']}` ({parameter['in']}) | {' '.join(parameter.get('description', '').split())} |"
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] != "path"
+    ]
+    table = "\n".join(["| | |", "|---|---|", *rows]) + "\n" if rows else ""
+    answers = ", ".join(f"{status} {_schema(answer)}".strip() for status, answer in operation["responses"].items())
+    body = _schema(operation.get("requestBody", {}))
+    takes = f"Takes {body}. " if body else ""
+    return f"## {method} {path}\n\n{text}\n\n{table}\n{takes}Answers: {answers}.\n"
+
+
+def _schema(part: Mapping[str, Any]) -> str:
+    for content in part.get("content", {}).values():
+        reference = content.get("schema", {}).get("$ref", "")
+        return f"`{reference.rpartition('/')[2]}`" if reference else ""
+    return ""
+
+
+# ------------------------------------------------------------------------------------------------ metrics
+def metrics_page() -> str:
+    """Every metric of a worker, a source and a sink task, as Prometheus sees it in the two families of names."""
+    parts = [
+        "# List of metrics\n",
+        NOTICE,
+        "What they mean: [metrics](metrics.md).\n",
+        "| `names=kafka` | `names=strimzi` |",
+        "|---|---|",
+    ]
+    kafka, strimzi = _names("kafka"), _names("strimzi")
+    parts += [f"| `{first}` | `{second}` |" for first, second in sorted(zip(kafka, strimzi, strict=True))]
+    return "\n".join(parts) + "\n"
+
+
+def _names(scheme: str) -> list[str]:
+    """One name for each attribute, in the order of the measures."""
+    from headrace.rest.prometheus import render
+
+    found: dict[tuple[str, str], str] = {}
+    for measure in example_metrics().measures():
+        lines = render([measure], scheme, None)[0].decode().splitlines()
+        own = [line for line in lines if not line.startswith(("#", "process_"))]
+        found.setdefault((measure.group, measure.name), re.split(r"[{ ]", own[0], maxsplit=1)[0])
+    return list(found.values())
+
+
+def example_metrics() -> Metrics:
+    """What a worker measures that has a source and a sink task, which do nothing."""
+    from headrace.runtime.metrics import Metrics
+    from headrace.runtime.metrics.events import InFlight
+    from headrace.spark.feeds import LATENCY_BOUNDS_MS
+
+    metrics = Metrics()
+    for name, kind in (("a", "source"), ("b", "sink")):
+        metrics.connector(name, kind, "class", "1")
+        metrics.connector_state(name, "RUNNING")
+        recorder = metrics.task(name, 0, kind)
+        recorder.follow_lag(lambda: {"t-0": 1})
+        recorder.tell(InFlight(0, False, 0, (0,) * (len(LATENCY_BOUNDS_MS) + 1)))
+        metrics.task_state(name, 0, "RUNNING")
+    return metrics
+
+
+# ------------------------------------------------------------------------------------------------ llms.txt
+def llms_text(directory: Path) -> str:
+    """`llms.txt` (llmstxt.org): each page of a directory with its title and first sentence."""
+    lines = [
+        "# headrace",
+        "",
+        "> Kafka Connect, MirrorMaker 2 and the topic life cycle of Kafka Streams in Python, on Spark.",
+        "",
+        "## Docs",
+    ]
+    for file in sorted([*directory.glob("*.md"), *directory.glob("tutorials/*.md")]):
+        text = file.read_text(encoding="utf-8")
+        title = next((line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ")), file.stem)
+        lines.append(f"- [{title}]({file.relative_to(directory).as_posix()}): {_first_sentence(text)}")
+    return "\n".join(lines) + "\n"
+
+
+def _first_sentence(text: str) -> str:
+    for block in text.split("\n\n"):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(block.split()))
+        if plain and not plain.startswith(("#", "<!--", "|", "```", "-", ">", "!", ":")):
+            return re.split(r"(?<=[.!?:]) ", plain, maxsplit=1)[0]
+    return ""

@@ -1,0 +1,30 @@
+"""`/headrace/connectors/{connector}/status`: the status with what is headrace's own."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headrace.rest import responses
+from headrace.rest.cluster_figures import ClusterFigures
+from headrace.rest.herder import RestHerder
+from headrace.rest.resource import Resource
+
+
+def resource(figures: ClusterFigures) -> Resource:
+    """The resource; figures: what the tasks of all workers measure."""
+    made = Resource("own status")
+
+    @made.get("/headrace/connectors/{connector}/status", gives={200: "OwnConnectorStatus"}, errors=[404])
+    def own_status(herder: RestHerder, request: Request, connector: str) -> Response:
+        """The same as `/connectors/{connector}/status`, and of running tasks how their stream runs, and why, where there is a
+        choice (`stream.mode`), and for how long they have made no progress while their lag grew (`stalled_ms`).
+        """
+        body = herder.status(connector, own=True)
+        workers = {task["worker_id"] for task in body["tasks"]}
+        measured, _ = figures.read(herder, request, workers)
+        stalled = measured[connector].stalled if connector in measured else {}
+        tasks = [task | ({"stalled_ms": stalled[task["id"]]} if task["id"] in stalled else {}) for task in body["tasks"]]
+        return responses.ok(body | {"tasks": tasks})
+
+    return made

@@ -1,0 +1,86 @@
+"""What an instance of an application measures, in Prometheus' text format, over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Protocol
+
+from prometheus_client import start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from headrace.errors import SetupError
+from headrace.streams.states import State
+
+_COUNTERS = {"batches": "Batches that were committed.", "records": "Records that were read."}
+_GAUGES = {"batch-ms": ("batch_ms", "Time of the last batch."), "lag": ("record_lag", "Records that are still to be read.")}
+
+
+class Measured(Protocol):
+    """The part of an application that is read here."""
+
+    def is_active(self) -> bool:
+        """Whether this instance works."""
+        ...
+
+    def state(self) -> State:
+        """The present state."""
+        ...
+
+    def metrics(self) -> Mapping[str, Mapping[str, float]]:
+        """Figures by sub-topology."""
+        ...
+
+
+class StreamsCollector(Collector):
+    """The metrics of one instance, made whenever they are read."""
+
+    def __init__(self, application_id: str, streams: Measured) -> None:
+        self._id, self._streams = application_id, streams
+
+    def collect(self) -> Iterator[Metric]:
+        """All families: states as 0 and 1, and figures by sub-topology."""
+        state = GaugeMetricFamily("headrace_streams_state", "1 for the present state.", labels=["application", "state"])
+        for one in State:
+            state.add_metric([self._id, one.name], float(one is self._streams.state()))
+        active = GaugeMetricFamily("headrace_streams_active", "Whether this instance works.", labels=["application"])
+        active.add_metric([self._id], float(self._streams.is_active()))
+        yield from (state, active)
+        figures = self._streams.metrics()
+        labels = ["application", "sub_topology"]
+        for key, text in _COUNTERS.items():
+            yield self._filled(CounterMetricFamily(f"headrace_streams_{key}", text, labels=labels), key, figures)
+        for key, (name, text) in _GAUGES.items():
+            yield self._filled(GaugeMetricFamily(f"headrace_streams_{name}", text, labels=labels), key, figures)
+
+    def _filled(
+        self, family: CounterMetricFamily | GaugeMetricFamily, key: str, figures: Mapping[str, Mapping[str, float]]
+    ) -> Metric:
+        for sub_topology, values in figures.items():
+            family.add_metric([self._id, sub_topology.removeprefix("sub-topology-")], values[key])
+        return family
+
+
+@contextmanager
+def exposed(collector: Collector, address: str | None) -> Iterator[Callable[[], int] | None]:
+    """Serve `/metrics` at `host:port` for the length of the block; yields a function that says the port.
+
+    An empty host is every interface; address: None serves nothing. Raises SetupError if the address cannot be listened on.
+    """
+    if address is None:
+        yield None
+        return
+    host, _, port = address.rpartition(":")
+    registry = CollectorRegistry()
+    registry.register(collector)
+    try:
+        server, thread = start_http_server(int(port), host.strip("[]") or "0.0.0.0", registry)
+    except (OSError, ValueError, OverflowError) as error:
+        raise SetupError(f"Metrics cannot be served at '{address}': {error}; name a free address as HOST:PORT.") from error
+    try:
+        yield lambda: server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,117 @@
+"""`headrace project` against a herder behind REST, in this process; its tests of chains on the session's Spark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner, Result
+
+from headrace.cli.app import app
+from headrace.cli.preview import default_worker
+from headrace.cli.project import chains
+from headrace.cli.project.folder import ChainTest, chain_tests, connectors, environment
+from headrace.errors import ConfigError
+from tests.cli.connectors.conftest import SOURCE, url
+
+__all__ = ["url"]
+
+
+def project(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["project", *arguments], env={"COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1"})
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    made = project("init", str(tmp_path / "example"))
+    assert made.exit_code == 0, made.output
+    return tmp_path / "example"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, url: str) -> Path:
+    """A project of one connector that is created STOPPED: its herder has no Spark."""
+    (tmp_path / "p" / "connectors").mkdir(parents=True)
+    (tmp_path / "p" / "project.toml").write_text(f'[environments.dev]\nurl = "{url}"\n[environments.dev.values]\ntopic = "t1"\n')
+    body = {"name": "a", "config": {**SOURCE, "topic": "{{topic}}"}, "initial_state": "STOPPED"}
+    (tmp_path / "p" / "connectors" / "a.json").write_text(json.dumps(body))
+    return tmp_path / "p"
+
+
+def test_plan_apply_and_drift_tell_by_their_status_whether_anything_differs(folder: Path, url: str) -> None:
+    planned = project("plan", str(folder))
+    assert planned.exit_code == 3, planned.output
+    assert "1 to create" in planned.output
+    assert httpx.get(f"{url}/connectors").json() == []
+    assert json.loads(project("drift", str(folder), "--json").stdout)["connectors"] == {"a": "missing"}
+    assert project("drift", str(folder)).exit_code == 3
+
+    applied = project("apply", str(folder), "--yes")
+    assert applied.exit_code == 0, applied.output
+    assert httpx.get(f"{url}/connectors/a/config").json()["topic"] == "t1"
+    assert project("plan", str(folder)).exit_code == 0
+    assert project("drift", str(folder)).exit_code == 0
+
+    httpx.patch(f"{url}/connectors/a/config", json={"topic": "by hand"}).raise_for_status()
+    drifted = project("drift", str(folder), "--json")
+    assert drifted.exit_code == 3
+    assert json.loads(drifted.stdout)["connectors"] == {"a": ["topic"]}
+
+
+def test_nothing_is_applied_without_a_yes_or_if_a_connector_is_invalid(folder: Path, url: str) -> None:
+    assert project("apply", str(folder)).exit_code == 1
+    broken = folder / "connectors" / "b.json"
+    broken.write_text(json.dumps({"name": "b", "config": {"connector.class": "FileStreamSource"}}))
+    refused = project("apply", str(folder), "--yes")
+    assert isinstance(refused.exception, ConfigError)
+    assert "Nothing has been done" in str(refused.exception)
+    assert httpx.get(f"{url}/connectors").json() == []
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(example: Path) -> None:
+    before = (example / "project.toml").read_text()
+    again = project("init", str(example))
+    assert again.exit_code == 1
+    assert (example / "project.toml").read_text() == before
+
+
+def test_the_tests_of_the_example_pass_and_a_wrong_one_says_what_differs(example: Path, spark) -> None:
+    env = environment(example, None)
+    config = connectors(example, env)["orders"].config
+    (good,) = chain_tests(example)
+    worker = default_worker(None)
+    assert chains.run(good, config, worker, spark) == []
+    wrong = ChainTest(good.file, "orders", good.records, [{"topic": "orders", "value": {"id": 1, "card": "4111"}}])
+    assert chains.run(wrong, config, worker, spark) == [
+        'record 1: topic is "copy.orders" instead of "orders"',
+        'record 1: value is {"id": 1, "card": ""} instead of {"id": 1, "card": "4111"}',
+    ]
+
+
+FAILED = {"outcome": "failed", "failure": {"message": "No such field", "cause": "x"}, "output": None}
+DROPPED = {"outcome": "dropped", "dropped_by": "drop", "failure": None, "output": None}
+PASSED = {"outcome": "passed", "failure": None, "output": {"topic": "t", "key": None, "value": "plain"}}
+
+
+@pytest.mark.parametrize(
+    ("expected", "record", "differences"),
+    [
+        (None, DROPPED, []),
+        (None, PASSED, ["it should be dropped, and is passed to t"]),
+        ({"failure": "No such"}, FAILED, []),
+        ({"failure": "other"}, FAILED, ["it should fail with 'other', and is failed: No such field"]),
+        ({"topic": "t"}, FAILED, ["it should pass, and is failed: No such field"]),
+        ({"topic": "t"}, DROPPED, ["it should pass, and is dropped by drop"]),
+        ({"key": None, "value": "plain"}, PASSED, []),
+        ({"value": {"a": 1}}, PASSED, ["value is not JSON: 'plain'"]),
+    ],
+)
+def test_what_comes_out_is_compared_with_what_is_expected(expected, record, differences) -> None:
+    assert chains.compare(expected, record) == differences
+
+
+def test_a_member_that_no_record_has_is_an_error() -> None:
+    with pytest.raises(ConfigError, match="has no 'valu'"):
+        chains.compare({"valu": 1}, PASSED)

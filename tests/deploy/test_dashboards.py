@@ -1,0 +1,105 @@
+"""Boards and alerts name metrics that exist; how they are found: by the names in their PromQL."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from prometheus_client.core import CollectorRegistry
+from prometheus_client.exposition import generate_latest
+
+from headrace.reference_pages import example_metrics
+from headrace.rest.prometheus import render
+from headrace.streams.exposition import StreamsCollector
+from tests.streams.test_exposition import Instance
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+BOARDS = sorted((DEPLOY / "grafana").glob("*.json"))
+RULES = DEPLOY / "prometheus" / "rules.yml"
+_NAME = re.compile(r"\b(?:kafka_connect|headrace|process)_\w+")
+OF_PARTITIONS = re.compile(r"kafka_connect_mirror_")
+"""Metrics of a task's own, which a mirror that runs shows (tests/mirror/test_dashboards.py)."""
+OF_GROUPS = re.compile(r"kafka_connect_connect_worker_rebalance_")
+
+
+def expressions(board: Path) -> Iterator[str]:
+    content = json.loads(board.read_text())
+    for panel in content["panels"]:
+        yield from (target["expr"] for target in panel["targets"])
+    yield from (variable["query"] for variable in content["templating"]["list"])
+
+
+def rule_expressions() -> list[str]:
+    return [rule["expr"] for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+
+
+def names(texts: Iterator[str] | list[str]) -> set[str]:
+    return {name for text in texts for name in _NAME.findall(re.sub(r'"[^"]*"', '""', text))}
+
+
+def used() -> set[str]:
+    """Every metric that a board or an alert names."""
+    return names([*rule_expressions(), *(text for board in BOARDS for text in expressions(board))])
+
+
+def shown(text: str) -> set[str]:
+    """The names of the series in an answer of `/metrics`."""
+    return {re.split(r"[{ ]", line, maxsplit=1)[0] for line in text.splitlines() if not line.startswith("#")}
+
+
+@pytest.fixture(scope="module")
+def known() -> set[str]:
+    """What a worker with a source and a sink, and an instance of a streams application, show."""
+    registry = CollectorRegistry()
+    registry.register(StreamsCollector("app", Instance()))
+    return shown(render(example_metrics().measures(), "kafka", None)[0].decode()) | shown(generate_latest(registry).decode())
+
+
+def test_every_metric_of_tasks_and_applications_exists(known: set[str]) -> None:
+    of_others = {name for name in used() if OF_PARTITIONS.match(name) or OF_GROUPS.match(name)}
+    assert len(used() - of_others) > 30
+    assert used() - of_others <= known
+
+
+def test_a_name_that_is_not_there_would_be_found() -> None:
+    assert names(['rate(headrace_task_nonsense_total{connector="headrace_x"}[5m]) > 0']) == {"headrace_task_nonsense_total"}
+
+
+def test_boards_are_those_of_the_script(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, DEPLOY.parent / "scripts" / "boards.py", tmp_path], check=True)
+    assert {board.name: board.read_text() for board in BOARDS} == {new.name: new.read_text() for new in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.stem)
+def test_labels_that_legends_and_variables_use_are_said_and_panels_do_not_overlap(board: Path) -> None:
+    content = json.loads(board.read_text())
+    variables = {variable["name"] for variable in content["templating"]["list"]}
+    for panel in content["panels"]:
+        for target in panel["targets"]:
+            assert set(re.findall(r"\$(\w+)", target["expr"])) <= variables
+            if by := re.search(r"by \(([\w, ]+)\)", target["expr"]):
+                assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= {*by[1].split(", ")}
+    places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in content["panels"]]
+    assert len(places) == len(set(places))
+
+
+def test_alerts_say_how_bad_it_is_and_what_is_so() -> None:
+    rules = [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+    for rule in rules:
+        assert rule["labels"]["severity"] in ("critical", "warning")
+        assert rule["annotations"]["summary"].endswith(".")
+    page = (DEPLOY.parent / "docs" / "monitoring.md").read_text()
+    assert [rule["alert"] for rule in rules if rule["alert"] not in page] == []
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="promtool (of Debian's prometheus) runs the unit tests of the rules")
+def test_the_unit_tests_of_the_rules_pass() -> None:
+    tested = subprocess.run(["promtool", "test", "rules", "rules.test.yml"], cwd=RULES.parent, capture_output=True, text=True)
+    assert tested.returncode == 0, tested.stdout + tested.stderr

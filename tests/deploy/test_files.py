@@ -1,0 +1,166 @@
+"""The files of deploy/ as far as they can be checked without a cluster: what they name exists, and nobody is root."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+
+from headrace.cli.app import app
+from headrace.config.environment import worker_properties
+from headrace.runtime.worker_config import DistributedConfig
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+KUSTOMIZATIONS = sorted(path.parent for path in (DEPLOY / "kubernetes").glob("*/kustomization.yaml"))
+
+
+def documents(folder: Path) -> Iterator[dict[str, Any]]:
+    """Everything in a folder and the folders that it builds on, but for the kustomizations."""
+    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    for name in kustomization["resources"]:
+        resource = folder / name
+        if resource.is_dir():
+            yield from documents(resource)
+        else:
+            yield from yaml.safe_load_all(resource.read_text())
+
+
+def pod_specs(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    spec = document.get("spec", {})
+    if "jobTemplate" in spec:
+        spec = spec["jobTemplate"]["spec"]
+    if "template" in spec:
+        yield spec["template"]["spec"]
+
+
+PODS = [pod for folder in KUSTOMIZATIONS for document in documents(folder) for pod in pod_specs(document)]
+
+
+def test_there_is_something_to_check() -> None:
+    assert [folder.name for folder in KUSTOMIZATIONS] == ["base", "connectors", "monitoring"]
+    assert len(PODS) >= 4
+
+
+@pytest.mark.parametrize("pod", PODS, ids=lambda pod: pod["containers"][0]["name"])
+def test_pods_are_restricted(pod: dict[str, Any]) -> None:
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert pod["automountServiceAccountToken"] is False
+    for container in pod["containers"]:
+        context = container["securityContext"]
+        assert context["allowPrivilegeEscalation"] is False
+        assert context["readOnlyRootFilesystem"] is True
+        assert context["capabilities"] == {"drop": ["ALL"]}
+        assert ":" in container["image"] and not container["image"].endswith(":latest")
+        mounted = {mount["name"] for mount in container["volumeMounts"]}
+        assert mounted == {volume["name"] for volume in pod["volumes"]}
+
+
+def environment() -> dict[str, str]:
+    lines = (DEPLOY / "kubernetes/base/worker.env").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if line)
+
+
+def test_the_variables_of_the_config_map_are_a_worker_configuration() -> None:
+    (pod,) = (pod for document in documents(DEPLOY / "kubernetes/base") for pod in pod_specs(document))
+    own = {entry["name"]: entry.get("value", "") for entry in pod["containers"][0]["env"]}
+    properties = worker_properties(environment() | own)
+    config = DistributedConfig(properties)
+    assert config.group_id == "headrace"
+    unknown = properties.keys() - DistributedConfig.definition().options.keys()
+    assert all(key.startswith(("spark.", "config.providers.")) for key in unknown), unknown
+
+
+def test_probes_and_services_name_the_ports_of_the_container() -> None:
+    (pod,) = (pod for document in documents(DEPLOY / "kubernetes/base") for pod in pod_specs(document))
+    (container,) = pod["containers"]
+    (port,) = container["ports"]
+    config = DistributedConfig(worker_properties(environment() | {"CONNECT_LISTENERS": "http://:8083"}))
+    assert port["containerPort"] == config.listening()[0].port
+    assert {container[f"{kind}Probe"]["httpGet"]["path"] for kind in ("startup", "readiness", "liveness")} == {"/health"}
+    services = [d["spec"] for d in documents(DEPLOY / "kubernetes/base") if d["kind"] == "Service"]
+    assert {p["targetPort"] for service in services for p in service["ports"]} == {port["name"]}
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl renders the kustomizations, and is not installed")
+@pytest.mark.parametrize("folder", KUSTOMIZATIONS, ids=lambda folder: folder.name)
+def test_kustomizations_render_and_every_name_in_them_exists(folder: Path) -> None:
+    rendered = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, check=False)
+    assert rendered.returncode == 0, rendered.stderr
+    everything = list(yaml.safe_load_all(rendered.stdout))
+    maps = {d["metadata"]["name"] for d in everything if d["kind"] == "ConfigMap"}
+    (workers,) = (d for d in everything if d["kind"] == "StatefulSet")
+    (container,) = workers["spec"]["template"]["spec"]["containers"]
+    assert container["envFrom"][0]["configMapRef"]["name"] in maps
+    assert workers["spec"]["selector"]["matchLabels"].items() <= workers["spec"]["template"]["metadata"]["labels"].items()
+    assert workers["spec"]["serviceName"] in {d["metadata"]["name"] for d in everything if d["kind"] == "Service"}
+
+
+def command_exists(words: list[str]) -> bool:
+    """Whether `headrace …` is a command with these options."""
+    command: Any = typer.main.get_command(app)
+    rest = words[1:]
+    while rest and hasattr(command, "commands") and rest[0] in command.commands:
+        command, rest = command.commands[rest[0]], rest[1:]
+    options = {option for parameter in command.params for option in parameter.opts}
+    whole = not hasattr(command, "commands") or command.invoke_without_command
+    return words[0] == "headrace" and whole and {w for w in rest if w.startswith("--")} <= options
+
+
+def instructions() -> list[tuple[str, str]]:
+    text = re.sub(r"\\\n", " ", (DEPLOY / "Dockerfile").read_text())
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return [(line.split(None, 1)[0], line.split(None, 1)[1]) for line in lines]
+
+
+def test_commands_of_containers_exist() -> None:
+    for pod in PODS:
+        for container in pod["containers"]:
+            assert "command" not in container or command_exists(container["command"]), container
+    entry = [yaml.safe_load(rest) for name, rest in instructions() if name == "ENTRYPOINT"]
+    assert len(entry) == 1 and command_exists(entry[0])
+    for name, rest in instructions():
+        if name == "RUN" and rest.startswith("headrace "):
+            assert command_exists(shlex.split(rest.split("&&")[0])), rest
+
+
+def test_the_dockerfile_ends_as_somebody_who_is_not_root_on_pinned_images() -> None:
+    steps = instructions()
+    assert [rest for name, rest in steps if name == "USER"][-1] == "1001"
+    images = [rest.split()[0] for name, rest in steps if name == "FROM"]
+    assert images and all(re.fullmatch(r"[\w/.-]+:[\w.-]*\d[\w.-]*", image) for image in images), images
+    assert {name for name, _ in steps} >= {"HEALTHCHECK", "EXPOSE", "STOPSIGNAL"}
+    assert "ADD" not in {name for name, _ in steps}
+
+
+def test_what_the_dockerfile_copies_exists_and_is_not_ignored() -> None:
+    ignored = (ROOT / ".dockerignore").read_text().split()
+    for name, rest in instructions():
+        if name == "COPY" and "--from" not in rest:
+            for source in rest.split()[:-1]:
+                assert (ROOT / source).exists(), source
+                assert source.split("/")[0] not in ignored
+
+
+def test_the_unit_runs_a_command_that_exists_as_a_user_of_its_own(tmp_path: Path) -> None:
+    text = (DEPLOY / "systemd/headrace.service").read_text()
+    settings = dict(line.split("=", 1) for line in text.splitlines() if "=" in line and not line.startswith("#"))
+    program, *arguments = shlex.split(settings["ExecStart"])
+    assert command_exists([Path(program).name, *arguments])
+    assert settings["User"] != "root"
+    if analyze := shutil.which("systemd-analyze"):
+        unit = tmp_path / "headrace.service"
+        unit.write_text(text.replace(program, sys.executable))
+        verified = subprocess.run([analyze, "verify", unit], capture_output=True, text=True, check=False)
+        complaints = [line for line in verified.stderr.splitlines() if "headrace.service" in line]
+        assert not complaints

@@ -1,0 +1,76 @@
+"""The Markdown of the repository: links lead somewhere, every page is on the site, and texts of errors are in the code."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from headrace.reference_pages import llms_text
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"])
+_CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.S | re.M)
+_LINK = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """The names of a page's headings, as forges and the site make them."""
+    found: set[str] = set()
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+    for heading in re.findall(r"^#+ (.+)$", text, re.M):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        found.add(re.sub(r"[^\w\- ]", "", plain.lower()).strip().replace(" ", "-"))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    text = _CODE.sub("", page.read_text(encoding="utf-8"))
+    broken = []
+    for link in _LINK.findall(text):
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+def listed(entry: object) -> list[str]:
+    if isinstance(entry, dict):
+        return [page for value in entry.values() for page in listed(value)]
+    return [page for part in entry for page in listed(part)] if isinstance(entry, list) else [str(entry)]
+
+
+def test_every_page_is_on_the_site_once() -> None:
+    nav = listed(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
+    assert sorted(nav) == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+
+
+def test_every_text_of_the_index_of_errors_is_in_the_code() -> None:
+    index = (DOCS / "errors.md").read_text(encoding="utf-8")
+    texts = re.findall(r"^\| `([^`]+)` \|", index, re.M)
+    assert len(texts) > 10
+    code = re.sub(r'"\s*\n\s*f?"', "", "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "src").rglob("*.py")))
+    code = re.sub(r"\{[A-Z]+\}", "17", code)
+    assert [text for text in texts if text not in code] == []
+
+
+def test_llms_txt_has_every_page() -> None:
+    assert (DOCS / "llms.txt").read_text(encoding="utf-8") == llms_text(DOCS), "run `make docs`"
+
+
+@pytest.mark.skipif(
+    not importlib.util.find_spec("mkdocs"), reason="the site is built where mkdocs is installed: `make docs-site`"
+)
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    built = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "-d", tmp_path], cwd=ROOT, capture_output=True)
+    assert built.returncode == 0, built.stderr.decode()

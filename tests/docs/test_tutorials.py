@@ -1,0 +1,60 @@
+"""The commands of the tutorials, run as they stand by a shell, one after the other; and what they say their output has."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headrace.embedded import Broker
+from headrace.testing.worker import EmbeddedWorker
+from tests.cli.command import PLAIN
+from tests.support import quick_java
+
+TUTORIALS = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md"))
+_BLOCK = re.compile(r"^```(sh|output)\n(.*?)^```$", re.S | re.M)
+_MARK = "---- end of a block ----"
+
+
+def blocks(tutorial: Path) -> list[tuple[str, list[str]]]:
+    """The commands of each block, and the texts that its output has to have."""
+    found: list[tuple[str, list[str]]] = []
+    for kind, text in _BLOCK.findall(tutorial.read_text(encoding="utf-8")):
+        if kind == "sh":
+            found.append((text, []))
+        else:
+            found[-1][1].extend(text.splitlines())
+    return found
+
+
+@pytest.fixture
+def environ(worker: EmbeddedWorker, destination_broker: Broker, tmp_path: Path) -> dict[str, str]:
+    """What the reader has exported, with `headrace` and `python` on the path."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, command in (("headrace", "-m headrace.cli "), ("python", "")):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {command}"$@"\n')
+        program.chmod(0o755)
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    return {**quick_java(), **PLAIN, "PATH": path, "KAFKA": destination_broker.bootstrap, "HEADRACE_URL": worker.url.rstrip("/")}
+
+
+@pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda tutorial: tutorial.stem)
+def test_its_commands_run_and_print_what_it_says(tutorial: Path, environ: dict[str, str], tmp_path: Path) -> None:
+    steps = blocks(tutorial)
+    assert any(expected for _, expected in steps)
+    shell = shutil.which("bash") or "sh"
+    script = "set -e\n" + "".join(f"{commands}\necho '{_MARK}'\n" for commands, _ in steps)
+    run = subprocess.run(
+        [shell, "-c", script], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=180, check=False
+    )
+    outputs = run.stdout.split(_MARK)
+    assert run.returncode == 0, f"{run.stdout}\n{run.stderr}"
+    for (commands, expected), output in zip(steps, outputs, strict=False):
+        assert [text for text in expected if text not in output] == [], f"after:\n{commands}\nit printed:\n{output}"

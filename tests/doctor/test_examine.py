@@ -1,0 +1,187 @@
+"""The doctor on a real broker, and on worker files with one thing wrong."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headrace.cli.app import app
+from headrace.doctor import clusters, machine
+from headrace.doctor.finding import Finding, Severity
+from headrace.doctor.run import examine
+from headrace.embedded import Broker
+from headrace.embedded.ports import free_port
+from tests.clusters import Cluster, record
+from tests.process import worker_properties
+
+Props = dict[str, str]
+
+
+@pytest.fixture
+def props(destination_broker: Broker, topic_name: Callable[[str], str]) -> Props:
+    """A worker file in which nothing is wrong; its internal topics do not exist."""
+    own = worker_properties(topic_name("doctor"), f"http://127.0.0.1:{free_port()}")
+    return {"bootstrap.servers": destination_broker.bootstrap, **own}
+
+
+def found(props: Mapping[str, str], check: str, *connectors: tuple[str, Props], timeout_s: float = 10.0) -> list[Finding]:
+    """What is not well of one kind."""
+    return [f for f in examine(props, connectors, timeout_s) if f.check == check and f.status is not Severity.OK]
+
+
+def test_nothing_is_wrong_with_a_good_file_and_nothing_is_created(props: Props, destination: Cluster) -> None:
+    findings = list(examine(props))
+    assert [f.line() for f in findings if f.status is Severity.WRONG] == []
+    assert {f.check for f in findings} >= {"version", "java", "jars", "config", "port", "cluster", "topic", "acl", "clock"}
+    assert props["config.storage.topic"] not in destination.admin.topics()
+
+
+def test_a_topic_that_is_not_compacted_is_wrong(props: Props, destination: Cluster) -> None:
+    topic = props["offset.storage.topic"]
+    destination.create(topic, 2, {"cleanup.policy": "delete"})
+    (finding,) = found(props, "topic")
+    assert finding.status is Severity.WRONG
+    assert finding.message == (
+        f"{topic} (offset.storage.topic) has cleanup.policy=delete, so source connector offsets would be lost"
+    )
+    assert topic in finding.remedy
+
+
+def test_a_config_topic_of_two_partitions_is_wrong(props: Props, destination: Cluster) -> None:
+    destination.create(props["config.storage.topic"], 2, {"cleanup.policy": "compact"})
+    (finding,) = found(props, "topic")
+    assert "has 2 partitions" in finding.message
+
+
+def test_a_replication_factor_that_cannot_be_had_is_wrong(props: Props) -> None:
+    (finding,) = found({**props, "status.storage.replication.factor": "3"}, "topic")
+    assert finding.remedy == "set status.storage.replication.factor to at most the number of brokers"
+
+
+def test_a_record_from_the_future_is_a_wrong_clock(props: Props, destination: Cluster) -> None:
+    topic = props["status.storage.topic"]
+    destination.create(topic, 1, {"cleanup.policy": "compact", "message.timestamp.after.max.ms": str(10**12)})
+    destination.produce(topic, [record(b"k", timestamp=int(time.time() * 1000) + 600_000)])
+    (finding,) = found(props, "clock")
+    assert finding.status is Severity.WRONG
+    assert "ahead of the clock of this machine" in finding.message
+
+
+def test_a_broker_that_is_not_there_is_one_line_for_its_address(props: Props) -> None:
+    port = free_port()
+    first, *_ = found({**props, "bootstrap.servers": f"127.0.0.1:{port}"}, "cluster", timeout_s=0.5)
+    assert first.message == f"127.0.0.1:{port} of bootstrap.servers: Connection refused"
+
+
+@pytest.mark.parametrize(
+    ("servers", "message"),
+    [
+        ("localhost", "'localhost' in bootstrap.servers is not host:port"),
+        ("no-such-host.invalid:9092", "the host of no-such-host.invalid:9092 is not known here"),
+    ],
+)
+def test_an_address_that_cannot_be_right_is_said_so(servers: str, message: str) -> None:
+    assert [f.message for f in clusters.reachable(servers, "bootstrap.servers")] == [message]
+
+
+def test_clusters_that_connectors_name_are_looked_at(props: Props) -> None:
+    connector = {"source.bootstrap.servers": "127.0.0.1:1", "connector.class": "KafkaSource"}
+    messages = [f.message for f in found(props, "cluster", ("mirror", connector), timeout_s=2)]
+    assert messages[0] == "127.0.0.1:1 of source.bootstrap.servers of connector mirror: Connection refused"
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def test_a_port_in_use_is_wrong(props: Props, taken: int) -> None:
+    (finding,) = found({**props, "listeners": f"http://127.0.0.1:{taken}"}, "port")
+    assert finding.message == f"127.0.0.1:{taken} is in use"
+
+
+def test_a_host_that_is_not_this_machine_is_wrong(props: Props) -> None:
+    (finding,) = found({**props, "listeners": "http://192.0.2.1:8083"}, "port")
+    assert finding.message == "192.0.2.1:8083 is no address of this machine"
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "message"),
+    [
+        ({"key.converter": "org.x.Nothing"}, Severity.WRONG, "Invalid value org.x.Nothing for configuration key.converter"),
+        (
+            {"offset.storage.replication.facto": "1"},
+            Severity.WARNING,
+            "nothing reads the setting 'offset.storage.replication.facto'",
+        ),
+        ({"listeners": "http://:0"}, Severity.WARNING, "the REST API listens beyond this machine and asks nobody who they are"),
+        ({"group.id": ""}, Severity.WRONG, "Invalid value  for configuration group.id"),
+    ],
+)
+def test_what_is_wrong_with_the_file_is_one_line(props: Props, change: Props, status: Severity, message: str) -> None:
+    changed = {**props, **change}
+    if "offset.storage.replication.facto" in change:
+        del changed["offset.storage.replication.factor"]
+    (finding,) = found(changed, "config")
+    assert finding.status is status
+    assert finding.message.startswith(message)
+
+
+def test_an_old_java_and_missing_jars_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path))
+    java = machine.java()
+    assert java.status is Severity.WRONG
+    assert java.remedy.startswith("install it")
+    (jars,) = machine.jars()
+    assert jars.message.startswith(f"the jars of spark and compiler are not in {tmp_path} yet")
+
+
+def test_a_jar_that_was_cut_off_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_HOME", str(tmp_path))
+    for conf in ("spark", "compiler"):
+        machine.directory(conf).mkdir(parents=True)
+    (machine.directory("spark") / "kafka.jar").write_bytes(b"PK\x03\x04 half of it")
+    assert next(f.message for f in machine.jars() if f.status is Severity.WRONG).startswith("kafka.jar in ")
+
+
+def write(file: Path, props: Mapping[str, str]) -> Path:
+    file.write_text("".join(f"{key}={value}\n" for key, value in props.items()))
+    return file
+
+
+def test_the_command_ends_with_0_and_its_json_can_be_read(props: Props, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["doctor", str(write(tmp_path / "w.properties", props)), "--json"])
+    assert result.exit_code == 0, result.output
+    body = json.loads(result.stdout)
+    assert set(body) == {"status", "findings"}
+    assert set(body["findings"][0]) == {"check", "status", "message", "remedy"}
+
+
+def test_the_command_ends_with_1_and_one_line_for_each_finding(props: Props, tmp_path: Path) -> None:
+    bad = {**props, "status.storage.replication.factor": "3"}
+    result = CliRunner().invoke(app, ["doctor", str(write(tmp_path / "w.properties", bad))])
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert all(line.split()[0] in ("ok", "warning", "wrong") for line in lines)
+    assert sum(line.startswith("wrong") for line in lines) == 1
+
+
+def test_secrets_of_providers_are_in_no_line(props: Props, tmp_path: Path) -> None:
+    secrets = write(tmp_path / "secrets", {"servers": "secret-host.invalid:9092"})
+    more = {
+        "config.providers": "file",
+        "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+        "bootstrap.servers": f"${{file:{secrets}:servers}}",
+    }
+    result = CliRunner().invoke(app, ["doctor", str(write(tmp_path / "w.properties", {**props, **more})), "--timeout", "0.5"])
+    assert result.exit_code == 1
+    assert "secret-host" not in result.output
+    assert f"${{file:{secrets}:servers}}" in result.output

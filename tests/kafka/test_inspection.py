@@ -1,0 +1,61 @@
+"""What alice, who may do next to nothing, is said to be allowed."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, AdminClient, ResourcePatternType, ResourceType
+
+from headrace.doctor import clusters
+from headrace.doctor.finding import Severity
+from headrace.kafka.admin import Admin
+from headrace.kafka.failures import KafkaFailure
+from headrace.kafka.inspection import InspectingAdmin
+from tests.kafka.conftest import Secured
+from tests.support import wait_until
+
+
+@pytest.fixture
+def alice(secured: Secured) -> InspectingAdmin:
+    return InspectingAdmin(secured.props())
+
+
+def allow(secured: Secured, kind: ResourceType, name: str, *operations: AclOperation) -> None:
+    client = AdminClient({"bootstrap.servers": secured.broker.bootstrap})
+    pattern, permission = ResourcePatternType.LITERAL, AclPermissionType.ALLOW
+    bindings = [AclBinding(kind, name, pattern, "User:alice", "*", operation, permission) for operation in operations]
+    for future in client.create_acls(bindings).values():
+        future.result(30)
+
+
+def test_a_topic_that_may_not_be_seen_is_none_and_may_not_be_created(alice: InspectingAdmin, secured: Secured) -> None:
+    Admin({"bootstrap.servers": secured.broker.bootstrap}).create("hidden", 1, 1)
+    assert alice.topic_operations("hidden") is None
+    with pytest.raises(KafkaFailure) as refused:
+        alice.check_creation("not-there", 1, 1, {})
+    assert refused.value.code == "TOPIC_AUTHORIZATION_FAILED"
+
+
+def test_what_is_missing_on_a_topic_is_one_line_with_the_commands(alice: InspectingAdmin, secured: Secured) -> None:
+    Admin({"bootstrap.servers": secured.broker.bootstrap}).create("configs", 1, 1, {"cleanup.policy": "compact"})
+    allow(secured, ResourceType.TOPIC, "configs", AclOperation.READ, AclOperation.DESCRIBE)
+    assert wait_until(lambda: alice.topic_operations("configs"), 30, "alice may see the topic") == {"READ", "DESCRIBE"}
+    props = {f"{kind}.storage.topic": "configs" for kind in ("config", "offset", "status")}
+    lines = [f for f in clusters.internal_topics(alice, props, 10) if f.check == "acl"]
+    assert lines[0].status is Severity.WRONG
+    assert lines[0].message == "the worker's principal lacks WRITE, DESCRIBE_CONFIGS on topic configs"
+    assert "--operation WRITE --topic configs" in lines[0].remedy
+
+
+def test_a_group_that_may_not_be_joined_is_wrong(alice: InspectingAdmin, secured: Secured) -> None:
+    assert clusters.group(alice, "workers", 10).status is Severity.WRONG
+    allow(secured, ResourceType.GROUP, "workers", AclOperation.DESCRIBE)
+    wait_until(lambda: "lacks READ" in clusters.group(alice, "workers", 10).message, 30, "alice may see the group, not join it")
+    assert clusters.group(alice, "workers", 10).status is Severity.WRONG
+    allow(secured, ResourceType.GROUP, "workers", AclOperation.READ)
+    wait_until(lambda: clusters.group(alice, "workers", 10).status is Severity.OK, 30, "alice may join the group")
+
+
+def test_a_wrong_password_is_a_line_about_the_login(secured: Secured) -> None:
+    admin, finding = clusters.login(secured.props(password="wrong"), "bootstrap.servers", 10)
+    assert admin is None
+    assert "did not let this client in" in finding.message

@@ -1,0 +1,22 @@
+"""Every metric that boards and alerts name of workers, tasks and mirrors is in `/metrics` of a worker that runs one."""
+
+from __future__ import annotations
+
+import httpx
+
+from tests.clusters import record
+from tests.deploy.test_dashboards import shown, used
+from tests.mirror.flow import FLOW_S, Flow
+from tests.support import wait_until
+
+_ELSEWHERE = ("headrace_streams_", "kafka_connect_sink_task_metrics_")
+
+
+def test_the_metrics_of_boards_and_alerts_are_those_of_a_live_worker(flow: Flow) -> None:
+    flow.source.produce(f"{flow.name}-first", [record()])
+    wanted = {name for name in used() if not name.startswith(_ELSEWHERE)}
+
+    def missing() -> set[str]:
+        return wanted - shown(httpx.get(flow.worker.url.rstrip("/") + "/metrics").text)
+
+    wait_until(lambda: not missing(), FLOW_S, lambda: f"metrics that are not there: {sorted(missing())}")

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from headrace.errors import SetupError
+from headrace.streams.exposition import StreamsCollector, exposed
+from headrace.streams.states import State
+
+
+class Instance:
+    """What an application says of itself, as `KafkaStreams.metrics` has it."""
+
+    def is_active(self) -> bool:
+        return True
+
+    def state(self) -> State:
+        return State.RUNNING
+
+    def metrics(self) -> dict[str, dict[str, float]]:
+        return {"sub-topology-1": {"batches": 3.0, "records": 70.0, "batch-ms": 12.5, "lag": 4.0}}
+
+
+def test_an_instance_is_measured_over_http_by_sub_topology() -> None:
+    with exposed(StreamsCollector("app", Instance()), "127.0.0.1:0") as port:
+        assert port is not None
+        text = httpx.get(f"http://127.0.0.1:{port()}/metrics").text
+    found = {(s.name, *sorted(s.labels.values())): s.value for f in text_string_to_metric_families(text) for s in f.samples}
+    assert found["headrace_streams_records_total", "1", "app"] == 70
+    assert found["headrace_streams_record_lag", "1", "app"] == 4
+    assert found["headrace_streams_state", "RUNNING", "app"] == 1
+    assert found["headrace_streams_state", "ERROR", "app"] == 0
+    assert found["headrace_streams_active", "app"] == 1
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:many", "127.0.0.1:70000", "192.0.2.1:0"])
+def test_an_address_that_cannot_be_is_one_sentence(address: str) -> None:
+    with pytest.raises(SetupError, match="name a free address as HOST:PORT"):
+        serve(address)
+
+
+def test_an_address_that_is_taken_is_one_sentence() -> None:
+    with exposed(StreamsCollector("app", Instance()), "127.0.0.1:0") as port:
+        assert port is not None
+        with pytest.raises(SetupError, match=f"Metrics cannot be served at '127.0.0.1:{port()}'"):
+            serve(f"127.0.0.1:{port()}")
+
+
+def serve(address: str) -> None:
+    with exposed(StreamsCollector("app", Instance()), address):
+        pass
