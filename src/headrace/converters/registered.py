@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import structlog
@@ -33,17 +31,6 @@ _LOGIN = (401, 403)
 _ID_SIZE = 5  # a byte 0 before it
 
 
-@dataclass(frozen=True)
-class SchemaUse:
-    """A schema that a converter has read or written. version: in the subject, None if it is not known; since: ms of the epoch."""
-
-    writes: bool
-    id: int | None
-    subject: str | None
-    version: int | None
-    since: int = field(compare=False)
-
-
 class RegisteredConverter(Converter):
     """Reads and writes data whose schema is in a registry, by an id that stands before it."""
 
@@ -66,7 +53,7 @@ class RegisteredConverter(Converter):
             log.warning("converter.rules.ignored", options=", ".join(rules))
         self._targets: dict[str, dict[str, dict[str, Any]]] = {}  # by schema, then by topic
         self._schemas: dict[str, Schema | None] = {}  # by their texts, those that a chain can write
-        self.uses: dict[tuple[bool, int | None, str | None], SchemaUse] = {}
+        self._written: dict[str, set[str]] = {}  # texts of schemas, by their subjects
 
     @property
     def part(self) -> str:
@@ -146,11 +133,8 @@ class RegisteredConverter(Converter):
         schema = registry.schema(text if "-" in text else int(text))
         if schema.type != self.type:
             raise DataError(f"The schema with the id {text} is of type {schema.type}, not {self.type}")
-        places = registry.places(schema.id)
-        versions = {place.version for place in places}
+        versions = {place.version for place in registry.places(schema.id)}
         version = versions.pop() if len(versions) == 1 else None
-        for place in places or [None]:
-            self._use(False, schema.id, place.subject if place else None, place.version if place else None)
         return self.reading(schema, version)
 
     def registered(self, data: bytes | None, topic: str) -> dict[str, Any] | None:
@@ -170,10 +154,6 @@ class RegisteredConverter(Converter):
         wanted = [place for place in places if place.subject.startswith(topic)] or places
         place = wanted[0] if wanted else None
         return {"id": id, "subject": place.subject if place else None, "version": place.version if place else None}
-
-    def _use(self, writes: bool, id: int | None, subject: str | None, version: int | None) -> None:
-        use = SchemaUse(writes, id, subject, version, int(time.time() * 1000))
-        self.uses.setdefault((writes, id, subject), use)
 
     def write(self, run: CompileContext, value: Value) -> Sql:
         """The data behind its schema's id; a schema that has no id yet is asked for (`CompileContext.ask`)."""
@@ -241,13 +221,14 @@ class RegisteredConverter(Converter):
             id, text = latest.id, latest.text
         else:
             id = registry.lookup(subject, text, self.type, options["normalize.schemas"])
-        self._use(True, id or None, subject, None)
         return {"id": id, "plan": self.plan(schema, text)}
 
     def _auto(self, subject: str, text: str, register: bool) -> int:
         most, normalize = self.settings["max.schemas.per.subject"], self.settings["normalize.schemas"]
-        if sum(use.writes and use.subject == subject for use in self.uses.values()) >= most:
+        written = self._written.setdefault(subject, set())
+        if len(written) >= most and text not in written:
             raise DataError(f"Too many schema objects created for {subject}! There are {most} (max.schemas.per.subject)")
+        written.add(text)
         if register:
             return self.registry.register(subject, text, self.type, normalize)
         try:
