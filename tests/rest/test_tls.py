@@ -13,6 +13,7 @@ import pytest
 
 from headrace.errors import ConfigError
 from headrace.rest import RestServer, tls
+from headrace.spark.tls import openssl_name
 from tests.rest.certificates import PASSWORD, Certificates
 from tests.rest.conftest import worker_config
 from tests.rest.memory_herder import MemoryHerder
@@ -128,7 +129,7 @@ def test_only_the_enabled_protocols_and_suites_are_spoken(made: Certificates, se
     ],
 )
 def test_suites_have_another_name_in_openssl(java: str, openssl: str) -> None:
-    assert tls.openssl_name(java) == openssl
+    assert openssl_name(java) == openssl
     ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).set_ciphers(openssl)
 
 
@@ -140,7 +141,7 @@ def test_suites_have_another_name_in_openssl(java: str, openssl: str) -> None:
         ({"ssl.keystore.type": "PKCS12", "ssl.keystore.location": "server.p12", "ssl.keystore.password": "wrong"},
          "cannot be read as a store of type PKCS12 (keystore password was incorrect)."),
         ({"ssl.keystore.type": "PEM", "ssl.keystore.location": "server.crt"},
-         "The key of the https:// listeners cannot be used (no key"),
+         "The key of ssl.keystore.* cannot be used (no key"),
         ({"ssl.keystore.type": "PEM", "ssl.keystore.location": "server.pem", "ssl.client.auth": "required"},
          "ssl.client.auth needs the certificates that clients are trusted by: set ssl.truststore.location."),
         ({"ssl.enabled.protocols": "SSLv3"}, "for configuration ssl.enabled.protocols: there are TLSv1.2 and TLSv1.3"),

@@ -24,7 +24,27 @@ def evaluated(spark, expressions):
 
 
 @BATCHED
-@example(["${x}", "$${x}}", "\\${x}", "'${'", "a\\", "\\'", "\\\\'", "", " ", "\0", "0\0001", "\x1a", "🙂", "\\n", "\\%", "\\_"])
+@example(
+    [
+        "${x}",
+        "$${x}}",
+        "\\${x}",
+        "'${'",
+        "a\\",
+        "\\'",
+        "\\\\'",
+        "",
+        " ",
+        "\0",
+        "0\0001",
+        "\x0077",
+        "\x1a",
+        "🙂",
+        "\\n",
+        "\\%",
+        "\\_",
+    ]
+)
 @given(st.lists(TEXTS, min_size=1, max_size=60))
 def test_a_literal_is_the_text_that_it_was_made_of(spark, texts):
     assert evaluated(spark, map(lit, texts)) == texts

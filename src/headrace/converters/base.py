@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -30,11 +30,17 @@ class ConverterReader(Protocol):
 
     def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None: ...  # noqa: D102
 
+    def look_up(self, texts: Iterable[str]) -> None: ...  # noqa: D102
+
 
 class ConverterWriter(Protocol):
     """What makes the column of keys, or of values (see `Converter`); a sink's may make one of any type."""
 
+    registers: ClassVar[bool]
+
     def write(self, run: CompileContext, value: Value) -> Sql: ...  # noqa: D102
+
+    def learn(self, wanted: Iterable[str], register: bool = True) -> None: ...  # noqa: D102
 
 
 class HeaderReader(Protocol):
@@ -52,7 +58,20 @@ class Writers:
     header: HeaderWriter
 
 
-class Converter(ABC):
+class WithoutRegistry:
+    """What reads or writes data without having to ask for anything outside of the record first."""
+
+    registers: ClassVar[bool] = False
+    """Whether `write` asks for the schemas of records before it writes them (`CompileContext.ask`, `learn`)."""
+
+    def look_up(self, texts: Iterable[str]) -> None:
+        """Find out what `read` needs of schemas that `schema_in` has found. Raises RetriableError if that cannot be done now."""
+
+    def learn(self, wanted: Iterable[str], register: bool = True) -> None:
+        """Find out what `write` has asked for; register: it may change something outside. Raises RetriableError."""
+
+
+class Converter(WithoutRegistry, ABC):
     """One converter instance, for the keys or for the values of one connector."""
 
     version: ClassVar[str | None] = None

@@ -25,7 +25,7 @@ def schemaless(run: CompileContext, source: Sql) -> Value:
     """Data without schema; no bytes are null."""
     reader = run.scope.reader(source)
     _check(run, reader)
-    return _plain(reader)
+    return plain(reader)
 
 
 def envelope(source: Sql, known: Sequence[str]) -> Sql:
@@ -60,7 +60,7 @@ def _by_schema(run: CompileContext, source: Sql, schema: Schema | None, replace_
     if schema is None:
         reader = run.scope.reader(source)
         _check(run, reader)
-        return _plain(reader)
+        return plain(reader)
     mode = ("t" if _has_decimals(schema) else "") + ("" if bare else "e")
     reader = run.scope.reader(source, mode)
     if not bare:
@@ -85,7 +85,8 @@ def _struct(run: CompileContext, reader: JsonReader, schema: Schema, replace_nul
     return (found, Case(null, TypedValue("null", schema=schema))) if schema.optional else (found,)
 
 
-def _plain(reader: JsonReader) -> Value:
+def plain(reader: JsonReader) -> Value:
+    """Data without schema, of a reader of JSON."""
     return tuple(
         Case(a.when, replace(a.value, table=OpenStruct(rest=reader)) if a.value.kind == "map" else a.value)
         for a in json_value(reader, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.converters.base import WithoutRegistry
 from headrace.values.sql import Sql, call, case, lit
 from headrace.values.text import java_text
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from headrace.values.typed_value import Value
 
 
-class TextLines:
+class TextLines(WithoutRegistry):
     """Java's `toString` as a string column; bytes, whose `toString` is not the data, are the text that they hold in UTF-8."""
 
     def write(self, run: CompileContext, value: Value) -> Sql:
@@ -21,7 +22,7 @@ class TextLines:
         return call("coalesce", f"string({case(texts)})", lit("null"))
 
 
-class NoWriter:
+class NoWriter(WithoutRegistry):
     """For a part of the record that a sink does not use."""
 
     def write(self, run: CompileContext, value: Value) -> Sql:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headrace.converters.base import WithoutRegistry
 from headrace.values.results import with_schema
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TypedColumn:
+class TypedColumn(WithoutRegistry):
     """Reads a column of a kind: "bytes" (binary) and "string" (string) have Connect's optional schema, "line" is a string that is
     never null and whose schema says so, "null" has none.
 

@@ -57,6 +57,13 @@ def notation(value: Bytes) -> str | dict[str, str] | None:
     return {"base64": base64.b64encode(value).decode()}
 
 
+def as_bytes(shown: Any) -> Bytes:
+    """The bytes that `notation` has shown."""
+    if shown is None:
+        return None
+    return shown.encode() if isinstance(shown, str) else base64.b64decode(shown["base64"])
+
+
 def from_lines(raw: bytes, topic: str) -> list[GivenRecord]:
     """The records of a file of JSON lines; blank lines are passed over. topic: for records that name none.
 

@@ -17,7 +17,9 @@
         "dropped_by": null | <alias>,
         "failure": null | {"step", "class", "message", "cause", "then": <what becomes of the record and the task>},
         "output": null | {"topic", "partition", "timestamp", "key", "value", "headers"},        as it is written, if it passed
-        "destination": null | {           of a source's record that passed
+        "schemas": {"key" | "value": {      left out where no converter has a schema registry
+         "read", "written": null | {"id", "subject", "version"}}},      id null: it would be registered
+       "destination": null | {           of a source's record that passed
           "topic",
           "exists": true | false | null,  null: the destination cluster was not asked, or did not answer
           "partitions": null | <count of the topic that exists>,

@@ -23,6 +23,8 @@ def show(found: Json, console: Console) -> None:
     """Print a preview (the form in `run`)."""
     for number, record in enumerate(found["records"], 1):
         console.print(_table(number, record))
+        for part, schemas in record.get("schemas", {}).items():
+            console.print(_schema(part, schemas))
         console.print(Text(_outcome(record, found["type"]), style=_BAD if record["outcome"] == "failed" else "bold"))
         console.print()
 
@@ -112,6 +114,18 @@ def _parsed(text: str) -> Any:
         return json.loads(text, parse_float=str, parse_constant=str)
     except (ValueError, RecursionError):
         return text
+
+
+def _schema(part: str, found: Json) -> Text:
+    """A line for the schemas of the registry that a key, or a value, was read and is written with."""
+    return Text(f"{part}: " + ", ".join(f"{how} with {_named(found[how])}" for how in ("read", "written") if found[how]))
+
+
+def _named(schema: Json) -> str:
+    if schema["id"] is None:
+        return "a schema that would be registered"
+    where = f" (subject {schema['subject']}, version {schema['version']})" if schema["subject"] else ""
+    return f"schema {schema['id']}{where}"
 
 
 def _outcome(record: Json, connector_type: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.preview.display import kinds, shown
 from headrace.preview.origin import Plan
-from headrace.preview.records import GivenRecord, notation
+from headrace.preview.records import GivenRecord, as_bytes, notation
 from headrace.transforms.chain import INPUT, Compiled, Seen, compile_chain
 from headrace.transforms.stages import Stage
 from headrace.values.sql import Sql, call, lit
@@ -26,10 +26,40 @@ def traces(spark: SparkSession, plan: Plan, records: Sequence[GivenRecord]) -> l
     """What became of each record: `steps`, `outcome`, `dropped_by`, `failure` and `output` of the form in `run`."""
     frame = _frame(spark, plan, records)
     schemas = {part: found for part in ("key", "value") if (found := _schemas(frame, plan, part))}
-    compiled = compile_chain(plan.stages, plan.reading, plan.writing, schemas, sink=plan.sink, show=True)
+    compiled = _compiled(frame, plan, schemas)
     steps = {f"step{n}": _step(compiled, seen) for n, seen in enumerate(compiled.seen)}
     rows = replace(compiled, columns={**compiled.columns, **steps}).apply(frame, ["in_number"]).collect()
-    return [_trace(row, compiled, plan.stages) for row in sorted(rows, key=lambda row: row["in_number"])]
+    found = [_trace(row, compiled, plan.stages) for row in sorted(rows, key=lambda row: row["in_number"])]
+    return [_with_schemas(trace, plan, record) for trace, record in zip(found, records, strict=True)]
+
+
+def _compiled(frame: DataFrame, plan: Plan, schemas: Mapping[str, Sequence[str]]) -> Compiled:
+    """The chain that knows which schemas the records are written with; none is registered."""
+    while True:
+        compiled = compile_chain(plan.stages, plan.reading, plan.writing, schemas, sink=plan.sink, show=True)
+        rows = compiled.apply(frame).select(*compiled.asks.values()).collect() if compiled.asks else []
+        wanted = {part: {row[name] for row in rows} - {None} for part, name in compiled.asks.items()}
+        if not any(wanted.values()):
+            return compiled
+        for part, texts in wanted.items():
+            getattr(plan.writing, part).learn(sorted(texts), register=False)
+
+
+def _with_schemas(trace: Json, plan: Plan, record: GivenRecord) -> Json:
+    """The trace with `schemas`: of the registry, those that the record was read and is written with."""
+    arriving, output = plan.origin.arriving(record), trace["output"] or {}
+    written = {part: output.get(part) for part in ("key", "value")}
+    found = {}
+    for part in ("key", "value"):
+        reading, writing = getattr(plan.reading, part), getattr(plan.writing, part)
+        data = as_bytes(written[part])
+        schemas = {
+            "read": reading.registered(getattr(arriving, part), arriving.topic) if reading.registers else None,
+            "written": writing.registered(data, output["topic"]) if writing.registers and data else None,
+        }
+        if any(schemas.values()):
+            found[part] = schemas
+    return trace | ({"schemas": found} if found else {})
 
 
 def _frame(spark: SparkSession, plan: Plan, records: Sequence[GivenRecord]) -> DataFrame:

@@ -231,7 +231,7 @@ SCHEMAS: dict[str, Schema] = {
         "records": _list(_object({
             "input": _OBJECT, "steps": _list(_OBJECT), "outcome": _one_of(("passed", "dropped", "failed")),
             "dropped_by": _TEXT_OR_NULL, "failure": _OBJECT_OR_NULL, "output": _OBJECT_OR_NULL, "destination": _OBJECT_OR_NULL,
-        }), description="Each record with its steps (docs/preview.md)."),
+        }, {"schemas": _OBJECT}), description="Each record with its steps (docs/preview.md)."),
     }),
 }  # fmt: skip
 """Each schema by its name, as in `components/schemas` of the document."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.converters.base import ConverterReader, Writers
+from headrace.converters.base import ConverterReader, ConverterWriter, Writers
 from headrace.converters.typed_column import TypedColumn, TypedHeaders
 from headrace.record import HEADERS_TYPE, RecordColumns
 from headrace.runtime.plan import TaskPlan
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 _SCHEMAS = 64  # of keys, and of values, that a task remembers
+WANTED = "wanted:"
+"""What comes before a text of what a chain needs for writing; no text of a schema begins so."""
 _FEW = 4  # schemas of a batch that are looked for one by one
 
 
@@ -58,7 +60,7 @@ class TaskChain:
     @property
     def learns(self) -> bool:
         """Whether a batch has to be looked at for new schemas before it can be transformed."""
-        return any(self._new(part) is not None for part in self._known)
+        return any(self._new(part) is not None or self._writer(part).registers for part in self._known)
 
     def incoming(self, frame: DataFrame) -> DataFrame:
         """The source's frame as the chain wants it: INPUT, and a column for each part of the origin."""
@@ -81,12 +83,32 @@ class TaskChain:
         One by one at first: a record of a known schema is recognized by comparing bytes, one of an unknown schema is parsed.
         """
         self._forget()  # never those of the batch that is being looked at
+        if any(self._new(part) is not None for part in self._known):
+            self._learn_readings(incoming)
+        while (asks := self.compiled().asks) and self._ask(incoming, asks):
+            pass
+
+    def _learn_readings(self, incoming: DataFrame) -> None:
         for _ in range(_FEW):
             if not self._learn([self._unknown(incoming).head()]):
                 return
         columns = self._unknown(incoming).columns
         found: Any = self._unknown(incoming).selectExpr(*(f"collect_set({part}) AS {part}" for part in columns)).first()
         self._learn([{part: text} for part in columns for text in sorted(found[part])])
+
+    def _ask(self, incoming: DataFrame, asks: Mapping[str, str]) -> bool:
+        """Find out what records of a batch need before they can be written; returns whether there was anything."""
+        frame = self.compiled().apply(incoming).selectExpr(*(f"collect_set({asks[part]}) AS {part}" for part in asks))
+        found: Any = frame.first()
+        if not any(found[part] for part in asks):
+            return False
+        for part in asks:
+            self._writer(part).learn(sorted(found[part]))
+        self._compiled = None
+        return True
+
+    def _writer(self, part: str) -> ConverterWriter:
+        return getattr(self._steps.writing, part)
 
     def _forget(self) -> None:
         if any(len(texts) > _SCHEMAS for texts in self._known.values()):
@@ -103,6 +125,7 @@ class TaskChain:
         """Take schemas over; returns whether there were any."""
         texts = [(part, text) for row in found if row is not None for part, text in _items(row) if text is not None]
         for part, text in texts:
+            getattr(self._reading, part).look_up([text])
             self._known[part] = [*self._known[part], text]
             self._compiled = None
         return bool(texts)
@@ -186,14 +209,15 @@ class FeedChain(SourceChain):
         """The chain over `headrace.spark.plane.columns`.
 
         Columns: topic, partition, timestamp (bigint, ms), key, value, headers, failure (the report of a record that failed, as
-        JSON), and, if schemas come with the records, key_schema and value_schema: texts of
-        schemas that the chain does not know.
+        JSON), and, if schemas come with the records, or are asked for, key_schema and value_schema: texts of schemas that the
+        chain does not know, or, behind WANTED, of what it needs before it can write the record.
 
         A record that failed has its original key, value and headers, and the dead letter topic if there is one.
         """
         compiled, incoming = self.compiled(), self.incoming(columns)
         texts = {part: self._new(part) for part in self._known}
-        schemas = [f"{sql or 'string(NULL)'} AS new_{part}_schema" for part, sql in texts.items() if any(texts.values())]
+        learns = any(texts.values()) or bool(compiled.asks)
+        schemas = [f"{sql or 'string(NULL)'} AS new_{part}_schema" for part, sql in texts.items() if learns]
         incoming = incoming.selectExpr("*", *schemas) if schemas else incoming
         self._origin += [f"new_{part}_schema" for part in texts] if schemas else []
         try:
@@ -207,17 +231,26 @@ class FeedChain(SourceChain):
         failed = (
             report(self._origin, self._steps.tolerance.messages, ("in_key", "in_value")) if compiled.fails else "string(NULL)"
         )
-        out |= {"failure": failed} | ({f"{part}_schema": f"new_{part}_schema" for part in texts} if schemas else {})
+        out |= {"failure": failed} | ({f"{part}_schema": _needed(part, compiled.asks) for part in texts} if schemas else {})
         return frame.selectExpr(*(f"{sql} AS {name}" for name, sql in out.items()))
 
     def learn_texts(self, texts: Mapping[str, Iterable[str]]) -> None:
-        """Take over texts of schemas that a feed has met, for `key` and `value`.
+        """Take over texts of schemas that a feed has met, for `key` and `value`, and find out what it needs (`lane_columns`).
 
-        The oldest are forgotten where there are too many.
+        The oldest are forgotten where there are too many. Raises RetriableError if that cannot be done now.
         """
         self._forget()
         for part, new in texts.items():
-            self._learn([{part: text} for text in sorted(new)])
+            wanted = [text for text in sorted(new) if text.startswith(WANTED)]
+            self._writer(part).learn(text.removeprefix(WANTED) for text in wanted)
+            self._compiled = None if wanted else self._compiled
+            self._learn([{part: text} for text in sorted(new) if text not in wanted and text not in self._known[part]])
+
+
+def _needed(part: str, asks: Mapping[str, str]) -> Sql:
+    """What has to be known of a record's key or value: how it is read, and then how it is written."""
+    read = f"new_{part}_schema"
+    return f"coalesce({read}, concat({lit(WANTED)}, {asks[part]}))" if part in asks else read
 
 
 def _items(row: Any) -> list[tuple[str, str | None]]:

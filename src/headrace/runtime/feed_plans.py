@@ -32,7 +32,10 @@ class FeedPlans:
         return self._make() if key is None else plane.data_plane(self._spark).shared_plan(key, self._make)
 
     def after(self, texts: Mapping[str, Iterable[str]]) -> Any:
-        """The plan that knows these schemas, too, of `key` and `value`. Raises ConnectError as `again` does."""
+        """The plan that knows these schemas, too, of `key` and `value` (`FeedChain.learn_texts`).
+
+        Raises ConnectError as `again` does, RetriableError if a schema cannot be asked for now.
+        """
         self._chain.learn_texts(texts)
         return self.again()
 

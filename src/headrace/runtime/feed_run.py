@@ -7,6 +7,7 @@ acknowledged, and a topic is active once a record is in it (KIP-558).
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Mapping
@@ -26,6 +27,7 @@ from headrace.runtime.feed_settings import lane_consumer, lane_producer
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Batch, InFlight, Transactional
 from headrace.runtime.plan import TaskPlan
+from headrace.runtime.task import FIRST_PAUSE_S, LONGEST_PAUSE_S
 from headrace.runtime.tolerance import FailedRecord
 from headrace.runtime.topic_watch import LOOK_S
 from headrace.spark import failure, feeds, large_records, plane
@@ -67,6 +69,8 @@ class FeedRun:
     def __init__(self, needs: FeedDependencies, source: FeedSource, routing: Routing, plans: FeedPlans) -> None:
         self._needs, self._source, self._routing, self._plans = needs, source, routing, plans
         self._known: dict[str, DestinationTopic] = {}
+        self._unlearned: dict[str, set[str]] = {"key": set(), "value": set()}  # texts of schemas, see FeedChain.learn_texts
+        self._learn_at, self._learn_pause_s = math.inf, FIRST_PAUSE_S
         self._asked: dict[str, list[float]] = {}  # when a known topic was asked for again
         self._acknowledged: dict[Partition, int] = dict(source.positions)
         self._stored: dict[Partition, int] = dict(source.positions)
@@ -143,6 +147,8 @@ class FeedRun:
                 return self._store()
             if self._is_due(data_plane):
                 self._store()
+            if time.monotonic() >= self._learn_at and not removed:
+                self._learn(handle, {})
             if time.monotonic() - self._checked_at >= _CHECK_S:
                 self._checked_at = time.monotonic()
                 self._needs.task.look()
@@ -150,9 +156,8 @@ class FeedRun:
     def _wait_s(self, data_plane: DataPlane, removed: bool) -> float | None:
         if removed:
             return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
-        if self._acknowledged != self._stored:
-            return max(0.0, self._stored_at + self._pause_s(data_plane) - time.monotonic())
-        return max(0.0, self._checked_at + _CHECK_S - time.monotonic())
+        due = self._stored_at + self._pause_s(data_plane) if self._acknowledged != self._stored else self._checked_at + _CHECK_S
+        return max(0.0, min(due, self._learn_at) - time.monotonic())
 
     def _is_due(self, data_plane: DataPlane) -> bool:
         return self._acknowledged != self._stored and time.monotonic() - self._stored_at >= self._pause_s(data_plane)
@@ -272,7 +277,19 @@ class FeedRun:
         )
 
     def _learn(self, handle: Handle, texts: Mapping[str, frozenset[str]]) -> None:
-        handle.replace(self._plans.after(texts))
+        """Have the chain know these schemas; where the registry is away, the partitions that need them wait, the others go on."""
+        for part, new in texts.items():
+            self._unlearned[part] |= new
+        try:
+            plan = self._plans.after(self._unlearned)
+        except RetriableError as error:
+            log.warning("task.schemas.waiting", cause=str(error), retry_s=self._learn_pause_s)
+            self._learn_at = time.monotonic() + self._learn_pause_s
+            self._learn_pause_s = min(2 * self._learn_pause_s, LONGEST_PAUSE_S)
+            return
+        self._unlearned = {part: set() for part in self._unlearned}
+        self._learn_at, self._learn_pause_s = math.inf, FIRST_PAUSE_S
+        handle.replace(plan)
 
     def _look(self, handle: Handle) -> None:
         """Nothing is acknowledged for a while: are the topics there? One that was created again is known again."""

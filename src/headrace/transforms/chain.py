@@ -63,19 +63,21 @@ class Seen:
 class Compiled:
     """A chain, ready for any frame.
 
-    fails: whether a record can fail at all; seen: the record after it was read and after every stage, for those who want to
-    show it (expressions over the columns that `scope` adds).
+    fails: whether a record can fail at all; asks: the columns `key_wanted`, `value_wanted` that are there beside OUTPUT: texts of
+    what has to be known before a record can be written (`Converter.learn`); seen: the record after it was read and after every
+    stage, for those who want to show it (expressions over the columns that `scope` adds).
     """
 
     scope: Scope
     columns: Mapping[str, Sql]
     fails: bool
     seen: tuple[Seen, ...] = field(default=())
+    asks: Mapping[str, str] = field(default_factory=dict)
 
     def apply(self, frame: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
         """The frame's records after the chain: columns `keep` of the frame, then OUTPUT.
 
-        Records that a filter took out are gone, unless the chain was compiled to show them.
+        Those that are asked for, too. Records that a filter took out are gone, unless the chain was compiled to show them.
         """
         columns = [f"{sql} AS {name}" for name, sql in self.columns.items()]
         return self.scope.apply(frame).selectExpr(*keep, *columns)
@@ -101,7 +103,7 @@ def compile_chain(
     for stage in stages:
         record, applied = _staged(run, stage, record, show)
         seen.append(Seen(f"transform:{stage.alias}", record, run.alive, applied))
-    dropped = record.dropped
+    dropped, run.topic = record.dropped, record.topic
     with run.step("output.headers"):
         headers = scope.bind(record.headers)
     with run.step("output.key"):
@@ -110,7 +112,9 @@ def compile_chain(
         value = scope.bind(writing.value.write(run, record.value))
     found = (record.topic, record.partition, record.timestamp, key, value, headers, run.failure(), dropped or "true")
     columns: dict[str, Sql] = dict(zip(OUTPUT, found, strict=True))
-    return Compiled(scope, columns, bool(run.failures), tuple(seen))
+    asks = {part: f"{part}_wanted" for part in run.asked}
+    columns |= {asks[part]: sql for part, sql in run.asked.items()}
+    return Compiled(scope, columns, bool(run.failures), tuple(seen), asks)
 
 
 def _read(

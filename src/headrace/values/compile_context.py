@@ -35,6 +35,8 @@ class CompileContext:
         self.scope = scope
         self.alive: Sql | None = None
         self.failures: list[Sql] = []
+        self.topic: Sql = "in_topic"  # that the record goes to, once the steps are compiled
+        self.asked: dict[str, Sql] = {}
         self._faults: list[Fault] = []
         self._within: Sql | None = None
 
@@ -62,6 +64,10 @@ class CompileContext:
         failure = self.scope.bind(case([(both(self.alive, f.when), f.sql(name)) for f in faults]))
         self.failures.append(failure)
         self.alive = self.scope.bind(both(self.alive, f"({failure} IS NULL)") or "true")
+
+    def ask(self, part: str, wanted: Sql) -> None:
+        """The text of what has to be known before the key, or the value, of a record can be written; NULL for none."""
+        self.asked[part] = wanted
 
     def drop(self, condition: Sql | None) -> None:
         """Records for which the condition holds go no further."""

@@ -58,10 +58,11 @@ def _primitive(run: CompileContext, columns: tuple[Sql, Sql, Sql, Sql, Sql], sch
     k, n, d, s, number = columns
     if schema.type in kinds.BITS:
         return case([(number, narrowed(n, schema.type))], "0L")
-    if schema.type == "float64":
-        return case([(number, d)], "double(0)")
-    if schema.type == "float32":
-        return case([(number, f"float({d})")], "float(0)")
+    if schema.type in ("float32", "float64"):
+        cast = "double" if schema.type == "float64" else "float"
+        # NaN and the infinities are texts in JSON; Connect's JsonConverter reads any text as 0
+        texts = [(_is(k, 5), f"try_cast({s} as {cast})")] if trusted else []
+        return case([(number, d if cast == "double" else f"float({d})"), *texts], f"{cast}(0)")
     if schema.type == "boolean":
         return f"({_is(k, 2)} AND {n} = 1L)"
     text, other = _is(k, 5), _is(k, 2, 3, 4, 6, 7, 8)

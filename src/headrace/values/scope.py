@@ -31,6 +31,7 @@ class JsonReader:
     name: str
     source: Sql
     mode: str = ""
+    function: str = "headrace_json_read"
     names: list[str] = field(default_factory=list)
 
     def field(self, part: str) -> Sql:
@@ -50,7 +51,7 @@ class JsonReader:
 
     def sql(self) -> Sql:
         """The call, for what was asked until now."""
-        return call("headrace_json_read", self.source, lit("".join("\0" + n for n in self.names)), lit(self.mode))
+        return call(self.function, self.source, lit("".join("\0" + n for n in self.names)), lit(self.mode))
 
 
 class Scope:
@@ -84,11 +85,11 @@ class Scope:
         self._layers.append(NamedLayer(bound, {found[key]: column for key, column in columns.items()}))
         return found
 
-    def reader(self, source: Sql, mode: str = "") -> JsonReader:
-        """A pass over the JSON text in `source`, a binary expression."""
+    def reader(self, source: Sql, mode: str = "", function: str = "headrace_json_read") -> JsonReader:
+        """A pass over the JSON text in `source`, a binary expression, or over what another function reads as JSON."""
         bound = self.bind(f"coalesce({source}, X'')")  # nothing reads as JSON's null
         self._flush()
-        made = JsonReader(self._new("r"), bound, mode)
+        made = JsonReader(self._new("r"), bound, mode, function)
         self._layers.append(made)
         return made
 

@@ -9,7 +9,8 @@ Sql = str
 """An expression of Spark SQL. A condition is never NULL."""
 
 NEVER = "false"
-_ESCAPES = {"\\": "\\\\", "'": "\\'", "\0": "\\0", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1a": "\\Z", "\b": "\\b"}
+# "\\0" and two digits would be one character, by its octal number
+_ESCAPES = {"\\": "\\\\", "'": "\\'", "\0": "\\u0000", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1a": "\\Z", "\b": "\\b"}
 
 
 def lit(value: str | bool | int | float | None) -> Sql:

@@ -112,7 +112,7 @@ class JsonWriter:
     def _rest(self, reader: JsonReader, known: dict[str, Value]) -> Sql:
         if self._final:
             return reader.field("rest")
-        frozen = JsonReader(reader.name, reader.source, reader.mode, list(known))
+        frozen = JsonReader(reader.name, reader.source, reader.mode, reader.function, list(known))
         for name in known:
             if name not in reader.names:
                 frozen.member(name)

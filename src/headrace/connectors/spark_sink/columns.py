@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headrace.converters.base import WithoutRegistry
 from headrace.values.columns import column, json_text
 from headrace.values.sql import Sql, case, lit
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ColumnWriter:
+class ColumnWriter(WithoutRegistry):
     """Keys or values as a column (what: "key" or "value"): see `headrace.values.columns.column`, or by a schema in DDL.
 
     A record that does not fit the schema fails.

@@ -1,5 +1,6 @@
 package io.headrace;
 
+import java.util.Set;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -29,6 +30,10 @@ public final class Functions extends AbstractFunction1 {
         DataType text = DataTypes.StringType;
         DataType number = DataTypes.LongType;
         define(target, "headrace_json_read", JsonRead.class, "read", null);
+        define(target, "headrace_avro_read", AvroRead.class, "read", null);
+        define(target, "headrace_avro_text", AvroRead.class, "text", AvroRead.TEXT);
+        define(target, "headrace_avro_write", AvroWrite.class, "write", AvroWrite.TYPE);
+        define(target, "headrace_registry_open", RegistryEnvelope.class, "open", JsonEnvelope.TYPE);
         define(target, "headrace_json_envelope", JsonEnvelope.class, "open", JsonEnvelope.TYPE);
         define(target, "headrace_json_normal", JsonNormal.class, "normal", JsonNormal.TYPE);
         define(target, "headrace_json_quote", JsonText.class, "quote", text);
@@ -80,6 +85,8 @@ public final class Functions extends AbstractFunction1 {
 
     /** Makes the call from the arguments; a result type of null: the second argument, a literal, decides it. */
     public static final class Builder extends AbstractFunction1 {
+        private static final Set READERS = Set.of(JsonEnvelope.class, RegistryEnvelope.class, AvroRead.class, AvroWrite.class, Gate.class);
+
         private final Class home;
         private final String method;
         private final DataType type;
@@ -97,7 +104,7 @@ public final class Functions extends AbstractFunction1 {
                 result = JsonRead.type(((Literal) given.apply(1)).value().toString());
             }
             // What is read once and used many times must not be inlined into every use: Spark copies deterministic expressions only.
-            boolean reads = type == null || home == JsonEnvelope.class || home == Gate.class;
+            boolean reads = type == null || READERS.contains(home);
             return new StaticInvoke(home, result, method, given, (Seq) (Object) Nil$.MODULE$, true, !reads, !reads, Option.empty());
         }
     }

@@ -9,6 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  */
 abstract class Memo {
     private static final int PLACES = 64;
+    private static final int MOST = 1000; // texts that are kept: constants change as a chain learns schemas
 
     private final ConcurrentHashMap made = new ConcurrentHashMap();
     private volatile Object[] recent = new Object[0];
@@ -30,6 +31,9 @@ abstract class Memo {
         Object value = made.get(text);
         if (value == null) {
             value = make(text.toString());
+            if (made.size() >= MOST) {
+                made.clear();
+            }
             made.put(text.copy(), value);
         }
         int kept = Math.min(recent.length, PLACES - 2);

@@ -1,0 +1,185 @@
+"""A schema of Connect as Avro's (`AvroData.fromConnectSchema`), in the form and order of Avro's `Schema.toString`."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from headrace.avro import mapping
+from headrace.avro.mapping import AvroOptions
+from headrace.errors import DataError
+from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
+
+_TYPES = {"int8": "int", "int16": "int", "int32": "int", "int64": "long", "float32": "float", "float64": "double",
+          "boolean": "boolean", "string": "string", "bytes": "bytes"}  # fmt: skip
+_LOGICAL = {DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
+
+
+def from_connect(schema: Schema | None, options: AvroOptions) -> str:
+    """The text of the Avro schema for data with a schema of Connect; None: for schemaless data. Raises DataError."""
+    node = mapping.ANYTHING_SCHEMA if schema is None else _FromConnect(options).convert(schema, "")
+    return json.dumps(node, ensure_ascii=False, separators=(",", ":"))
+
+
+class _FromConnect:
+    def __init__(self, options: AvroOptions) -> None:
+        self._options = options
+        self._unnamed = 0
+        self._written: list[tuple[Schema, str]] = []  # structs, and the names that they have
+        self._names: set[str] = set()
+
+    def convert(self, schema: Schema, space: str, required: bool = False) -> Any:
+        """The node of a schema. space: the namespace that it stands in; required: even if the schema is optional."""
+        if mapping.is_union(schema):
+            return self._union(schema, space)
+        node = self._base(schema, space)
+        if not schema.optional or required:
+            return node
+        return [node, "null"] if schema.default is not None and schema.type != "struct" else ["null", node]
+
+    def _base(self, schema: Schema, space: str) -> Any:
+        if schema.type == "struct":
+            return self._record(schema.same_but(optional=False), space)
+        if schema.type == "array" and schema.items:
+            node: dict[str, Any] = {"type": "array", "items": self.convert(schema.items, space)}
+        elif schema.type == "map" and schema.values:
+            node = self._map(schema, space)
+        elif mapping.is_enum(schema) and (self._options.enhanced or self._options.general_sums):
+            node = self._enum(schema, space)
+        elif mapping.is_fixed(schema):
+            node = self._fixed(schema, space)
+        else:
+            node = {"type": _TYPES[schema.type]}
+            if schema.logical == DECIMAL:
+                precision = (schema.parameters or {}).get(mapping.PRECISION, mapping.PRECISION_DEFAULT)
+                node |= {"scale": schema.scale, "precision": int(precision)}
+        if len(node) == 1 and node["type"] not in _TYPES.values():
+            return node["type"]  # the name of a type that is there already
+        node |= self._properties(schema)
+        return node if len(node) > 1 else node["type"]
+
+    def _properties(self, schema: Schema) -> dict[str, Any]:
+        """What Avro has no word for, as properties, in the order in which `AvroData` adds them."""
+        found: dict[str, Any] = {}
+        parameters = dict(schema.parameters or {})
+        if self._options.meta_data:
+            if schema.doc is not None:
+                found["connect.doc"] = schema.doc
+            if schema.version is not None:
+                found["connect.version"] = schema.version
+            kept = {k: v for k, v in parameters.items() if self._options.discard_type_doc or k != mapping.FIELD_DEFAULT}
+            if kept:
+                found["connect.parameters"] = kept
+            if schema.default is not None and (self._options.discard_type_doc or mapping.FIELD_DEFAULT not in parameters):
+                found["connect.default"] = avro_default(schema, schema.default, self._options)
+            if schema.name is not None:
+                found["connect.name"] = schema.name
+            if schema.type in ("int8", "int16"):
+                found["connect.type"] = schema.type
+        if schema.name in _LOGICAL:
+            found["logicalType"] = _LOGICAL[schema.name]
+        elif schema.logical == DECIMAL:
+            found["logicalType"] = "decimal"
+        return found | {key: value for key, value in parameters.items() if key.startswith("avro")}
+
+    def _name(self, name: str | None, space: str) -> tuple[str, dict[str, Any]]:
+        """The full name of a type, and the members that say so where it stands."""
+        if name is None:
+            self._unnamed += 1
+            name = mapping.DEFAULT_NAME + (str(self._unnamed) if self._unnamed > 1 else "")
+        own, _, short = name.rpartition(".")
+        short = mapping.scrubbed(short, self._options)
+        full = f"{own}.{short}" if own else short
+        if full in self._names:
+            raise DataError(f"Can't redefine: {full}: two parts of the Connect schema have this name and are not the same")
+        self._names.add(full)
+        return full, {"name": short} | ({"namespace": own} if own != space else {})
+
+    def _known(self, schema: Schema, space: str) -> str | None:
+        full = next((name for known, name in self._written if known == schema), None)
+        if full is None:
+            return None
+        own, _, short = full.rpartition(".")
+        return short if own == space else full
+
+    def _record(self, schema: Schema, space: str) -> Any:
+        known = self._known(schema, space)
+        if known is not None:
+            return known
+        full, named = self._name(schema.name, space)
+        parameters = schema.parameters or {}
+        doc = parameters.get("connect.record.doc" if self._options.discard_type_doc else mapping.RECORD_DOC)
+        fields = [self._field(name, inner, schema, full.rpartition(".")[0]) for name, inner in schema.fields.items()]
+        self._written.append((schema, full))
+        document = {} if doc is None else {"doc": doc}
+        return {"type": "record", **named, **document, "fields": fields, **self._properties(schema)}
+
+    def _field(self, name: str, schema: Schema, parent: Schema, space: str) -> dict[str, Any]:
+        discards = self._options.discard_type_doc
+        doc = schema.doc if discards else (parent.parameters or {}).get(mapping.FIELD_DOC + name)
+        field: dict[str, Any] = {"name": mapping.scrubbed(name, self._options), "type": self.convert(schema, space)}
+        if doc is not None:
+            field["doc"] = doc
+        if schema.default is not None and not (schema.type == "struct" and schema.optional):
+            field["default"] = avro_default(schema, schema.default, self._options)
+        elif schema.optional:
+            field["default"] = None
+        return field
+
+    def _map(self, schema: Schema, space: str) -> dict[str, Any]:
+        assert schema.keys is not None and schema.values is not None
+        if mapping.has_text_keys(schema, self._options):
+            return {"type": "map", "values": self.convert(schema.values, space)}
+        entry = schema.name or f"{mapping.NAMESPACE}.{mapping.MAP_ENTRY}"
+        full, named = self._name(entry, space)
+        inner = full.rpartition(".")[0]
+        fields = [self._field(name, one, schema, inner) for name, one in (("key", schema.keys), ("value", schema.values))]
+        mark = {"connect.internal.type": mapping.MAP_ENTRY} if schema.name else {}
+        return {"type": "array", "items": {"type": "record", **named, "fields": fields, **mark}}
+
+    def _enum(self, schema: Schema, space: str) -> dict[str, Any]:
+        known = self._known(schema.same_but(optional=False, default=None), space)
+        if known is not None:
+            return {"type": known}
+        parameters, prefix = schema.parameters or {}, self._options.enum + "."
+        symbols = [key.removeprefix(prefix) for key in parameters if key.startswith(prefix)]
+        full, named = self._name(parameters.get(self._options.enum) or schema.name, space)
+        self._written.append((schema.same_but(optional=False, default=None), full))
+        short = named["name"]
+        doc = parameters.get("connect.enum.doc" if self._options.discard_type_doc else mapping.ENUM_DOC + short)
+        default = parameters.get(mapping.ENUM_DEFAULT + short)
+        node: dict[str, Any] = {"type": "enum", **named} | ({} if doc is None else {"doc": doc}) | {"symbols": symbols}
+        return node | ({} if default is None or self._options.discard_type_doc else {"default": default})
+
+    def _fixed(self, schema: Schema, space: str) -> dict[str, Any]:
+        known = self._known(schema.same_but(optional=False, default=None), space)
+        if known is not None:
+            return {"type": known}
+        full, named = self._name(schema.name, space)
+        self._written.append((schema.same_but(optional=False, default=None), full))
+        return {"type": "fixed", **named, "size": int((schema.parameters or {})[mapping.FIXED_SIZE])}
+
+    def _union(self, schema: Schema, space: str) -> list[Any]:
+        branches = [self.convert(inner, space, required=True) for inner in schema.fields.values()]
+        return ["null", *branches] if schema.optional else branches
+
+
+def avro_default(schema: Schema, value: Any, options: AvroOptions) -> Any:
+    """A default in the form of Connect's payload in Avro's JSON form."""
+    if value is None:
+        return None
+    if schema.type == "bytes":
+        return base64.b64decode(value).decode("latin-1")
+    if schema.type == "array" and schema.items:
+        return [avro_default(schema.items, item, options) for item in value]
+    if schema.type == "map" and schema.values and schema.keys:
+        if mapping.has_text_keys(schema, options):
+            return {key: avro_default(schema.values, item, options) for key, item in value.items()}
+        pairs = value.items() if isinstance(value, dict) else value
+        return [[avro_default(schema.keys, k, options), avro_default(schema.values, v, options)] for k, v in pairs]
+    if schema.type != "struct":
+        return value
+    if mapping.is_union(schema):
+        return next((avro_default(schema.fields[n], v, options) for n, v in value.items() if v is not None), None)
+    return {mapping.scrubbed(n, options): avro_default(s, value.get(n), options) for n, s in schema.fields.items()}

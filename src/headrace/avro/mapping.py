@@ -1,0 +1,114 @@
+"""How Avro's types and Connect's stand for each other: names and options of Confluent's `AvroData`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote_plus
+
+from headrace.errors import DataError
+from headrace.values.schema import Schema
+
+NAMESPACE = "io.confluent.connect.avro"
+DEFAULT_NAME = f"{NAMESPACE}.ConnectDefault"
+MAP_ENTRY = "MapEntry"
+UNION, ENUM, ANYTHING = f"{NAMESPACE}.Union", f"{NAMESPACE}.Enum", f"{NAMESPACE}.Anything"
+GENERAL_UNION, GENERAL_ENUM = "org.apache.kafka.connect.data.Union", "org.apache.kafka.connect.data.Enum"
+RECORD_DOC, ENUM_DOC = f"{NAMESPACE}.record.doc", f"{NAMESPACE}.enum.doc."
+FIELD_DOC, FIELD_DEFAULT = f"{NAMESPACE}.field.doc.", f"{NAMESPACE}.field.default"
+ENUM_DEFAULT = f"{NAMESPACE}.enum.default."
+FIXED_SIZE, PRECISION = "connect.fixed.size", "connect.decimal.precision"
+PRECISION_DEFAULT = 64
+NAMED = ("record", "enum", "fixed", "error")
+AVRO_NAMES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double", "boolean": "boolean",
+              "string": "string", "bytes": "bytes", "array": "array", "map": "map"}  # fmt: skip
+
+ANYTHING_SCHEMA: dict[str, Any] = {
+    "type": "record", "name": "Anything", "namespace": NAMESPACE, "fields": [
+        *({"name": kind, "type": ["null", kind], "default": None}
+          for kind in ("boolean", "bytes", "double", "float", "int", "long", "string")),
+        {"name": "array", "type": ["null", {"type": "array", "items": "Anything"}], "default": None},
+        {"name": "map", "default": None, "type": ["null", {"type": "array", "items": {
+            "type": "record", "name": MAP_ENTRY, "fields": [{"name": "key", "type": "Anything"},
+                                                             {"name": "value", "type": "Anything"}]}}]},
+    ],
+}  # fmt: skip
+"""What schemaless data is written with."""
+
+
+@dataclass(frozen=True)
+class AvroOptions:
+    """The converter's options that decide on the mapping."""
+
+    enhanced: bool = False
+    meta_data: bool = True
+    scrub_names: bool = False
+    optional_map_keys: bool = False
+    flatten_unions: bool = True
+    discard_type_doc: bool = False
+    general_sums: bool = False
+
+    @property
+    def enum(self) -> str:
+        """The parameter of an enum's schema that has its name."""
+        return GENERAL_ENUM if self.general_sums else ENUM
+
+
+def is_union(schema: Schema) -> bool:
+    """Whether a struct stands for a union."""
+    return schema.type == "struct" and (schema.name == UNION or GENERAL_UNION in (schema.parameters or {}))
+
+
+def is_enum(schema: Schema) -> bool:
+    """Whether a text stands for an enum."""
+    parameters = schema.parameters or {}
+    return schema.type == "string" and (GENERAL_ENUM in parameters or ENUM in parameters)
+
+
+def is_fixed(schema: Schema) -> bool:
+    """Whether bytes stand for a fixed type."""
+    return schema.type == "bytes" and schema.name is not None and FIXED_SIZE in (schema.parameters or {})
+
+
+def has_text_keys(schema: Schema, options: AvroOptions) -> bool:
+    """Whether a map of Connect is a map of Avro."""
+    keys = schema.keys
+    return keys is not None and keys.type == "string" and (not keys.optional or options.optional_map_keys)
+
+
+def scrubbed(name: str, options: AvroOptions) -> str:
+    """A name with what Avro allows in it, if that is asked for."""
+    if not options.scrub_names:
+        return name
+    encoded = quote_plus(name, safe="*").replace("~", "%7E")
+    if not re.match("[A-Za-z_]", encoded):
+        encoded = "x" + encoded
+    return re.sub("[^A-Za-z0-9_]", "_", encoded)
+
+
+def full_name(node: Mapping[str, Any], space: str) -> str:
+    """The full name of a named type that stands in a namespace."""
+    name = node["name"]
+    if "." in name:
+        return name
+    own = node.get("namespace", space) or ""
+    return f"{own}.{name}" if own else name
+
+
+def union_field(kind: str, name: str | None, place: int, options: AvroOptions) -> str:
+    """The field of a union's struct for a branch. kind: Avro's type; name: full name of a named type; place: in the union."""
+    if options.general_sums:
+        return f"connect_union_field_{place}"
+    if name is None:
+        return kind
+    return name if options.enhanced else scrubbed(name.rpartition(".")[2], options)
+
+
+def contains_itself(name: str) -> DataError:
+    """The error for a schema that is a part of itself."""
+    return DataError(
+        f"The Avro schema contains itself (record {name}): Connect's schemas cannot be recursive here; use ByteArrayConverter to "
+        "copy such records as they are"
+    )

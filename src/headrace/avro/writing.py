@@ -1,0 +1,140 @@
+"""What writes Connect's payload as bytes of an Avro schema: the plan that `AvroPlan.java` takes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from headrace.avro import mapping
+from headrace.avro.mapping import AvroOptions
+from headrace.errors import DataError
+from headrace.values.schema import Schema
+
+Plan = dict[str, Any]
+_PRIMITIVES = ("boolean", "int", "long", "float", "double", "string", "bytes")
+_FITS = {"int8": ("int",), "int16": ("int",), "int32": ("int",), "int64": ("long",), "float32": ("float",),
+         "float64": ("double",), "boolean": ("boolean",), "string": ("string", "enum"), "bytes": ("bytes", "fixed"),
+         "struct": ("record",), "map": ("map", "array"), "array": ("array",)}  # fmt: skip
+
+
+def writing_plan(schema: Schema | None, avro: str, options: AvroOptions) -> Plan:
+    """How the payload of a schema of Connect (None: schemaless data) is written with an Avro schema.
+
+    Raises DataError for data that this Avro schema has no place for.
+    """
+    if schema is None:
+        return {"t": "any"}
+    node = json.loads(avro)
+    plan = _Plans(options).plan(schema, node, "", "the data")
+    return {"t": "raw"} if plan["t"] == "bytes" else plan
+
+
+class _Plans:
+    def __init__(self, options: AvroOptions) -> None:
+        self._options = options
+        self._names: dict[str, Any] = {}
+
+    def plan(self, schema: Schema, node: Any, space: str, where: str) -> Plan:
+        """The plan for a part of the data. where: it is, for messages."""
+        node, space, kind, name = self._resolved(node, space)
+        if kind == "union":
+            return self._union(schema, node, space, where)
+        if kind not in _FITS[schema.type] or (kind == "array" and schema.type == "map" and self._is_map(schema)):
+            raise DataError(f"The Avro schema has {kind} for {where}, which is {schema.type.upper()} in Connect's schema")
+        if kind in _PRIMITIVES:
+            return {"t": kind}
+        if kind == "fixed":
+            return {"t": "fixed", "n": node["size"]}
+        if kind == "enum":
+            return {"t": "enum", "s": node["symbols"]}
+        if kind == "map" and schema.values:
+            return {"t": "map", "i": self.plan(schema.values, node["values"], space, f"a value of {where}")}
+        if kind == "array" and schema.items:
+            return {"t": "array", "i": self.plan(schema.items, node["items"], space, f"an item of {where}")}
+        if kind == "array":
+            return self._pairs(schema, node["items"], space, where)
+        return self._record(schema, node, (name or "").rpartition(".")[0], where)
+
+    def _is_map(self, schema: Schema) -> bool:
+        return mapping.has_text_keys(schema, self._options)
+
+    def _resolved(self, node: Any, space: str) -> tuple[Any, str, str, str | None]:
+        """A node, the namespace that it stands in, its type and its full name."""
+        if isinstance(node, list):
+            return node, space, "union", None
+        if isinstance(node, str) and node not in (*_PRIMITIVES, "null"):
+            full = node if "." in node or not space else f"{space}.{node}"
+            if full not in self._names:
+                raise DataError(f"The Avro schema names {node}, which it does not define before")
+            node, space = self._names[full]
+        if isinstance(node, str):
+            return node, space, node, None
+        kind = node["type"]
+        if kind in mapping.NAMED:
+            full = mapping.full_name(node, space)
+            self._names[full] = (node, space)
+            return node, space, kind, full
+        return (node, space, kind, None) if isinstance(kind, str) and kind in (*_PRIMITIVES, "null", "array", "map") else (
+            self._resolved(kind, space)
+        )  # fmt: skip
+
+    def _union(self, schema: Schema, node: list[Any], space: str, where: str) -> Plan:
+        if mapping.is_union(schema):
+            return self._struct_union(schema, node, space, where)
+        null = node.index("null") if "null" in node else -1
+        problem: DataError | None = None
+        for place, branch in enumerate(node):
+            if branch != "null":
+                try:
+                    plan = self.plan(schema, branch, space, where)
+                except DataError as error:
+                    problem = problem or error
+                    continue
+                return {"t": "optional", "n": null, "x": place, "i": plan}
+        raise problem or DataError(f"The Avro schema has nothing but null for {where}")
+
+    def _struct_union(self, schema: Schema, node: list[Any], space: str, where: str) -> Plan:
+        branches = []
+        for place, branch in enumerate(node):
+            inner, _, kind, name = self._resolved(branch, space)
+            if inner == "null":
+                continue
+            field = mapping.union_field(kind, name if kind in mapping.NAMED else None, place, self._options)
+            if field in schema.fields:
+                branches.append([field, place, self.plan(schema.fields[field], branch, space, f"{where}.{field}")])
+        found = {field for field, _, _ in branches}
+        missing = [field for field in schema.fields if field not in found]
+        if missing:
+            raise DataError(f"The Avro schema has no branch {missing[0]} for {where}")
+        return {"t": "union", "n": node.index("null") if "null" in node else -1, "f": branches}
+
+    def _pairs(self, schema: Schema, node: Any, space: str, where: str) -> Plan:
+        entry, _, _, name = self._resolved(node, space)
+        inner = (name or "").rpartition(".")[0]
+        kinds = {field["name"]: field["type"] for field in entry["fields"]} if isinstance(entry, dict) else {}
+        if list(kinds) != ["key", "value"]:
+            raise DataError(
+                f"The Avro schema has an array for {where}, whose items have no key and value, and Connect's schema a map"
+            )
+        assert schema.keys is not None and schema.values is not None
+        keys = self.plan(schema.keys, kinds["key"], inner, f"a key of {where}")
+        values = self.plan(schema.values, kinds["value"], inner, f"a value of {where}")
+        return {"t": "pairs", "k": keys, "v": values, "o": schema.keys.type == "string"}
+
+    def _record(self, schema: Schema, node: Any, space: str, where: str) -> Plan:
+        by_name = {mapping.scrubbed(name, self._options): (name, inner) for name, inner in schema.fields.items()}
+        fields = []
+        for field in node["fields"]:
+            found = by_name.get(field["name"])
+            if found is not None:
+                plan = self.plan(found[1], field["type"], space, f"the field {found[0]}")
+                fields.append([found[0], plan])
+            elif isinstance(field["type"], list) and "null" in field["type"] and "default" in field and field["default"] is None:
+                fields.append(["", {"t": "optional", "n": field["type"].index("null"), "x": -1, "i": {"t": "any"}}])
+            else:
+                raise DataError(f"The Avro schema has the field {field['name']}, which is not in {where}")
+        written = {name for name, _ in fields}
+        left = [name for name in schema.fields if name not in written]
+        if left:
+            raise DataError(f"The Avro schema has no field {left[0]}, which is in {where}")
+        return {"t": "record", "f": fields}

@@ -1,0 +1,124 @@
+"""AvroConverter: Avro's binary form behind the id of the schema in a registry."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from headrace.avro import mapping
+from headrace.avro.from_connect import from_connect
+from headrace.avro.mapping import AvroOptions
+from headrace.avro.to_connect import Reading, to_connect
+from headrace.avro.writing import writing_plan
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.converters.base import type_option
+from headrace.converters.json_reading import plain
+from headrace.converters.registered import RegisteredConverter
+from headrace.plugins import Kind, plugin
+from headrace.registry.client import RegisteredSchema
+from headrace.registry.options import registry_options
+from headrace.values.open_struct import OpenStruct
+from headrace.values.payload import payload as typed_payload
+from headrace.values.payload import struct_fields
+from headrace.values.schema import Schema
+from headrace.values.scope import JsonReader
+from headrace.values.sql import Sql, call, kind_in, lit
+from headrace.values.typed_value import Case, TypedValue, Value
+
+if TYPE_CHECKING:
+    from headrace.values.compile_context import CompileContext
+
+NAME = "io.confluent.connect.avro.AvroConverter"
+
+
+def _definition() -> ConfigDef:
+    def flag(name: str, default: bool, doc: str) -> Option:
+        return Option(name, Type.BOOLEAN, default, importance=Importance.LOW, doc=doc)
+
+    return ConfigDef(
+        [
+            type_option(),
+            *registry_options(),
+            flag("enhanced.avro.schema.support", False, "Keep enums, and the full names of the branches of unions."),
+            flag("connect.meta.data", True, "Keep what Avro has no word for as properties `connect.…` of the schema."),
+            flag("scrub.invalid.names", False, "Make names of what Avro does not allow in them."),
+            flag("allow.optional.map.keys", False, "Write maps with optional text keys as maps of Avro."),
+            flag("flatten.singleton.unions", True, "Read a union of one type as that type."),
+            flag(
+                "discard.type.doc.default", False, "Leave out the documentation and the defaults of types, keep those of fields."
+            ),
+            flag("generalized.sum.type.support", False, "Stand for unions and enums by Connect's generalized types."),
+            flag("ignore.default.for.nullables", False, "Write null for null, not the default of the field."),
+            Option("schemas.cache.config", Type.INT, 1000, importance=Importance.LOW, doc="Accepted: schemas are kept anyway."),
+        ]
+    )
+
+
+@plugin(NAME, Kind.CONVERTER)
+class AvroConverter(RegisteredConverter):
+    """Avro with a schema registry (Confluent's `AvroConverter`)."""
+
+    format, type = "Avro", "AVRO"
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The options of Confluent's `AvroConverterConfig` and `AvroDataConfig`."""
+        return _definition()
+
+    @property
+    def replaces_null(self) -> bool:
+        """Unless `ignore.default.for.nullables` is on."""
+        return not self.settings["ignore.default.for.nullables"]
+
+    @property
+    def _options(self) -> AvroOptions:
+        settings = self.settings
+        return AvroOptions(
+            enhanced=settings["enhanced.avro.schema.support"],
+            meta_data=settings["connect.meta.data"],
+            scrub_names=settings["scrub.invalid.names"],
+            optional_map_keys=settings["allow.optional.map.keys"],
+            flatten_unions=settings["flatten.singleton.unions"],
+            discard_type_doc=settings["discard.type.doc.default"],
+            general_sums=settings["generalized.sum.type.support"],
+        )
+
+    def reading(self, schema: RegisteredSchema, version: int | None) -> Reading:
+        """The schema of Connect, and the plan that reads the bytes."""
+        return to_connect(schema.text, self._options, version, self.registry.referenced(schema))
+
+    def read_payload(self, run: CompileContext, payload: Sql, reading: Reading) -> Value:
+        """The value that the bytes are; bytes that are none are a fault."""
+        schema, plan = reading.schema, json.dumps(reading.plan)
+        if schema is None:
+            text = run.scope.bind(call("headrace_avro_text", f"coalesce({payload}, X'')", lit(plan)))
+            self._check(run, f"{text}.error")
+            return plain(run.scope.reader(f"cast({text}.json as binary)"))
+        reader = run.scope.reader(payload, plan, "headrace_avro_read")
+        self._check(run, reader.field("error"))
+        if schema.type != "struct" or mapping.is_union(schema):
+            return typed_payload(run, reader, "", schema, trusted=True, defaults=False)
+        return _struct(run, reader, schema)
+
+    def _check(self, run: CompileContext, error: Sql) -> None:
+        problem = call("concat", lit("Failed to deserialize data for topic "), "in_topic", lit(" to Avro: "))
+        run.fail(f"({error} IS NOT NULL)", problem, cause=error)
+
+    def described(self, schema: Schema | None) -> tuple[str, str | None]:
+        """The Avro schema of a schema of Connect."""
+        text = from_connect(schema, self._options)
+        node: Any = json.loads(text)
+        is_record = isinstance(node, dict) and node["type"] == "record"
+        return text, mapping.full_name(node, "") if is_record else None
+
+    def plan(self, schema: Schema | None, text: str) -> Any:
+        """What writes the payload with an Avro schema."""
+        return writing_plan(schema, text, self._options)
+
+
+def _struct(run: CompileContext, reader: JsonReader, schema: Schema) -> Value:
+    is_null = kind_in(reader.field("k"), [1])
+    meta = schema.same_but(fields={})
+    fields = struct_fields(run, reader, schema, trusted=True, defaults=False)
+    found = Case(kind_in(reader.field("k"), [7]), TypedValue("struct", schema=meta, table=OpenStruct(fields, schema=meta)))
+    return (found, Case(is_null, TypedValue("null", schema=schema))) if schema.optional else (found,)

@@ -1,0 +1,239 @@
+"""What the converters with a schema registry have in common: ids in front of the data, schemas looked up and registered."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import structlog
+
+from headrace.converters.base import Converter
+from headrace.errors import ConfigError, DataError
+from headrace.record import HEADERS_TYPE
+from headrace.registry.client import RegisteredSchema, Registry, registry_of
+from headrace.registry.errors import RegistryError
+from headrace.registry.options import NO_CONTEXT
+from headrace.registry.settings import registry_settings
+from headrace.registry.subjects import strategy_of, subject_of
+from headrace.values.schema import Schema, parse
+from headrace.values.sql import Sql, call, case, concat, lit
+from headrace.values.typed_value import NULL, Case, TypedValue, Value, combined, only_when
+from headrace.values.writing import JsonWriter, schema_text
+
+if TYPE_CHECKING:
+    from headrace.values.compile_context import CompileContext
+
+log = structlog.get_logger(__name__)
+
+_LOGIN = (401, 403)
+_ID_SIZE = 5  # a byte 0 before it
+
+
+class RegisteredConverter(Converter):
+    """Reads and writes data whose schema is in a registry, by an id that stands before it."""
+
+    registers: ClassVar[bool] = True
+    format: ClassVar[str]
+    """What the data is in, for messages: Avro, JSON Schema, Protobuf."""
+    type: ClassVar[str]
+    """The registry's name of the format."""
+
+    def __init__(self, props: Mapping[str, str], is_key: bool) -> None:
+        """props: as for `Converter`. Raises ConfigError for settings of the registry that cannot be."""
+        super().__init__(props, is_key)
+        option = "key.subject.name.strategy" if is_key else "value.subject.name.strategy"
+        self._strategy = strategy_of(option, self.settings[option])
+        if self.settings["context.name.strategy"] != NO_CONTEXT:
+            raise ConfigError.invalid("context.name.strategy", self.settings["context.name.strategy"], f"there is {NO_CONTEXT}")
+        self._settings = registry_settings(self.settings, props)
+        rules = sorted(name for name in props if name.startswith("rule."))
+        if rules:
+            log.warning("converter.rules.ignored", options=", ".join(rules))
+        self._targets: dict[str, dict[str, dict[str, Any]]] = {}  # by schema, then by topic
+        self._schemas: dict[str, Schema | None] = {}  # by their texts, those that a chain can write
+        self._written: dict[str, set[str]] = {}  # texts of schemas, by their subjects
+
+    @property
+    def part(self) -> str:
+        """`key` or `value`."""
+        return "key" if self.is_key else "value"
+
+    @property
+    def registry(self) -> Registry:
+        """The registry, with what is known of it."""
+        return registry_of(self._settings)
+
+    @abstractmethod
+    def reading(self, schema: RegisteredSchema, version: int | None) -> Any:
+        """How data of a schema of the registry is read. version: it has there. Raises DataError."""
+
+    @abstractmethod
+    def read_payload(self, run: CompileContext, payload: Sql, reading: Any) -> Value:
+        """Connect data from the bytes behind the id."""
+
+    @abstractmethod
+    def described(self, schema: Schema | None) -> tuple[str, str | None]:
+        """The text that a schema of Connect has in the registry, and the full name of the record, if it is one.
+
+        Raises DataError.
+        """
+
+    @abstractmethod
+    def plan(self, schema: Schema | None, text: str) -> Any:
+        """How the payload of a schema of Connect is written with a schema of the registry. Raises DataError."""
+
+    @property
+    @abstractmethod
+    def replaces_null(self) -> bool:
+        """Whether a field's default is written for null."""
+
+    def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None:
+        """The id, or GUID, of the schema, if it is a new one."""
+        return self._opened(source, known) + ".schema"
+
+    def look_up(self, texts: Iterable[str]) -> None:
+        """Ask the registry for schemas. Raises RegistryUnavailableError, and ConnectError if it refuses the login."""
+        for text in texts:
+            try:
+                self._registered(text)
+            except (RegistryError, DataError) as error:
+                if isinstance(error, RegistryError) and error.http_status in _LOGIN:
+                    raise
+
+    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
+        """Data by the schema that its id stands for; no bytes are null."""
+        source = run.scope.bind(source)
+        opened = run.scope.bind(f"CASE WHEN {source} IS NOT NULL THEN {self._opened(source, schemas)} END")
+        problem = concat(lit("Failed to deserialize data for topic "), "in_topic", lit(f" to {self.format}: "))
+        run.fail(f"({opened}.error IS NOT NULL)", problem, cause=f"{opened}.error")
+        run.fail(f"({opened}.schema IS NOT NULL)", concat(lit("Nobody has asked for the schema "), f"{opened}.schema"))
+        found = [Case(f"({source} IS NULL)", NULL)]
+        for place, text in enumerate(schemas):
+            when = f"({opened}.id <=> {place})"
+            try:
+                reading = self._registered(text)
+            except (RegistryError, DataError) as error:
+                run.fail(when, problem, cause=lit(f"{error.java_class}: {error}"))
+                continue
+            with run.only(when):
+                payload = f"{opened}.payload" if len(schemas) == 1 else case([(when, f"{opened}.payload")])
+                found += only_when(when, self.read_payload(run, payload, reading))
+        return combined(found)
+
+    def _opened(self, source: Sql, known: Sequence[str]) -> Sql:
+        # a call with NULL for an argument is NULL
+        headers = f"coalesce(in_headers, cast(array() as {HEADERS_TYPE}))"
+        return call("headrace_registry_open", source, headers, lit("\0".join([f"__{self.part}_schema_id", *known])))
+
+    def _registered(self, text: str) -> Any:
+        """How data is read whose schema has this id, or GUID."""
+        registry = self.registry
+        schema = registry.schema(text if "-" in text else int(text))
+        if schema.type != self.type:
+            raise DataError(f"The schema with the id {text} is of type {schema.type}, not {self.type}")
+        versions = {place.version for place in registry.places(schema.id)}
+        version = versions.pop() if len(versions) == 1 else None
+        return self.reading(schema, version)
+
+    def registered(self, data: bytes | None, topic: str) -> dict[str, Any] | None:
+        """The schema of data of a record of a topic: `id`, `subject` and `version`, None where that is not known.
+
+        None for data without an id. Asks the registry for the version.
+        """
+        if data is None or len(data) < _ID_SIZE or data[0] != 0:
+            return None
+        id = int.from_bytes(data[1:_ID_SIZE])
+        if id == 0:
+            return {"id": None, "subject": None, "version": None}
+        try:
+            places = self.registry.places(id)
+        except RegistryError:
+            return {"id": id, "subject": None, "version": None}
+        wanted = [place for place in places if place.subject.startswith(topic)] or places
+        place = wanted[0] if wanted else None
+        return {"id": id, "subject": place.subject if place else None, "version": place.version if place else None}
+
+    def write(self, run: CompileContext, value: Value) -> Sql:
+        """The data behind its schema's id; a schema that has no id yet is asked for (`CompileContext.ask`)."""
+        writer = JsonWriter(run, self.replaces_null)
+        payloads: list[tuple[Sql | None, Sql]] = []
+        texts: list[tuple[Sql | None, Sql]] = []
+        for a in value:
+            if a.value.kind == "null" and a.value.schema is None:
+                continue
+            payloads.append((a.when, writer.typed(a.value, a.when)))
+            texts.append((a.when, self._schema_text(a.value)))
+        if not payloads:
+            return "cast(NULL as binary)"
+        payload, text = f"string({case(payloads)})", f"string({case(texts)})"
+        if run.alive is not None:
+            payload = f"CASE WHEN {run.alive} THEN {payload} END"
+        known = json.dumps([{"schema": s, "topics": list(topics.values())} for s, topics in self._targets.items()])
+        written = run.scope.bind(call("headrace_avro_write", payload, text, run.topic, lit(known)))
+        run.ask(self.part, f"{written}.wanted")
+        problem = concat(lit(f"Failed to serialize {self.format} data from topic "), run.topic, lit(" :"))
+        run.fail(f"({written}.error IS NOT NULL)", problem, cause=f"{written}.error")
+        why = lit("The schema of the record was not registered before it was written")
+        run.fail(f"({written}.wanted IS NOT NULL)", why)
+        return f"{written}.value"
+
+    def _schema_text(self, typed: TypedValue) -> Sql:
+        schema = typed.table.struct_schema() if typed.table is not None else typed.schema
+        if schema is not None:
+            self._schemas[schema.text()] = schema
+        return schema_text(typed)
+
+    def learn(self, wanted: Iterable[str], register: bool = True) -> None:
+        """Find the ids of the schemas that `write` has asked for; what the registry refuses is an error of their records.
+
+        register: schemas that are not there may be registered, else those have the id 0. Raises RegistryUnavailableError, and
+        ConnectError if the registry refuses the login.
+        """
+        for request in wanted:
+            asked = json.loads(request)
+            topic, text = asked["topic"], asked["schema"]
+            by_topic = self._targets.setdefault(text, {})
+            try:
+                schema = self._schemas[text] if text in self._schemas else parse(text)
+                by_topic[topic] = {"topic": topic, **self._target(schema, topic, register)}
+            except (RegistryError, DataError) as error:
+                if isinstance(error, RegistryError) and error.http_status in _LOGIN:
+                    raise
+                by_topic[topic] = {"topic": topic, "error": f"{error.java_class}: {error}"}
+
+    def _target(self, schema: Schema | None, topic: str, register: bool) -> dict[str, Any]:
+        """The id of a schema under the subject of a topic, and the plan to write with it."""
+        text, name = self.described(schema)
+        subject = subject_of(self._strategy, topic, self.is_key, name)
+        options, registry = self.settings, self.registry
+        if options["auto.register.schemas"]:
+            id = self._auto(subject, text, register)
+        elif options["use.schema.id"] >= 0:
+            id = options["use.schema.id"]
+            text = registry.schema(id).text
+        elif options["use.latest.version"]:
+            keep_s = options["latest.cache.ttl.sec"]
+            latest = registry.latest(subject, float("inf") if keep_s < 0 else keep_s)
+            if options["latest.compatibility.strict"] and not registry.is_compatible(subject, text, self.type):
+                raise DataError(f"Incompatible schema {text} with the newest schema of subject {subject}")
+            id, text = latest.id, latest.text
+        else:
+            id = registry.lookup(subject, text, self.type, options["normalize.schemas"])
+        return {"id": id, "plan": self.plan(schema, text)}
+
+    def _auto(self, subject: str, text: str, register: bool) -> int:
+        most, normalize = self.settings["max.schemas.per.subject"], self.settings["normalize.schemas"]
+        written = self._written.setdefault(subject, set())
+        if len(written) >= most and text not in written:
+            raise DataError(f"Too many schema objects created for {subject}! There are {most} (max.schemas.per.subject)")
+        written.add(text)
+        if register:
+            return self.registry.register(subject, text, self.type, normalize)
+        try:
+            return self.registry.lookup(subject, text, self.type, normalize)
+        except RegistryError as error:
+            if not error.is_missing:
+                raise
+            return 0

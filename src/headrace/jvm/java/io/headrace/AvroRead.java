@@ -1,0 +1,156 @@
+package io.headrace;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * Bytes in Avro's binary form, read by a plan (headrace.avro.to_connect) as the columns of {@link JsonRead}: of the whole value, and, if
+ * it is a record, of its fields. Nested values are the JSON that JsonConverter would write for them.
+ */
+public final class AvroRead {
+    /** Of {@link #text}. */
+    public static final DataType TEXT = new StructType()
+        .add("json", DataTypes.StringType).add("error", DataTypes.StringType);
+
+    private static final int FIRST = 6; // columns before those of the members: error, k, l, d, s, rest
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+    private static final JsonFactory FACTORY = new JsonFactory();
+    private static final String PROBLEM = "org.apache.kafka.common.errors.SerializationException: Error deserializing Avro message: ";
+    private static final UTF8String NULL = UTF8String.fromString("null");
+    private static final Memo PLANS = new Memo() {
+        @Override
+        Object make(String text) {
+            try {
+                return AvroStep.of(MAPPER.readTree(text));
+            } catch (IOException e) {
+                throw new IllegalArgumentException(e);
+            }
+        }
+    };
+    private static final Memo WANTED = new Memo() {
+        @Override
+        Object make(String names) {
+            Map<String, Integer> places = new HashMap<>();
+            for (String name : names.isEmpty() ? new String[0] : names.substring(1).split("\0", -1)) {
+                places.put(name, places.size());
+            }
+            return places;
+        }
+    };
+
+    private AvroRead() {
+    }
+
+    /** @param names the fields, joined by the character 0 (each begins with one); @param plan as JSON */
+    public static InternalRow read(byte[] bytes, UTF8String names, UTF8String plan) {
+        @SuppressWarnings("unchecked")
+        Map<String, Integer> wanted = (Map<String, Integer>) WANTED.get(names);
+        Object[] row = row(wanted.size());
+        AvroStep step = (AvroStep) PLANS.get(plan);
+        AvroInput in = new AvroInput(bytes);
+        try {
+            if (step instanceof AvroStep.Raw) {
+                put(row, 1, JsonRead.TEXT, UTF8String.fromString(AvroStep.base64(bytes)));
+            } else if (step instanceof AvroStep.RecordOf record && !wanted.isEmpty()) {
+                for (int i = 0; i < record.names.length; i++) {
+                    Integer place = wanted.get(record.names[i]);
+                    if (place == null) {
+                        record.steps[i].write(in, null);
+                    } else {
+                        put(row, FIRST + 4 * place, record.steps[i], in);
+                    }
+                }
+                row[1] = JsonRead.MAP;
+            } else {
+                put(row, 1, step, in);
+            }
+        } catch (IOException | RuntimeException | StackOverflowError e) {
+            row = row(wanted.size());
+            row[0] = problem(e, bytes);
+        }
+        return new GenericInternalRow(row);
+    }
+
+    private static Object[] row(int count) {
+        Object[] row = new Object[FIRST + 4 * count];
+        for (int at = 1; at < row.length; at = at == 1 ? FIRST : at + 4) {
+            row[at] = JsonRead.ABSENT;
+            row[at + 1] = 0L;
+            row[at + 2] = 0.0;
+        }
+        return row;
+    }
+
+    private static void put(Object[] row, int at, byte kind, UTF8String text) {
+        row[at] = kind;
+        row[at + 3] = text;
+    }
+
+    /** A value as four columns. */
+    private static void put(Object[] row, int at, AvroStep step, AvroInput in) throws IOException {
+        AvroStep inner = step;
+        while (inner instanceof AvroStep.Union union && union.fields == null) {
+            inner = union.branch(in);
+        }
+        if (inner instanceof AvroStep.Null) {
+            row[at] = JsonRead.NULL;
+        } else if (inner instanceof AvroStep.Bool) {
+            row[at] = JsonRead.BOOLEAN;
+            row[at + 1] = in.readBoolean() ? 1L : 0L;
+        } else if (inner instanceof AvroStep.Whole whole) {
+            long number = whole.read(in);
+            row[at] = JsonRead.INTEGER;
+            row[at + 1] = number;
+            row[at + 2] = (double) number;
+        } else if (inner instanceof AvroStep.Fraction fraction) {
+            row[at] = JsonRead.FRACTION;
+            row[at + 2] = fraction.isDouble ? in.readDouble() : (double) in.readFloat();
+        } else if (inner instanceof AvroStep.Text text) {
+            put(row, at, JsonRead.TEXT, text.read(in));
+        } else {
+            ByteArrayOutputStream bytes = new ByteArrayOutputStream(256);
+            try (JsonGenerator out = FACTORY.createGenerator(bytes)) {
+                inner.write(in, out);
+            }
+            UTF8String text = UTF8String.fromBytes(bytes.toByteArray());
+            if (NULL.equals(text)) { // of a union
+                row[at] = JsonRead.NULL;
+            } else {
+                put(row, at, inner.kind(), text);
+            }
+        }
+    }
+
+    /** The whole value as JSON text, of data without a schema of its own: null, and the error as the second field, if it cannot be read. */
+    public static InternalRow text(byte[] bytes, UTF8String plan) {
+        Object[] row = new Object[2];
+        ByteArrayOutputStream json = new ByteArrayOutputStream(256);
+        try (JsonGenerator out = FACTORY.createGenerator(json)) {
+            ((AvroStep) PLANS.get(plan)).write(new AvroInput(bytes), out);
+            out.flush();
+            row[0] = UTF8String.fromBytes(json.toByteArray());
+        } catch (IOException | RuntimeException | StackOverflowError e) {
+            row[0] = null;
+            row[1] = problem(e, bytes);
+        }
+        return new GenericInternalRow(row);
+    }
+
+    private static UTF8String problem(Throwable e, byte[] bytes) {
+        String why = e instanceof EOFException ? "the data ends before the record does (" + bytes.length + " bytes of payload)"
+            : e instanceof StackOverflowError ? "the data is nested too deep" : e.getMessage();
+        return UTF8String.fromString(PROBLEM + why);
+    }
+}

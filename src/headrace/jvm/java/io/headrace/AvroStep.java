@@ -1,0 +1,422 @@
+package io.headrace;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import com.fasterxml.jackson.databind.util.TokenBuffer;
+import java.io.IOException;
+import java.math.BigInteger;
+import java.util.Base64;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** A step of a plan that reads Avro (headrace.avro.to_connect): one value to JSON. */
+abstract class AvroStep {
+    /** Read the value and write it as JSON; nothing is written where there is no generator. */
+    abstract void write(AvroInput in, JsonGenerator out) throws IOException;
+
+    /** The kind of the JSON, a constant of {@link JsonRead}, of a nested value. */
+    byte kind() {
+        return JsonRead.MAP;
+    }
+
+    static AvroStep of(JsonNode node) {
+        String type = node.get("t").asText();
+        return switch (type) {
+            case "null" -> new Null();
+            case "raw" -> new Raw();
+            case "boolean" -> new Bool();
+            case "int", "long", "int8", "int16" -> new Whole(type);
+            case "float", "double" -> new Fraction("double".equals(type));
+            case "string", "bytes", "decimal", "enum" -> new Text(type, node);
+            case "array" -> new ArrayOf(of(node.get("i")));
+            case "map" -> new MapOf(of(node.get("i")));
+            case "pairs" -> new Pairs(node);
+            case "record" -> new RecordOf(node.get("f"));
+            case "branch" -> new Branch(node.get("n").asText(), of(node.get("i")));
+            case "union" -> new Union(node);
+            case "any" -> new Any();
+            default -> throw new IllegalArgumentException(type);
+        };
+    }
+
+    static AvroStep[] all(JsonNode nodes) {
+        AvroStep[] steps = new AvroStep[nodes.size()];
+        for (int i = 0; i < steps.length; i++) {
+            steps[i] = of(nodes.get(i));
+        }
+        return steps;
+    }
+
+    static String base64(byte[] bytes) {
+        return Base64.getEncoder().encodeToString(bytes);
+    }
+
+    /** All bytes of the payload, without a length. */
+    static final class Raw extends AvroStep {
+        @Override
+        void write(AvroInput in, JsonGenerator out) {
+            throw new IllegalStateException("raw bytes stand alone");
+        }
+    }
+
+    static final class Null extends AvroStep {
+        @Override
+        void write(AvroInput in, JsonGenerator out) throws IOException {
+            if (out != null) {
+                out.writeNull();
+            }
+        }
+    }
+
+    static final class Bool extends AvroStep {
+        @Override
+        void write(AvroInput in, JsonGenerator out) throws IOException {
+            boolean value = in.readBoolean();
+            if (out != null) {
+                out.writeBoolean(value);
+            }
+        }
+    }
+
+    static final class Whole extends AvroStep {
+        private final String type;
+
+        Whole(String type) {
+            this.type = type;
+        }
+
+        long read(AvroInput in) throws IOException {
+            return switch (type) {
+                case "long" -> in.readLong();
+                case "int8" -> (byte) in.readInt();
+                case "int16" -> (short) in.readInt();
+                default -> in.readInt();
+            };
+        }
+
+        @Override
+        void write(AvroInput in, JsonGenerator out) throws IOException {
+            long value = read(in);
+            if (out != null) {
+                out.writeNumber(value);
+            }
+        }
+    }
+
+    static final class Fraction extends AvroStep {
+        final boolean isDouble;
+
+        Fraction(boolean isDouble) {
+            this.isDouble = isDouble;
+        }
+
+        @Override
+        void write(AvroInput in, JsonGenerator out) throws IOException {
+            if (isDouble) {
+                double value = in.readDouble();
+                if (out != null) {
+                    out.writeNumber(value);
+                }
+            } else {
+                float value = in.readFloat();
+                if (out != null) {
+                    out.writeNumber(value);
+                }
+            }
+        }
+    }
+
+    /** What is a text in JSON: strings, enums, and bytes and decimals in base64. */
+    static final class Text extends AvroStep {
+        private final String type;
+        private final int size; // of a fixed type, else -1
+        private final UTF8String[] symbols;
+
+        Text(String type, JsonNode node) {
+            this.type = type;
+            this.size = node.path("n").asInt(-1);
+            this.symbols = new UTF8String[node.path("s").size()];
+            for (int i = 0; i < symbols.length; i++) {
+                symbols[i] = UTF8String.fromString(node.get("s").get(i).asText());
+            }
+        }
+
+        UTF8String read(AvroInput in) throws IOException {
+            if ("string".equals(type)) {
+                return in.readText();
+            }
+            if ("enum".equals(type)) {
+                return symbols[in.readPlace(symbols.length, "an enum")];
+            }
+            byte[] bytes = in.readBytes(size);
+            if ("decimal".equals(type)) {
+                bytes = bytes.length == 0 ? new byte[] {0} : new BigInteger(bytes).toByteArray();
+            }
+            return UTF8String.fromString(base64(bytes));
+        }
+
+        @Override
+        void write(AvroInput in, JsonGenerator out) throws IOException {
+            UTF8String text = read(in);
+            if (out != null) {
+                out.writeString(text.toString());
+            }
+        }
+    }
+
+    static final class ArrayOf extends AvroStep {
+        private final AvroStep item;
+
+        ArrayOf(AvroStep item) {
+            this.item = item;
+        }
+
+        @Override
+        byte kind() {
+            return JsonRead.LIST;
+        }
+
+        @Override
+        void write(AvroInput in, JsonGenerator out) throws IOException {
+            if (out != null) {
+                out.writeStartArray();
+            }
+            for (int n = in.readBlock(); n != 0; n = in.readBlock()) {
+                for (int i = 0; i < n; i++) {
+                    item.write(in, out);
+                }
+            }
+            if (out != null) {
+                out.writeEndArray();
+            }
+        }
+    }
+
+    static final class MapOf extends AvroStep {
+        private final AvroStep item;
+
+        MapOf(AvroStep item) {
+            this.item = item;
+        }
+
+        @Override
+        void write(AvroInput in, JsonGenerator out) throws IOException {
+            if (out != null) {
+                out.writeStartObject();
+            }
+            for (int n = in.readBlock(); n != 0; n = in.readBlock()) {
+                for (int i = 0; i < n; i++) {
+                    String key = in.readText().toString();
+                    if (out != null) {
+                        out.writeFieldName(key);
+                    }
+                    item.write(in, out);
+                }
+            }
+            if (out != null) {
+                out.writeEndObject();
+            }
+        }
+    }
+
+    /** A map as an array of records with a key and a value. */
+    static final class Pairs extends AvroStep {
+        private final AvroStep key;
+        private final AvroStep value;
+        private final boolean isObject; // in JSON
+
+        Pairs(JsonNode node) {
+            key = of(node.get("k"));
+            value = of(node.get("v"));
+            isObject = node.get("o").asBoolean();
+        }
+
+        @Override
+        byte kind() {
+            return isObject ? JsonRead.MAP : JsonRead.LIST;
+        }
+
+        @Override
+        void write(AvroInput in, JsonGenerator out) throws IOException {
+            if (out != null && isObject) {
+                out.writeStartObject();
+            } else if (out != null) {
+                out.writeStartArray();
+            }
+            for (int n = in.readBlock(); n != 0; n = in.readBlock()) {
+                for (int i = 0; i < n; i++) {
+                    pair(in, out);
+                }
+            }
+            if (out != null && isObject) {
+                out.writeEndObject();
+            } else if (out != null) {
+                out.writeEndArray();
+            }
+        }
+
+        private void pair(AvroInput in, JsonGenerator out) throws IOException {
+            if (out == null) {
+                key.write(in, null);
+                value.write(in, null);
+            } else if (isObject) {
+                AvroStep inner = key;
+                while (inner instanceof Union union) {
+                    inner = union.branch(in);
+                }
+                out.writeFieldName(inner instanceof Text text ? text.read(in).toString() : "null");
+                value.write(in, out);
+            } else {
+                out.writeStartArray();
+                key.write(in, out);
+                value.write(in, out);
+                out.writeEndArray();
+            }
+        }
+    }
+
+    static final class RecordOf extends AvroStep {
+        final String[] names;
+        final AvroStep[] steps;
+
+        RecordOf(JsonNode fields) {
+            names = new String[fields.size()];
+            steps = new AvroStep[names.length];
+            for (int i = 0; i < names.length; i++) {
+                names[i] = fields.get(i).get(0).asText();
+                steps[i] = of(fields.get(i).get(1));
+            }
+        }
+
+        @Override
+        void write(AvroInput in, JsonGenerator out) throws IOException {
+            if (out != null) {
+                out.writeStartObject();
+            }
+            for (int i = 0; i < steps.length; i++) {
+                if (out != null) {
+                    out.writeFieldName(names[i]);
+                }
+                steps[i].write(in, out);
+            }
+            if (out != null) {
+                out.writeEndObject();
+            }
+        }
+    }
+
+    /** A branch of a union that is a struct in Connect, with a field for each branch. */
+    static final class Branch extends AvroStep {
+        private final String name;
+        private final AvroStep step;
+
+        Branch(String name, AvroStep step) {
+            this.name = name;
+            this.step = step;
+        }
+
+        @Override
+        void write(AvroInput in, JsonGenerator out) throws IOException {
+            step.write(in, out);
+        }
+    }
+
+    static final class Union extends AvroStep {
+        final String[] fields; // of the struct, null if the union is an optional value
+        private final AvroStep[] branches;
+
+        Union(JsonNode node) {
+            branches = all(node.get("b"));
+            JsonNode names = node.get("f");
+            fields = names == null ? null : new String[names.size()];
+            for (int i = 0; fields != null && i < fields.length; i++) {
+                fields[i] = names.get(i).asText();
+            }
+        }
+
+        AvroStep branch(AvroInput in) throws IOException {
+            return branches[in.readPlace(branches.length, "a union")];
+        }
+
+        @Override
+        void write(AvroInput in, JsonGenerator out) throws IOException {
+            AvroStep branch = branch(in);
+            if (out == null || !(branch instanceof Branch named) || fields == null) {
+                branch.write(in, out);
+                return;
+            }
+            out.writeStartObject();
+            for (String field : fields) {
+                out.writeFieldName(field);
+                if (field.equals(named.name)) {
+                    named.step.write(in, out);
+                } else {
+                    out.writeNull();
+                }
+            }
+            out.writeEndObject();
+        }
+    }
+
+    /** Data without schema: a record with one field for each kind of data, of which one is not null. */
+    static final class Any extends AvroStep {
+        private static final String[] KINDS = {"boolean", "bytes", "double", "float", "int", "long", "string"};
+
+        @Override
+        void write(AvroInput in, JsonGenerator out) throws IOException {
+            boolean written = false;
+            for (String kind : KINDS) {
+                if (in.readPlace(2, "a union") == 1) {
+                    of(kind).write(in, out);
+                    written = true;
+                }
+            }
+            if (in.readPlace(2, "a union") == 1) {
+                new ArrayOf(this).write(in, out);
+                written = true;
+            }
+            if (in.readPlace(2, "a union") == 1) {
+                map(in, out);
+                written = true;
+            }
+            if (!written && out != null) {
+                out.writeNull();
+            }
+        }
+
+        private static AvroStep of(String kind) {
+            return switch (kind) {
+                case "boolean" -> new Bool();
+                case "double", "float" -> new Fraction("double".equals(kind));
+                case "int", "long" -> new Whole(kind);
+                default -> new Text(kind, MissingNode.getInstance());
+            };
+        }
+
+        private void map(AvroInput in, JsonGenerator out) throws IOException {
+            if (out != null) {
+                out.writeStartObject();
+            }
+            for (int n = in.readBlock(); n != 0; n = in.readBlock()) {
+                for (int i = 0; i < n; i++) {
+                    key(in, out);
+                    write(in, out);
+                }
+            }
+            if (out != null) {
+                out.writeEndObject();
+            }
+        }
+
+        private void key(AvroInput in, JsonGenerator out) throws IOException {
+            TokenBuffer key = new TokenBuffer(null, false);
+            write(in, key);
+            if (out != null) {
+                JsonParser parser = key.asParser();
+                parser.nextToken();
+                out.writeFieldName(parser.getText());
+            }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+"""Schema registries: their REST interface, as clients of Confluent's configure it."""

@@ -1,0 +1,130 @@
+"""A registry: schemas by their ids, and ids of schemas. What does not change is asked for once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from headrace.registry.http import RegistryHttp
+from headrace.registry.settings import RegistrySettings
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A schema that another one names: under which name, and where it is registered."""
+
+    name: str
+    subject: str
+    version: int
+
+
+@dataclass(frozen=True)
+class RegisteredSchema:
+    """A schema of the registry. type: AVRO, JSON or PROTOBUF."""
+
+    id: int
+    type: str
+    text: str
+    references: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True)
+class SubjectVersion:
+    """Where a schema is registered."""
+
+    subject: str
+    version: int
+
+
+class Registry:
+    """One registry, asked from any thread; methods raise what `RegistryHttp.ask` does."""
+
+    def __init__(self, settings: RegistrySettings) -> None:
+        self._http = RegistryHttp(settings)
+        self._lock = threading.Lock()
+        self._known: dict[tuple[object, ...], tuple[Any, float]] = {}
+
+    def schema(self, id: int | str) -> RegisteredSchema:
+        """The schema of an id, or of a GUID."""
+        kind = "guids" if isinstance(id, str) else "ids"
+        return self._once((kind, id), lambda: _schema(self._http.ask("GET", f"/schemas/{kind}/{id}"), id))
+
+    def referenced(self, schema: RegisteredSchema) -> list[str]:
+        """The texts of the schemas that a schema refers to, and of those that these refer to, the innermost first."""
+        found: list[str] = []
+        for reference in schema.references:
+            other = self.version(reference.subject, reference.version)
+            found += [text for text in (*self.referenced(other), other.text) if text not in found]
+        return found
+
+    def places(self, id: int) -> list[SubjectVersion]:
+        """The subjects and versions of a schema."""
+        found = self._once(("places", id), lambda: self._http.ask("GET", f"/schemas/ids/{id}/versions"))
+        return [SubjectVersion(place["subject"], place["version"]) for place in found]
+
+    def version(self, subject: str, number: int) -> RegisteredSchema:
+        """A version of a subject."""
+        path = f"/subjects/{_part(subject)}/versions/{number}"
+        return self._once(("version", subject, number), lambda: _schema(self._http.ask("GET", path)))
+
+    def latest(self, subject: str, keep_s: float) -> RegisteredSchema:
+        """The newest version of a subject; an answer is kept for this time."""
+        path = f"/subjects/{_part(subject)}/versions/latest"
+        return self._once(("latest", subject), lambda: _schema(self._http.ask("GET", path)), keep_s)
+
+    def register(self, subject: str, text: str, type: str = "AVRO", normalize: bool = False) -> int:
+        """The id of a schema under a subject, where it is registered if it is not there."""
+        return self._id("/versions", subject, text, type, normalize)
+
+    def lookup(self, subject: str, text: str, type: str = "AVRO", normalize: bool = False) -> int:
+        """The id of a schema that is there under a subject."""
+        return self._id("", subject, text, type, normalize)
+
+    def is_compatible(self, subject: str, text: str, type: str = "AVRO") -> bool:
+        """Whether a schema would be accepted beside the newest version of a subject."""
+        path = f"/compatibility/subjects/{_part(subject)}/versions/latest"
+        return self._http.ask("POST", path, _body(text, type))["is_compatible"]
+
+    def _id(self, path: str, subject: str, text: str, type: str, normalize: bool) -> int:
+        asked = f"/subjects/{_part(subject)}{path}"
+        query = {"normalize": "true"} if normalize else {}
+        return self._once(
+            ("id", path, subject, text, type), lambda: self._http.ask("POST", asked, _body(text, type), **query)["id"]
+        )
+
+    def _once(self, key: tuple[object, ...], ask: Callable[[], T], keep_s: float = float("inf")) -> T:
+        with self._lock:
+            known = self._known.get(key)
+        if known is not None and time.monotonic() < known[1]:
+            return known[0]
+        answer = ask()
+        with self._lock:
+            self._known[key] = answer, time.monotonic() + keep_s
+        return answer
+
+
+@lru_cache(maxsize=64)
+def registry_of(settings: RegistrySettings) -> Registry:
+    """The registry with these settings, one for the process. Raises ConfigError for TLS settings that cannot be used."""
+    return Registry(settings)
+
+
+def _schema(answer: Any, id: int | str = 0) -> RegisteredSchema:
+    references = tuple(Reference(r["name"], r["subject"], r["version"]) for r in answer.get("references") or ())
+    number = answer.get("id", id)
+    return RegisteredSchema(number, answer.get("schemaType") or "AVRO", answer["schema"], references)
+
+
+def _part(subject: str) -> str:
+    return quote(subject, safe="")
+
+
+def _body(text: str, type: str) -> dict[str, str]:
+    return {"schema": text} | ({} if type == "AVRO" else {"schemaType": type})

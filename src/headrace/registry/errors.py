@@ -1,0 +1,26 @@
+"""What a registry refuses, or does not answer."""
+
+from __future__ import annotations
+
+from headrace.errors import ConnectError, RetriableError
+
+_SERIALIZATION = "org.apache.kafka.common.errors.SerializationException"
+
+
+class RegistryError(ConnectError):
+    """The registry has refused a request; code: its own, which begins with the HTTP status."""
+
+    java_class = _SERIALIZATION
+
+    def __init__(self, message: str, status: int, code: int) -> None:
+        super().__init__(message)
+        self.http_status, self.code = status, code
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether what was asked for is not there."""
+        return self.http_status == 404
+
+
+class RegistryUnavailableError(RetriableError):
+    """No server of the registry has answered; it may later."""

@@ -1,0 +1,129 @@
+"""Whether data that was written with one Avro schema can be read with another (Avro's schema resolution)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+LEVELS = ("NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE")
+_PROMOTIONS = {
+    "int": ("int", "long", "float", "double"),
+    "long": ("long", "float", "double"),
+    "float": ("float", "double"),
+    "string": ("string", "bytes"),
+    "bytes": ("bytes", "string"),
+}  # fmt: skip
+_NAMED = ("record", "enum", "fixed", "error")
+
+
+def incompatibilities(new: str, olds: Sequence[str], level: str) -> list[str]:
+    """What speaks against a new schema beside earlier ones, the oldest first, at a level; empty if nothing does."""
+    compared = olds if level.endswith("_TRANSITIVE") else olds[-1:]
+    found: list[str] = []
+    for old in reversed(compared):
+        if level.startswith(("BACKWARD", "FULL")):
+            found += unreadable(new, old)
+        if level.startswith(("FORWARD", "FULL")):
+            found += unreadable(old, new)
+    return found
+
+
+def unreadable(reader: str, writer: str) -> list[str]:
+    """Why a reader's schema cannot read what a writer's has written; empty if it can."""
+    readers, writers = _NamedTypes(), _NamedTypes()
+    return list(_check(readers.named(json.loads(reader)), writers.named(json.loads(writer)), "/", (readers, writers), set()))
+
+
+class _NamedTypes:
+    """The named types of one schema."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = {}
+
+    def named(self, node: Any, namespace: str = "") -> Any:
+        """The schema with each name written out, and each reference kept as its name."""
+        if isinstance(node, str):
+            return node if node in _PRIMITIVES or "." in node or not namespace else f"{namespace}.{node}"
+        if isinstance(node, list):
+            return [self.named(branch, namespace) for branch in node]
+        kind = node["type"]
+        if kind in _NAMED:
+            return self._define(node, namespace)
+        if kind == "array":
+            return {**node, "items": self.named(node["items"], namespace)}
+        if kind == "map":
+            return {**node, "values": self.named(node["values"], namespace)}
+        return self.named(kind, namespace) if isinstance(kind, dict | list) else kind
+
+    def _define(self, node: dict[str, Any], namespace: str) -> dict[str, Any]:
+        name = node["name"]
+        space = name.rpartition(".")[0] if "." in name else node.get("namespace", namespace)
+        full = name if "." in name or not space else f"{space}.{name}"
+        made = self._known[full] = {**node, "name": full}
+        if "fields" in node:
+            made["fields"] = [{**field, "type": self.named(field["type"], space)} for field in node["fields"]]
+        return made
+
+    def resolved(self, node: Any) -> Any:
+        """The definition that a name stands for."""
+        return self._known.get(node, node) if isinstance(node, str) else node
+
+
+_PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "string", "bytes")
+_Pair = tuple[_NamedTypes, _NamedTypes]
+
+
+def _check(reader: Any, writer: Any, path: str, names: _Pair, seen: set[tuple[str, str]]) -> Iterator[str]:
+    reader, writer = names[0].resolved(reader), names[1].resolved(writer)
+    if isinstance(writer, list):
+        for number, branch in enumerate(writer):
+            yield from _check(reader, branch, f"{path}{number}/", names, seen)
+        return
+    if isinstance(reader, list):
+        if all(any(_check(branch, writer, path, names, set(seen))) for branch in reader):
+            yield f"MISSING_UNION_BRANCH at {path}: reader union lacking writer type: {_kind(writer).upper()}"
+        return
+    kinds = _kind(reader), _kind(writer)
+    if kinds[0] != kinds[1]:
+        if kinds[0] not in _PROMOTIONS.get(kinds[1], ()):
+            yield f"TYPE_MISMATCH at {path}: reader type: {kinds[0].upper()} not compatible with writer type: {kinds[1].upper()}"
+        return
+    if kinds[0] in ("array", "map"):
+        inner = "items" if kinds[0] == "array" else "values"
+        yield from _check(reader[inner], writer[inner], f"{path}{inner}/", names, seen)
+    elif kinds[0] in _NAMED:
+        yield from _named(reader, writer, path, names, seen)
+
+
+def _kind(node: Any) -> str:
+    return node["type"] if isinstance(node, dict) else node
+
+
+def _named(reader: Any, writer: Any, path: str, names: _Pair, seen: set[tuple[str, str]]) -> Iterator[str]:
+    pair = reader["name"], writer["name"]
+    if pair in seen:
+        return
+    seen.add(pair)
+    short = [name.rpartition(".")[2] for name in pair]
+    if short[0] != short[1] and pair[1] not in reader.get("aliases", ()):
+        yield f"NAME_MISMATCH at {path}name: expected: {pair[1]}"
+    elif reader["type"] == "fixed" and reader["size"] != writer["size"]:
+        yield f"FIXED_SIZE_MISMATCH at {path}size: expected: {writer['size']}, found: {reader['size']}"
+    elif reader["type"] == "enum":
+        missing = [symbol for symbol in writer["symbols"] if symbol not in reader["symbols"]]
+        if missing and "default" not in reader:
+            yield f"MISSING_ENUM_SYMBOLS at {path}symbols: [{', '.join(missing)}]"
+    elif reader["type"] == "record":
+        yield from _fields(reader, writer, path, names, seen)
+
+
+def _fields(reader: Any, writer: Any, path: str, names: _Pair, seen: set[tuple[str, str]]) -> Iterator[str]:
+    written = {field["name"]: field for field in writer["fields"]}
+    for number, field in enumerate(reader["fields"]):
+        place = f"{path}fields/{number}"
+        old = next((written[name] for name in (field["name"], *field.get("aliases", ())) if name in written), None)
+        if old is not None:
+            yield from _check(field["type"], old["type"], f"{place}/type/", names, seen)
+        elif "default" not in field:
+            yield f"READER_FIELD_MISSING_DEFAULT_VALUE at {place}: {field['name']}"

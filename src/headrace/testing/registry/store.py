@@ -1,0 +1,202 @@
+"""What the registry remembers: subjects with their versions, ids of schemas, levels of compatibility and modes."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.testing.registry.compatibility import LEVELS, incompatibilities
+
+MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT")
+TYPES = ("AVRO", "JSON", "PROTOBUF")
+_PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "string", "bytes")
+
+
+class RefusedError(Exception):
+    """The registry's answer to a request that it cannot do: HTTP status, code and message."""
+
+    def __init__(self, status: int, code: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code = status, code
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A schema with its id; references: as the request had them."""
+
+    id: int
+    guid: str
+    type: str
+    text: str
+    references: tuple[tuple[str, str, int], ...] = ()
+
+    def json(self) -> dict[str, Any]:
+        """As the registry answers it: the type of Avro is left out."""
+        found: dict[str, Any] = {"schema": self.text, "guid": self.guid}
+        if self.type != "AVRO":
+            found["schemaType"] = self.type
+        if self.references:
+            found["references"] = [dict(zip(("name", "subject", "version"), r, strict=True)) for r in self.references]
+        return found
+
+
+@dataclass
+class Version:
+    """A schema under a subject; deleted: softly, it can still be found by its id."""
+
+    number: int
+    schema: Registered
+    deleted: bool = False
+
+
+@dataclass
+class Store:
+    """All that is registered, and the rules for what may be. first_id: of the ids that are given out."""
+
+    first_id: int = 1
+    subjects: dict[str, list[Version]] = field(default_factory=dict)
+    schemas: dict[int, Registered] = field(default_factory=dict)
+    levels: dict[str | None, str] = field(default_factory=lambda: {None: "BACKWARD"})
+    modes: dict[str | None, str] = field(default_factory=lambda: {None: "READWRITE"})
+
+    def register(self, subject: str, body: dict[str, Any], normalize: bool = False) -> Version:
+        """The version of a schema under a subject, a new one if it is not there yet. Raises RefusedError."""
+        kind, text, references = self._parsed(body, normalize)
+        for version in self.subjects.get(subject, []):
+            if not version.deleted and _same(version.schema, kind, text, references):
+                return version
+        mode = self.modes.get(subject, self.modes[None])
+        if mode.startswith("READONLY"):
+            raise RefusedError(422, 42205, f"Subject {subject} is in read-only mode")
+        against = self.against(subject, body)
+        if against:
+            reasons = ", ".join(against)
+            what = f'Schema being registered is incompatible with an earlier schema for subject "{subject}", details: [{reasons}]'
+            raise RefusedError(409, 409, what)
+        versions = self.subjects.setdefault(subject, [])
+        made = Version(versions[-1].number + 1 if versions else 1, self._schema(kind, text, references))
+        versions.append(made)
+        return made
+
+    def _parsed(self, body: dict[str, Any], normalize: bool = False) -> tuple[str, str, tuple[tuple[str, str, int], ...]]:
+        kind, text = body.get("schemaType") or "AVRO", body.get("schema")
+        references = tuple((r["name"], r["subject"], r["version"]) for r in body.get("references") or ())
+        for _, subject, number in references:
+            self.version(subject, str(number))
+        if kind not in TYPES or not isinstance(text, str) or not text:
+            raise RefusedError(422, 42201, f"Either the input schema or one its references is invalid: {kind}")
+        if kind == "PROTOBUF":
+            return kind, text, references
+        try:
+            parsed = json.loads(text)
+        except ValueError as error:
+            raise RefusedError(422, 42201, f"Invalid schema {text}: {error}") from None
+        if kind == "AVRO" and not _is_avro(parsed, {name for name, _, _ in references}):
+            raise RefusedError(422, 42201, f"Invalid schema {text}: it is no Avro schema")
+        return kind, json.dumps(parsed, ensure_ascii=False, separators=(",", ":"), sort_keys=normalize), references
+
+    def _schema(self, kind: str, text: str, references: tuple[tuple[str, str, int], ...]) -> Registered:
+        for schema in self.schemas.values():
+            if _same(schema, kind, text, references):
+                return schema
+        made = Registered(self.first_id + len(self.schemas), str(uuid.uuid4()), kind, text, references)
+        self.schemas[made.id] = made
+        return made
+
+    def lookup(self, subject: str, body: dict[str, Any], deleted: bool, normalize: bool = False) -> Version:
+        """The version that a schema is under a subject. Raises RefusedError."""
+        kind, text, references = self._parsed(body, normalize)
+        if not any(deleted or not version.deleted for version in self.subjects.get(subject, [])):
+            raise RefusedError(404, 40401, f"Subject '{subject}' not found.")
+        for version in self.subjects[subject]:
+            if (deleted or not version.deleted) and _same(version.schema, kind, text, references):
+                return version
+        raise RefusedError(404, 40403, "Schema not found")
+
+    def against(self, subject: str, body: dict[str, Any], only: Version | None = None) -> list[str]:
+        """What speaks against a schema by the level of its subject; only: that it is compared with, else the earlier ones."""
+        kind, text, _ = self._parsed(body)
+        level = self.levels.get(subject, self.levels[None])
+        versions = [only] if only else [version for version in self.subjects.get(subject, []) if not version.deleted]
+        if level == "NONE" or not versions:
+            return []
+        if kind != versions[-1].schema.type:
+            return [f"Incompatible because of different schema type: {kind}"]
+        return incompatibilities(text, [version.schema.text for version in versions], level) if kind == "AVRO" else []
+
+    def versions(self, subject: str, deleted: bool = False) -> list[Version]:
+        """Those of a subject. Raises RefusedError if there are none."""
+        found = [version for version in self.subjects.get(subject, []) if deleted or not version.deleted]
+        if not found:
+            raise RefusedError(404, 40401, f"Subject '{subject}' not found.")
+        return found
+
+    def version(self, subject: str, number: str, deleted: bool = False) -> Version:
+        """One of them: a number, `latest` or -1. Raises RefusedError."""
+        found = self.versions(subject, deleted)
+        if number in ("latest", "-1"):
+            return found[-1]
+        for version in found:
+            if str(version.number) == number:
+                return version
+        if not number.isdecimal():
+            raise RefusedError(422, 42202, f"The specified version '{number}' is not a valid version id.")
+        raise RefusedError(404, 40402, f"Version {number} not found.")
+
+    def delete(self, subject: str, versions: list[Version], permanent: bool) -> list[int]:
+        """Delete versions of a subject; returns their numbers."""
+        numbers = [version.number for version in versions]
+        for version in versions:
+            version.deleted = True
+        if permanent:
+            self.subjects[subject] = [version for version in self.subjects[subject] if version.number not in numbers]
+        return numbers
+
+    def places(self, id: int) -> list[tuple[str, int]]:
+        """Subjects and versions that have a schema. Raises RefusedError."""
+        self.by_id(id)
+        return [(s, v.number) for s, versions in self.subjects.items() for v in versions if v.schema.id == id and not v.deleted]
+
+    def by_id(self, id: int) -> Registered:
+        """The schema of an id. Raises RefusedError."""
+        if id not in self.schemas:
+            raise RefusedError(404, 40403, f"Schema {id} not found")
+        return self.schemas[id]
+
+    def set_level(self, subject: str | None, level: Any) -> None:
+        """Set a subject's level of compatibility, or that of all. Raises RefusedError."""
+        if level not in LEVELS:
+            raise RefusedError(422, 42203, f"Invalid compatibility level. Valid values are {', '.join(LEVELS)}")
+        self.levels[subject] = level
+
+    def set_mode(self, subject: str | None, mode: Any) -> None:
+        """Set a subject's mode, or that of all. Raises RefusedError."""
+        if mode not in MODES:
+            raise RefusedError(422, 42204, f"Invalid mode. Valid values are {', '.join(MODES)}")
+        self.modes[subject] = mode
+
+
+def _same(schema: Registered, kind: str, text: str, references: tuple[tuple[str, str, int], ...]) -> bool:
+    return (schema.type, schema.text, schema.references) == (kind, text, references)
+
+
+def _is_avro(node: Any, named: set[str], space: str = "") -> bool:
+    if isinstance(node, str):
+        return node in _PRIMITIVES or node in named or (f"{space}.{node}" in named)
+    if isinstance(node, list):
+        return all(_is_avro(branch, named, space) for branch in node)
+    kind = node.get("type") if isinstance(node, dict) else None
+    if kind == "array":
+        return _is_avro(node.get("items"), named, space)
+    if kind == "map":
+        return _is_avro(node.get("values"), named, space)
+    if kind in ("record", "enum", "fixed"):
+        name = node.get("name")
+        if not isinstance(name, str):
+            return False
+        space = name.rpartition(".")[0] if "." in name else node.get("namespace", space)
+        named.add(name if "." in name or not space else f"{space}.{name}")
+        return kind != "record" or all(_is_avro(f.get("type"), named, space) for f in node.get("fields", [{}]))
+    return kind is not None and _is_avro(kind, named, space)

@@ -1,0 +1,56 @@
+"""Records through a chain whose converters have a registry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from headrace.testing.registry import SchemaRegistry
+from headrace.transforms.chain import Compiled, Converters, compile_chain
+from headrace.transforms.stages import stages
+from tests.transforms.chains import Record, converters, frame, outcome
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+AVRO = "io.confluent.connect.avro.AvroConverter"
+BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+
+
+def props(registry: SchemaRegistry, **settings: str) -> dict[str, str]:
+    """Of a connector with AvroConverter for its values; settings: of the converter, with `_` for `.`."""
+    value = {f"value.converter.{key.replace('_', '.')}": text for key, text in settings.items()}
+    url = {"value.converter.schema.registry.url": registry.url, "value.converter.max.retries": "0"}
+    return {"key.converter": BYTES, "value.converter": AVRO, **url, **value}
+
+
+def learned(both: Converters, given: Any, config: Mapping[str, str], writing: Converters | None = None) -> Compiled:
+    """The chain that knows what these records need, as a task finds it out."""
+    known: dict[str, list[str]] = {}
+    for part in ("key", "value"):
+        converter = getattr(both, part)
+        new = converter.schema_in(f"in_{part}", ())
+        if new is not None:
+            texts = given.selectExpr(f"{new} AS s").where("s IS NOT NULL").distinct().orderBy("s")
+            known[part] = [row["s"] for row in texts.collect()]
+    while True:
+        compiled = compile_chain(stages(config), both, writing or both, known, sink=True, show=True)
+        wanted = {part: f"collect_set({name})" for part, name in compiled.asks.items()}
+        if not wanted:
+            return compiled
+        row = compiled.apply(given).selectExpr(*(f"{sql} AS {part}" for part, sql in wanted.items())).first()
+        assert row is not None
+        if not any(row[part] for part in wanted):
+            return compiled
+        for part in wanted:
+            getattr(writing or both, part).learn(row[part])
+
+
+def through(spark: SparkSession, config: Mapping[str, str], records: Iterable[Record], to: Mapping[str, str] | None = None
+            ) -> list[Any]:  # fmt: skip
+    """What becomes of each record; to: the converters that write, if others than those that read."""
+    given = list(records)
+    before = frame(spark, given)
+    both = converters(config)
+    after = learned(both, before, config, converters({**config, **to}) if to else None).apply(before, keep=["n"])
+    return [outcome(row, given[row["n"]]) for row in sorted(after.collect(), key=lambda row: row["n"])]

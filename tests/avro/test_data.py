@@ -1,0 +1,265 @@
+"""Avro's bytes as Connect data and back, beside what confluent-kafka's serializers write and read."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import UTC, date, datetime
+from datetime import time as clock
+from decimal import Decimal
+from typing import Any, cast
+
+import pytest
+from confluent_kafka.schema_registry import SchemaRegistryClient, header_schema_id_serializer
+from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+from pyspark.sql import SparkSession
+
+from headrace.testing.registry import SchemaRegistry
+from tests.avro.chains import AVRO, props, through
+from tests.transforms.chains import JSON, Failed, Record
+
+VALUE = SerializationContext("orders", MessageField.VALUE)
+ALL: dict[str, Any] = {
+    "type": "record", "name": "All", "namespace": "a.b", "fields": [
+        {"name": "bool", "type": "boolean"}, {"name": "int", "type": "int"}, {"name": "long", "type": "long"},
+        {"name": "float", "type": "float"}, {"name": "double", "type": "double"}, {"name": "text", "type": "string"},
+        {"name": "bytes", "type": "bytes"},
+        {"name": "byte", "type": {"type": "int", "connect.type": "int8"}},
+        {"name": "size", "type": {"type": "enum", "name": "Size", "symbols": ["S", "L"]}},
+        {"name": "md5", "type": {"type": "fixed", "name": "Md5", "size": 4}},
+        {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}},
+        {"name": "day", "type": {"type": "int", "logicalType": "date"}},
+        {"name": "at", "type": {"type": "int", "logicalType": "time-millis"}},
+        {"name": "ts", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "micros", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+        {"name": "none", "type": ["null", "int"], "default": None},
+        {"name": "some", "type": [{"type": "string", "connect.default": "x"}, "null"], "default": "x"},
+        {"name": "list", "type": {"type": "array", "items": ["null", "double"]}},
+        {"name": "map", "type": {"type": "map", "values": {"type": "array", "items": "long"}}},
+        {"name": "inner", "type": {"type": "record", "name": "In", "fields": [{"name": "s", "type": "Size"}]}},
+        {"name": "again", "type": ["null", "In"], "default": None},
+        {"name": "either", "type": ["null", "int", "string", "In"], "default": None},
+    ],
+}  # fmt: skip
+DATA: dict[str, Any] = {
+    "bool": True, "int": -(2**31), "long": 2**63 - 1, "float": 1.5, "double": -0.1, "text": 'é"\n\U0001f600',
+    "bytes": b"\x00\xff", "byte": -7, "size": "L", "md5": b"\x01\x02\x03\x04", "price": Decimal("-12.34"),
+    "day": date(2026, 11, 23),    "at": clock(12, 30, 1, 5000), "ts": datetime(2026, 11, 23, 7, 0, 0, 123000, UTC),
+    "micros": datetime(2026, 11, 23, 7, 0, 0, 123456, UTC), "none": None, "some": "y", "list": [1.5, None, -2.0],
+    "map": {"a": [1, 2], "b": []}, "inner": {"s": "S"}, "again": {"s": "L"}, "either": "text",
+}  # fmt: skip
+JSON_VALUE = {"value.converter": JSON, "value.converter.schemas.enable": "false"}
+TO_JSON = {"value.converter": JSON, "value.converter.schemas.enable": "false"}
+
+
+def client(registry: SchemaRegistry) -> SchemaRegistryClient:
+    return SchemaRegistryClient({"url": registry.url, "max.retries": 0})
+
+
+def serialized(registry: SchemaRegistry, schema: Any, data: Any, **config: Any) -> bytes:
+    serializer: Any = AvroSerializer
+    found = serializer(client(registry), json.dumps(schema), conf=config)(data, VALUE)
+    assert isinstance(found, bytes)
+    return found
+
+
+def deserialized(registry: SchemaRegistry, data: bytes | None) -> Any:
+    deserializer: Any = AvroDeserializer
+    return deserializer(client(registry))(data or b"", VALUE)
+
+
+def test_every_type_is_read_as_connect_has_it(spark: SparkSession, registry: SchemaRegistry) -> None:
+    data = serialized(registry, ALL, DATA)
+    [found] = through(spark, props(registry), [Record(data)], TO_JSON)
+    assert isinstance(found, Record), found
+    assert json.loads(found.value or b"") == {
+        "bool": True, "int": -(2**31), "long": 2**63 - 1, "float": 1.5, "double": -0.1, "text": 'é"\n\U0001f600',
+        "bytes": base64.b64encode(b"\x00\xff").decode(), "byte": -7, "size": "L",
+        "md5": base64.b64encode(b"\x01\x02\x03\x04").decode(),
+        "price": base64.b64encode((-1234).to_bytes(2, signed=True)).decode(),
+        "day": 20780, "at": 45001005, "ts": 1795417200123, "micros": 1795417200123456, "none": None, "some": "y",
+        "list": [1.5, None, -2.0], "map": {"a": [1, 2], "b": []}, "inner": {"s": "S"}, "again": {"s": "L"},
+        "either": {"int": None, "string": "text", "In": None},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("wire", ["prefix", "guid"])
+def test_what_was_read_is_written_again(spark: SparkSession, registry: SchemaRegistry, wire: str) -> None:
+    record = Record(serialized(registry, ALL, DATA))
+    if wire == "guid":  # in a header
+        headers: list[tuple[str, bytes | None]] = []
+        serializer: Any = AvroSerializer
+        context = SerializationContext("orders", MessageField.VALUE, cast("Any", headers))
+        made = serializer(client(registry), json.dumps(ALL), conf={"schema.id.serializer": header_schema_id_serializer})
+        record = Record(made(DATA, context), headers=headers)
+    found, tombstone = through(spark, props(registry, enhanced_avro_schema_support="true"), [record, Record(None)])
+    assert isinstance(found, Record), found
+    assert deserialized(registry, found.value) == DATA | {"micros": 1795417200123456}  # which Connect has no type for
+    assert (found.value or b"")[5:] == (record.value or b"")[0 if wire == "guid" else 5 :]
+    assert tombstone.value is None
+    written = json.loads(registry.store.subjects["orders-value"][-1].schema.text)
+    assert [field["name"] for field in written["fields"]] == [field["name"] for field in ALL["fields"]]
+
+
+@pytest.mark.parametrize(("schema", "data"), [
+    ("string", "text"), ("int", 5), ("boolean", False), ("double", 0.5), (["null", "string"], "x"),
+    ({"type": "array", "items": "int"}, [1, 2]), ({"type": "map", "values": "string"}, {"a": "b"}),
+    (["int", "string"], "x"),
+])  # fmt: skip
+def test_a_value_need_not_be_a_record(spark: SparkSession, registry: SchemaRegistry, schema: Any, data: Any) -> None:
+    given = serialized(registry, schema, data)
+    [found] = through(spark, props(registry), [Record(given)])
+    assert isinstance(found, Record), found
+    assert deserialized(registry, found.value) == data
+    assert (found.value or b"")[5:] == given[5:]
+
+
+def test_bytes_alone_have_no_length(spark: SparkSession, registry: SchemaRegistry) -> None:
+    id = registry.register("orders-value", '"bytes"')
+    given = b"\0" + id.to_bytes(4) + b"\x01\xff"
+    [found] = through(spark, props(registry), [Record(given)])
+    assert (found.value or b"")[5:] == given[5:]
+    written = registry.store.subjects["orders-value"][-1].schema
+    assert json.loads(written.text) == {"type": "bytes", "connect.version": 1}  # as Connect's schema has that of the registry
+
+
+def test_data_without_schema_is_anything(spark: SparkSession, registry: SchemaRegistry) -> None:
+    texts = [b'{"a":[1,2.5,"x",null,true],"b":{"c":{}}}', b'"text"', b"7", b"[]"]
+    config = props(registry)
+    written = through(spark, {**config, **JSON_VALUE}, [Record(text) for text in texts], config)
+    assert deserialized(registry, written[2].value)["long"] == 7
+    again = through(spark, config, written, TO_JSON)
+    assert [json.loads(record.value) for record in again] == [json.loads(text) for text in texts]
+
+
+def test_schemas_of_many_ids_may_meet_in_one_batch(spark: SparkSession, registry: SchemaRegistry) -> None:
+    def schema(n: int) -> Any:
+        return {"type": "record", "name": "R", "fields": [{"name": f"f{n}", "type": "int"}]}
+
+    registry.store.levels[None] = "NONE"
+    given = [Record(serialized(registry, schema(n % 3), {f"f{n % 3}": n})) for n in range(6)]
+    rename = {"transforms": "r", "transforms.r.type": "org.apache.kafka.connect.transforms.ReplaceField$Value",
+              "transforms.r.renames": "f1:g1"}  # fmt: skip
+    registry.requests.clear()
+    found = through(spark, {**props(registry), **rename}, given)
+    assert [deserialized(registry, record.value) for record in found] == [
+        {"g1" if n % 3 == 1 else f"f{n % 3}": n} for n in range(6)
+    ]
+    assert len([r for r in registry.requests if r.startswith("GET /schemas/ids/") and not r.endswith("versions")]) <= 3 + 1 + 6
+
+
+def test_an_optional_null_is_no_record_and_a_default_is_written_for_null(spark: SparkSession, registry: SchemaRegistry) -> None:
+    schema = {"type": "struct", "name": "R", "optional": True, "fields": [
+        {"type": "int32", "optional": True, "default": 5, "field": "a"}]}  # fmt: skip
+    texts = [json.dumps({"schema": schema, "payload": payload}).encode() for payload in (None, {"a": None}, {"a": 6})]
+    config = props(registry)
+    typed = {**config, "value.converter": JSON, "value.converter.schemas.enable": "true",
+             "value.converter.replace.null.with.default": "false"}  # fmt: skip
+    found = through(spark, typed, [Record(text) for text in texts], config)
+    assert [deserialized(registry, r.value) if r.value else None for r in found] == [None, {"a": 5}, {"a": 6}]
+
+
+def test_numbers_that_json_has_not_are_kept(spark: SparkSession, registry: SchemaRegistry) -> None:
+    fields = [{"name": "a", "type": "double"}, {"name": "b", "type": {"type": "array", "items": "float"}}]
+    inner = {"name": "c", "type": {"type": "record", "name": "C", "fields": [{"name": "d", "type": "double"}]}}
+    schema = {"type": "record", "name": "R", "fields": [*fields, inner]}
+    data = {"a": float("-inf"), "b": [float("inf"), -0.0], "c": {"d": float("nan")}}
+    given = serialized(registry, schema, data)
+    flat = {"transforms": "f", "transforms.f.type": "org.apache.kafka.connect.transforms.Flatten$Value"}
+    copied, flattened = through(spark, props(registry), [Record(given)]) + through(
+        spark, {**props(registry, auto_register_schemas="true"), **flat}, [Record(given, topic="flat")]
+    )
+    assert (copied.value or b"")[5:] == given[5:]
+    assert str(deserialized(registry, flattened.value)["c.d"]) == "nan" if isinstance(flattened, Record) else flattened
+
+
+BAD_ID = b"\0" + (77).to_bytes(4) + b"x"
+
+
+@pytest.mark.parametrize(("value", "why"), [
+    (BAD_ID, "refuses (404, error 40403): Schema 77 not found"),
+    (b'{"a":1}', "Unknown magic byte! The data begins with 0x7b"),
+    (b"", "The data has 0 bytes"),
+    (b"\0\0\0", "The data has 3 bytes: that is too short for the id of a schema"),
+])  # fmt: skip
+def test_data_that_cannot_be_read_fails_with_one_sentence(
+    spark: SparkSession, registry: SchemaRegistry, value: bytes, why: str
+) -> None:
+    [found] = through(spark, props(registry), [Record(value)])
+    assert isinstance(found, Failed), found
+    assert found.step == "input.value"
+    assert found.message == "Failed to deserialize data for topic orders to Avro: "
+    assert why in (found.cause or "")
+
+
+def test_a_payload_that_ends_early_fails(spark: SparkSession, registry: SchemaRegistry) -> None:
+    whole = serialized(registry, ALL, DATA)
+    cuts = [whole[:n] for n in range(5, len(whole), 7)]
+    for found in through(spark, props(registry), [Record(cut) for cut in cuts]):
+        assert isinstance(found, Failed), found
+        assert "the data ends before the record does" in (found.cause or "")
+
+
+def test_a_schema_that_the_registry_refuses_is_the_failure_of_its_records(spark: SparkSession, registry: SchemaRegistry) -> None:
+    registry.register("orders-value", '"int"')
+    registry.store.set_mode("closed-value", "READONLY")
+    given = serialized(registry, "int", 5)
+    shown = [b'"text"', b'"text"']
+    records = [Record(shown[0]), Record(shown[1], topic="closed"), Record(shown[0], topic="open")]
+    config = props(registry)
+    refused, closed, written = through(spark, {**config, **JSON_VALUE}, records, config)
+    assert given[0] == 0
+    assert isinstance(refused, Failed)
+    assert (refused.step, "incompatible with an earlier schema for subject" in (refused.cause or "")) == ("output.value", True)
+    assert isinstance(closed, Failed)
+    assert "Subject closed-value is in read-only mode" in (closed.cause or "")
+    assert isinstance(written, Record)
+
+
+def test_a_schema_that_is_not_there_fails_without_auto_registration(spark: SparkSession, registry: SchemaRegistry) -> None:
+    config = props(registry, auto_register_schemas="false")
+    [found] = through(spark, {**config, **JSON_VALUE}, [Record(b"5")], config)
+    assert isinstance(found, Failed)
+    assert "Subject 'orders-value' not found" in (found.cause or "")
+
+
+def test_the_newest_schema_of_a_subject_is_written_with(spark: SparkSession, registry: SchemaRegistry) -> None:
+    fields: list[Any] = [{"name": "a", "type": "int"}, {"name": "b", "type": ["null", "string"], "default": None}]
+    id = registry.register("orders-value", {"type": "record", "name": "R", "fields": fields})
+    registry.store.set_level("orders-value", "FULL")
+    schema = {"type": "struct", "name": "R", "fields": [{"type": "int32", "field": "a"}]}
+    value = json.dumps({"schema": schema, "payload": {"a": 3}}).encode()
+    config = props(registry, auto_register_schemas="false", use_latest_version="true")
+    typed = {**config, "value.converter": JSON}
+    [found] = through(spark, typed, [Record(value)], config)
+    assert isinstance(found, Record), found
+    assert found.value == b"\0" + id.to_bytes(4) + b"\x06\x00"
+    assert deserialized(registry, found.value) == {"a": 3, "b": None}
+
+
+def test_more_schemas_than_a_subject_may_have_fail(spark: SparkSession, registry: SchemaRegistry) -> None:
+    registry.store.levels[None] = "NONE"
+    config = props(registry, max_schemas_per_subject="2")
+    values = [json.dumps({"schema": {"type": kind}, "payload": 1}).encode() for kind in ("int8", "int16", "int32")]
+    found = through(spark, {**config, "value.converter": JSON}, [Record(value) for value in values], config)
+    assert [type(one) for one in found].count(Failed) == 1
+    [failed] = [one for one in found if isinstance(one, Failed)]
+    assert "Too many schema objects created for orders-value! There are 2" in (failed.cause or "")
+
+
+def test_a_schema_of_another_type_is_named(spark: SparkSession, registry: SchemaRegistry) -> None:
+    id = registry.register("s", '{"type":"object"}', "JSON")
+    [found] = through(spark, props(registry), [Record(b"\0" + id.to_bytes(4) + b"{}")])
+    assert isinstance(found, Failed)
+    assert f"The schema with the id {id} is of type JSON, not AVRO" in (found.cause or "")
+
+
+def test_subjects_follow_the_strategy(spark: SparkSession, registry: SchemaRegistry) -> None:
+    strategy = "io.confluent.kafka.serializers.subject.TopicRecordNameStrategy"
+    given = serialized(registry, ALL, DATA)
+    config = {**props(registry), "value.converter.value.subject.name.strategy": strategy}
+    [found] = through(spark, config, [Record(given, topic="t")])
+    assert isinstance(found, Record), found
+    assert sorted(registry.store.subjects) == ["orders-value", "t-a.b.All"]
+    assert AVRO in config.values()

@@ -1,0 +1,217 @@
+"""Avro's schemas as Connect's, and back: what Confluent's AvroData makes of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import fastavro
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.avro.from_connect import from_connect
+from headrace.avro.mapping import AvroOptions
+from headrace.avro.to_connect import to_connect
+from headrace.avro.writing import writing_plan
+from headrace.errors import DataError
+from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
+
+PLAIN = AvroOptions()
+ENHANCED = AvroOptions(enhanced=True)
+LOGICAL = "org.apache.kafka.connect.data."
+
+
+def avro(schema: Schema | None, options: AvroOptions = PLAIN) -> Any:
+    return json.loads(from_connect(schema, options))
+
+
+def connect(node: Any, options: AvroOptions = PLAIN) -> Schema:
+    schema = to_connect(json.dumps(node), options).schema
+    assert schema is not None
+    return schema
+
+
+DECIMAL_2 = Schema("bytes", name=DECIMAL, version=1, parameters={"scale": "2"})
+PAIRS = [
+    (Schema("int8"), {"type": "int", "connect.type": "int8"}),
+    (Schema("int16"), {"type": "int", "connect.type": "int16"}),
+    (Schema("int32"), "int"),
+    (Schema("int64"), "long"),
+    (Schema("float32"), "float"),
+    (Schema("float64"), "double"),
+    (Schema("boolean"), "boolean"),
+    (Schema("string"), "string"),
+    (Schema("bytes"), "bytes"),
+    (Schema("string", optional=True), ["null", "string"]),
+    (Schema("int32", doc="d", version=3, parameters={"a": "b"}, name="n", default=7),
+     {"type": "int", "connect.doc": "d", "connect.version": 3, "connect.parameters": {"a": "b"}, "connect.default": 7,
+      "connect.name": "n"}),
+    (DECIMAL_2,
+     {"type": "bytes", "scale": 2, "precision": 64, "connect.version": 1, "connect.parameters": {"scale": "2"},
+      "connect.name": DECIMAL, "logicalType": "decimal"}),
+    (DECIMAL_2.same_but(parameters={"scale": "2", "connect.decimal.precision": "9"}),
+     {"type": "bytes", "scale": 2, "precision": 9, "connect.version": 1,
+      "connect.parameters": {"scale": "2", "connect.decimal.precision": "9"}, "connect.name": DECIMAL,
+      "logicalType": "decimal"}),
+    (Schema("int32", name=DATE, version=1),
+     {"type": "int", "connect.version": 1, "connect.name": DATE, "logicalType": "date"}),
+    (Schema("int32", name=TIME, version=1),
+     {"type": "int", "connect.version": 1, "connect.name": TIME, "logicalType": "time-millis"}),
+    (Schema("int64", name=TIMESTAMP, version=1),
+     {"type": "long", "connect.version": 1, "connect.name": TIMESTAMP, "logicalType": "timestamp-millis"}),
+    (Schema("array", items=Schema("string", optional=True)), {"type": "array", "items": ["null", "string"]}),
+    (Schema("map", keys=Schema("string"), values=Schema("int32")), {"type": "map", "values": "int"}),
+    (Schema("map", keys=Schema("int32"), values=Schema("string")),
+     {"type": "array", "items": {"type": "record", "name": "MapEntry", "namespace": "io.confluent.connect.avro",
+                                 "fields": [{"name": "key", "type": "int"}, {"name": "value", "type": "string"}]}}),
+    (Schema("struct", fields={"a": Schema("int32", optional=True)}),
+     {"type": "record", "name": "ConnectDefault", "namespace": "io.confluent.connect.avro",
+      "fields": [{"name": "a", "type": ["null", "int"], "default": None}]}),
+    (Schema("struct", name="com.example.Order", version=2, fields={
+        "id": Schema("int64"), "note": Schema("string", optional=True, default="-"),
+        "inner": Schema("struct", optional=True, name="com.example.Inner", fields={"x": DECIMAL_2}),
+        "again": Schema("struct", name="com.example.Inner", fields={"x": DECIMAL_2})}),
+     {"type": "record", "name": "Order", "namespace": "com.example", "fields": [
+         {"name": "id", "type": "long"},
+         {"name": "note", "type": [{"type": "string", "connect.default": "-"}, "null"], "default": "-"},
+         {"name": "inner", "default": None, "type": ["null", {"type": "record", "name": "Inner", "fields": [
+             {"name": "x", "type": {"type": "bytes", "scale": 2, "precision": 64, "connect.version": 1,
+                                    "connect.parameters": {"scale": "2"}, "connect.name": DECIMAL,
+                                    "logicalType": "decimal"}}], "connect.name": "com.example.Inner"}]},
+         {"name": "again", "type": "Inner"}],
+      "connect.version": 2, "connect.name": "com.example.Order"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "node"), PAIRS, ids=lambda value: None)
+def test_a_schema_is_written_as_avrodata_does_and_read_back(schema: Schema, node: Any) -> None:
+    assert avro(schema) == node
+    fastavro.parse_schema(node)
+    assert connect(node) == schema
+
+
+ENUM = {"type": "enum", "name": "Size", "namespace": "a", "symbols": ["S", "L"]}
+ENUM_SCHEMA = Schema("string", name="a.Size", parameters={
+    "io.confluent.connect.avro.Enum": "a.Size", "io.confluent.connect.avro.Enum.S": "S", "io.confluent.connect.avro.Enum.L": "L",
+})  # fmt: skip
+
+
+def test_an_enum_is_a_text_with_parameters_and_an_enum_again_if_that_is_asked_for() -> None:
+    assert connect(ENUM) == ENUM_SCHEMA
+    assert avro(ENUM_SCHEMA)["type"] == "string"
+    written = avro(ENUM_SCHEMA, ENHANCED)
+    assert (written["type"], written["symbols"], written["connect.name"]) == ("enum", ["S", "L"], "a.Size")
+
+
+def test_a_union_is_a_struct_with_a_field_for_each_branch() -> None:
+    record = {"type": "record", "name": "R", "namespace": "a.b", "fields": [{"name": "x", "type": "int"}]}
+    found = connect(["null", "int", "string", record])
+    assert (found.name, found.optional, list(found.fields)) == ("io.confluent.connect.avro.Union", True, ["int", "string", "R"])
+    assert list(connect(["int", record], ENHANCED).fields) == ["int", "a.b.R"]
+    assert avro(found)[:3] == ["null", "int", "string"]
+    assert connect(["string"]) == Schema("string")
+
+
+def test_documentation_and_defaults_of_avro_are_parameters() -> None:
+    node = {"type": "record", "name": "R", "doc": "of R", "fields": [
+        {"name": "a", "type": "int", "doc": "of a", "default": 5},
+        {"name": "b", "type": ["null", "long"], "default": None}]}  # fmt: skip
+    found = connect(node)
+    assert found.parameters == {"io.confluent.connect.avro.record.doc": "of R", "io.confluent.connect.avro.field.doc.a": "of a"}
+    assert found.fields["a"] == Schema("int32", default=5, parameters={"io.confluent.connect.avro.field.default": "true"})
+    assert found.fields["b"] == Schema("int64", optional=True)
+    written = avro(found)
+    assert (written["doc"], written["fields"][0]) == ("of R", {"name": "a", "type": "int", "doc": "of a", "default": 5})
+
+
+def test_a_fixed_type_is_bytes_with_its_size() -> None:
+    node = {"type": "fixed", "name": "Md5", "namespace": "a", "size": 16}
+    assert connect(node) == Schema("bytes", name="a.Md5", parameters={"connect.fixed.size": "16"})
+    assert avro(connect(node))["size"] == 16
+
+
+def test_logical_types_that_connect_has_not_are_plain_numbers() -> None:
+    for name in ("timestamp-micros", "local-timestamp-millis", "time-micros"):
+        assert connect({"type": "long", "logicalType": name}) == Schema("int64")
+    assert connect({"type": "string", "logicalType": "uuid"}) == Schema("string")
+
+
+def test_bytes_of_a_default_are_one_character_each() -> None:
+    schema = Schema("struct", name="R", fields={"b": Schema("bytes", default="/wA=")})
+    assert avro(schema)["fields"][0]["default"] == "\xff\0"
+    assert connect(avro(schema)).fields["b"].default == "/wA="
+
+
+def test_names_are_scrubbed_if_that_is_asked_for() -> None:
+    schema = Schema("struct", name="my-app.Or der", fields={"1st": Schema("int32")})
+    assert avro(schema)["fields"][0]["name"] == "1st"
+    written = avro(schema, AvroOptions(scrub_names=True))
+    assert (written["name"], written["fields"][0]["name"]) == ("Or_der", "x1st")
+
+
+def test_metadata_can_be_left_out() -> None:
+    assert avro(Schema("int8", doc="d"), AvroOptions(meta_data=False)) == "int"
+
+
+def test_data_without_schema_is_anything() -> None:
+    assert avro(None)["name"] == "Anything"
+    fastavro.parse_schema(avro(None))
+    assert to_connect(from_connect(None, PLAIN), PLAIN).schema is None
+
+
+def test_what_cannot_be_is_said_in_a_sentence() -> None:
+    tree = {"type": "record", "name": "Tree", "fields": [{"name": "left", "type": ["null", "Tree"]}]}
+    with pytest.raises(DataError, match=r"contains itself \(record Tree\).*use ByteArrayConverter"):
+        connect(tree)
+    with pytest.raises(DataError, match="Standalone null schemas"):
+        connect("null")
+    with pytest.raises(DataError, match="names Other, which it does not define"):
+        connect({"type": "array", "items": "Other"})
+    two = Schema("struct", fields={n: Schema("struct", name="a.B", fields={n: Schema("int32")}) for n in ("x", "y")})
+    with pytest.raises(DataError, match=r"Can't redefine: a\.B"):
+        avro(two)
+    with pytest.raises(DataError, match="has int for the data, which is STRING"):
+        writing_plan(Schema("string"), '"int"', PLAIN)
+    with pytest.raises(DataError, match="has the field a, which is not in the data"):
+        writing_plan(
+            Schema("struct", fields={}), json.dumps(avro(PAIRS[-2][0]) | {"fields": [{"name": "a", "type": "int"}]}), PLAIN
+        )
+    with pytest.raises(DataError, match="has no field a, which is in the data"):
+        writing_plan(PAIRS[-2][0], '{"type":"record","name":"R","fields":[]}', PLAIN)
+
+
+def test_a_schema_may_refer_to_others() -> None:
+    inner = {"type": "record", "name": "In", "namespace": "a", "fields": [{"name": "x", "type": "int"}]}
+    outer = {"type": "record", "name": "Out", "namespace": "a", "fields": [{"name": "in", "type": "In"}]}
+    found = to_connect(json.dumps(outer), PLAIN, references=[json.dumps(inner)]).schema
+    assert found is not None
+    assert found.fields["in"].fields == {"x": Schema("int32")}
+
+
+def schemas() -> st.SearchStrategy[Schema]:
+    """Any schema of Connect that Avro has a counterpart for; structs have names of their own."""
+    flat = st.sampled_from([s for s, _ in PAIRS[:9]] + [s for s, _ in PAIRS[11:16]])
+    leaves = st.builds(lambda s, o: s.same_but(optional=o), flat, st.booleans())
+    count = iter(range(10**9))
+
+    def struct(fields: list[Schema], optional: bool) -> Schema:
+        return Schema("struct", optional, f"a.R{next(count)}", fields={f"f{n}": field for n, field in enumerate(fields)})
+
+    def nested(inner: st.SearchStrategy[Schema]) -> st.SearchStrategy[Schema]:
+        return st.one_of(
+            st.builds(lambda items, o: Schema("array", o, items=items), inner, st.booleans()),
+            st.builds(lambda values, o: Schema("map", o, keys=Schema("string"), values=values), inner, st.booleans()),
+            st.builds(struct, st.lists(inner, max_size=4), st.booleans()),
+        )
+
+    return st.recursive(leaves, nested, max_leaves=8)
+
+
+@given(schemas())
+def test_every_schema_is_read_back_as_it_was(schema: Schema) -> None:
+    text = from_connect(schema, PLAIN)
+    fastavro.parse_schema(json.loads(text))
+    assert to_connect(text, PLAIN).schema == schema
+    assert from_connect(to_connect(text, PLAIN).schema, PLAIN) == text
+    writing_plan(schema, text, PLAIN)

@@ -1,0 +1,124 @@
+"""Mirrors whose records have their schemas in a registry."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import fastavro
+import pytest
+
+from headrace.testing.registry import SchemaRegistry
+from tests.clusters import Cluster, Sent, record
+from tests.deployed import CONNECTOR_S
+from tests.kafka_source.mirror import Mirror
+from tests.support import wait_until
+
+AVRO = "io.confluent.connect.avro.AvroConverter"
+T = "org.apache.kafka.connect.transforms."
+STAMP = {"transforms": "from", "transforms.from.type": T + "InsertField$Value", "transforms.from.static.field": "from",
+         "transforms.from.static.value": "here"}  # fmt: skip
+
+
+@pytest.fixture
+def registry() -> Iterator[SchemaRegistry]:
+    with SchemaRegistry() as registry:
+        yield registry
+
+
+def schema(*fields: str) -> dict[str, Any]:
+    columns = [{"name": name, "type": ["null", "string"], "default": None} for name in fields]
+    return {"type": "record", "name": "Order", "fields": [{"name": "n", "type": "int"}, *columns]}
+
+
+def encoded(registry: SchemaRegistry, subject: str, node: dict[str, Any], value: dict[str, Any]) -> bytes:
+    data, id = io.BytesIO(), registry.register(subject, node)
+    fastavro.schemaless_writer(data, node, value)
+    return b"\0" + id.to_bytes(4) + data.getvalue()
+
+
+def decoded(registry: SchemaRegistry, found: Sent) -> Any:
+    data = found.value or b""
+    node = json.loads(registry.store.schemas[int.from_bytes(data[1:5])].text)
+    return fastavro.schemaless_reader(io.BytesIO(data[5:]), node, None)
+
+
+def converters(registry: SchemaRegistry) -> dict[str, str]:
+    """Of both sides: what is read, and what is written."""
+    return {f"{side}value.converter{key}": value for side in ("source.", "") for key, value in (
+        ("", AVRO), (".schema.registry.url", registry.url), (".max.retries", "0"))}  # fmt: skip
+
+
+def test_a_mirror_goes_on_through_new_schemas_and_without_the_registry_for_those_that_it_knows(
+    source: Cluster,
+    destination: Cluster,
+    mirror: Callable[..., Mirror],
+    topic_name: Callable[[str], str],
+    registry: SchemaRegistry,
+) -> None:
+    topic = topic_name("orders")
+    source.create(topic, partitions=2)
+
+    def send(partition: int, numbers: range, *fields: str) -> None:
+        subject = f"{topic}-value"
+        values = [encoded(registry, subject, schema(*fields), {"n": n} | dict.fromkeys(fields, "x")) for n in numbers]
+        source.produce(topic, [record(b"k", value, partition=partition) for value in values])
+
+    send(0, range(3))
+    one = mirror(topic, {**converters(registry), **STAMP, "topic.creation.default.partitions": "2"})
+    assert sorted(decoded(registry, r)["n"] for r in one.await_copied(topic, 3)) == [0, 1, 2]
+    subject = f"{one.prefix}{topic}-value"
+    assert [version.number for version in registry.store.subjects[subject]] == [1]
+
+    send(0, range(3, 5), "a")  # a new version: nothing restarts
+    copies = one.await_copied(topic, 5)
+    assert {"n": 4, "a": "x", "from": "here"} in [decoded(registry, r) for r in copies]
+    assert len(registry.store.subjects[subject]) == 2
+
+    send(1, range(5, 6), "a")
+    one.await_copied(topic, 6)
+    newest = encoded(registry, f"{topic}-value", schema("a", "b"), {"n": 6, "a": None, "b": "y"})
+    known = encoded(registry, f"{topic}-value", schema("a"), {"n": 7, "a": "z"})
+    registry.stop()
+    source.produce(topic, [record(b"k", newest, partition=1), record(b"k", known, partition=1), record(b"k", known, partition=0)])
+    wait_until(lambda: destination.size(one.prefix + topic) >= 7, CONNECTOR_S, lambda: f"the known schema; {one.status()}")
+    assert one.states() == ["RUNNING", "RUNNING"]
+    assert destination.size(one.prefix + topic) == 7  # the partition whose schema nobody knows waits, in its order
+    registry.start()
+    copies = one.await_copied(topic, 9)
+    assert [decoded(registry, r)["n"] for r in copies if r.partition == 1] == [5, 6, 7]
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 5, f"{topic}:1": 2}, CONNECTOR_S, lambda: f"{one.offsets()}")
+    asked = [request for request in registry.requests if request.startswith("GET /schemas/ids/") and request[-1].isdecimal()]
+    assert len(asked) == len(set(asked)) == 3
+
+
+def test_what_cannot_be_read_or_registered_is_a_dead_letter_and_the_rest_is_copied_exactly_once(
+    source: Cluster,
+    destination: Cluster,
+    exact_mirror: Callable[..., Mirror],
+    topic_name: Callable[[str], str],
+    registry: SchemaRegistry,
+) -> None:
+    topic, letters = topic_name("orders"), topic_name("letters")
+    source.create(topic)
+    good = encoded(registry, f"{topic}-value", schema(), {"n": 1})
+    closed = encoded(registry, "other", schema("c"), {"n": 2, "c": "x"})
+    values = [good, b"no avro", b"\0" + (999).to_bytes(4) + b"\2", good[:5], closed, None, good]
+    one = exact_mirror(topic, {
+        **converters(registry), "errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters,
+        "errors.deadletterqueue.topic.replication.factor": "1", "errors.deadletterqueue.context.headers.enable": "true",
+    })  # fmt: skip
+    subject = f"{one.prefix}{topic}-value"
+    registry.register(subject, {**schema(), "connect.version": 1, "connect.name": "Order"})
+    registry.store.set_mode(subject, "READONLY")
+    source.produce(topic, [record(b"%d" % n, value) for n, value in enumerate(values)])
+    wait_until(lambda: destination.size(letters) >= 4, CONNECTOR_S, lambda: f"dead letters; {one.status()}")
+    assert [r.key for r in one.await_copied(topic, 3)] == [b"0", b"5", b"6"]
+    found = destination.read(letters)
+    assert [(r.key, r.value) for r in found] == [(b"%d" % n, values[n]) for n in (1, 2, 3, 4)]
+    messages = [dict(r.headers)["__connect.errors.exception.stacktrace"] or b"" for r in found]
+    for message, why in zip(messages, (b"Unknown magic byte!", b"Schema 999 not found", b"the data ends before the record does",
+                                       b"is in read-only mode"), strict=True):  # fmt: skip
+        assert why in message

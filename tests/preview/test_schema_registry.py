@@ -1,0 +1,48 @@
+"""A preview of records whose schemas are in a registry; nothing is registered by it."""
+
+from __future__ import annotations
+
+import base64
+import io
+
+import fastavro
+import pytest
+from rich.console import Console
+
+from headrace.preview.show import show
+from headrace.testing.registry import SchemaRegistry
+from tests.preview.conftest import MIRROR, chain
+
+AVRO = "io.confluent.connect.avro.AvroConverter"
+ORDER = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}
+
+
+@pytest.fixture
+def registry():
+    with SchemaRegistry() as registry:
+        yield registry
+
+
+def test_a_record_is_shown_with_id_subject_and_version(preview, registry):
+    data = io.BytesIO()
+    fastavro.schemaless_writer(data, ORDER, {"id": 5})
+    id = registry.register("orders-value", ORDER)
+    value = {"base64": base64.b64encode(b"\0" + id.to_bytes(4) + data.getvalue()).decode()}
+    settings = {f"{side}value.converter{key}": text for side in ("source.", "")
+                for key, text in (("", AVRO), (".schema.registry.url", registry.url), (".max.retries", "0"))}  # fmt: skip
+    config = {k: v for k, v in MIRROR.items() if "value.converter" not in k} | settings
+    cast = chain(c={"type": "Cast$Value", "spec": "id:int64"})
+    (record,) = preview(config, {"value": value})
+    read = {"id": id, "subject": "orders-value", "version": 1}
+    assert record["schemas"] == {"value": {"read": read, "written": {"id": None, "subject": None, "version": None}}}
+    registry.register("orders-value", {**ORDER, "connect.version": 1, "connect.name": "Order"})
+    (record,) = preview(config, {"value": value})
+    assert record["schemas"]["value"]["written"] == {"id": 2, "subject": "orders-value", "version": 2}
+    (record,) = preview(config | cast, {"value": value})
+    assert record["steps"][1]["record"]["value"]["json"] == '{"id":5}'
+    assert len(registry.store.schemas) == 2
+    shown = io.StringIO()
+    console = Console(file=shown, width=200)
+    show({"records": [record], "type": "source"}, console)
+    line = f"value: read with schema {id} (subject orders-value, version 1), written with a schema that would be registered"
+    assert line in shown.getvalue()

@@ -1,0 +1,196 @@
+"""The client of registries, against the one in memory."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from headrace.config import ConfigDef
+from headrace.embedded.ports import free_port
+from headrace.errors import ConfigError, ConnectError, DataError
+from headrace.registry.client import Registry
+from headrace.registry.errors import RegistryError, RegistryUnavailableError
+from headrace.registry.options import registry_options
+from headrace.registry.settings import RegistrySettings, registry_settings
+from headrace.registry.subjects import strategy_of, subject_of
+from headrace.testing.registry import SchemaRegistry
+from tests.rest.certificates import PASSWORD, Certificates
+
+QUICK = {"max.retries": "1", "retries.wait.ms": "1"}
+TEXT = '"string"'
+
+
+def settings(url: str, **props: str) -> RegistrySettings:
+    """Of properties, written with `_` for `.`."""
+    given = {"schema.registry.url": url, **QUICK, **{key.replace("_", "."): value for key, value in props.items()}}
+    return registry_settings(ConfigDef(registry_options()).parse(given), given)
+
+
+def client(url: str, **props: str) -> Registry:
+    return Registry(settings(url, **props))
+
+
+def test_a_schema_is_registered_and_asked_for_once(registry: SchemaRegistry) -> None:
+    one = client(registry.url)
+    id = one.register("orders-value", TEXT)
+    assert one.register("orders-value", TEXT) == id
+    assert [one.schema(id).text for _ in range(3)] == [TEXT] * 3
+    assert registry.requests == ["POST /subjects/orders-value/versions", f"GET /schemas/ids/{id}"]
+    assert one.lookup("orders-value", TEXT) == id
+    assert one.latest("orders-value", 60).text == TEXT
+    assert [(place.subject, place.version) for place in one.places(id)] == [("orders-value", 1)]
+    assert one.schema(registry.store.schemas[id].guid).id == id
+
+
+def test_a_subject_may_have_any_name(registry: SchemaRegistry) -> None:
+    assert client(registry.url).register("a/b c?-value", TEXT) == 1
+    assert list(registry.store.subjects) == ["a/b c?-value"]
+
+
+def test_servers_that_do_not_answer_are_passed_over(registry: SchemaRegistry) -> None:
+    gone = f"http://127.0.0.1:{free_port()}"
+    assert client(f"{gone},{registry.url}").register("s", TEXT) == 1
+
+
+def test_a_registry_that_is_down_may_be_asked_again_later(registry: SchemaRegistry) -> None:
+    one, url = client(registry.url), registry.url
+    registry.stop()
+    with pytest.raises(RegistryUnavailableError, match=f"The schema registry does not answer \\({url}\\)"):
+        one.register("s", TEXT)
+    registry.start()
+    assert one.register("s", TEXT) == 1
+
+
+def test_what_the_registry_refuses_is_said_in_its_words(registry: SchemaRegistry) -> None:
+    one = client(registry.url)
+    with pytest.raises(RegistryError, match=r"refuses \(404, error 40403\): Schema 7 not found") as raised:
+        one.schema(7)
+    assert raised.value.is_missing
+    one.register("s", '"int"')
+    with pytest.raises(RegistryError, match=r'409.*incompatible with an earlier schema for subject "s".*TYPE_MISMATCH'):
+        one.register("s", '"string"')
+    assert not one.is_compatible("s", '"string"')
+
+
+@pytest.mark.parametrize("props", [
+    {"basic_auth_credentials_source": "USER_INFO", "basic_auth_user_info": "anna:secret"},
+    {"basic_auth_credentials_source": "USER_INFO", "schema_registry_basic_auth_user_info": "anna:secret"},
+    {"basic_auth_credentials_source": "SASL_INHERIT",
+     "sasl_jaas_config": 'org.apache.PlainLoginModule required username="anna" password="secret";'},
+])  # fmt: skip
+def test_it_logs_in_by_name_and_password(props: dict[str, str]) -> None:
+    with SchemaRegistry(user=("anna", "secret")) as registry:
+        assert client(registry.url, **props).register("s", TEXT) == 1
+        assert client(registry.url.replace("://", "://anna:secret@")).register("s", TEXT) == 1
+
+
+def test_a_wrong_login_is_named_and_shown_nowhere() -> None:
+    with SchemaRegistry(user=("anna", "secret")) as registry:
+        given = settings(registry.url.replace("://", "://anna:wrong-word@"))
+        with pytest.raises(RegistryError, match=r"refuses \(401, error 401\): Unauthorized; check basic.auth") as raised:
+            Registry(given).register("s", TEXT)
+        assert "wrong-word" not in str(raised.value) + repr(given)
+    with pytest.raises(ConfigError) as invalid:
+        settings("ftp://anna:wrong-word@host")
+    assert "wrong-word" not in str(invalid.value)
+
+
+@pytest.fixture
+def tokens() -> Iterator[tuple[str, list[str]]]:
+    """Where a token is had, and the forms that were sent there."""
+    forms: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            forms.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            body = json.dumps({"access_token": "t0k3n", "expires_in": 3600}).encode()
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/token", forms
+    server.shutdown()
+    server.server_close()
+
+
+def test_it_sends_a_token(registry: SchemaRegistry, tokens: tuple[str, list[str]]) -> None:
+    registry.token = "t0k3n"
+    static = {"bearer_auth_credentials_source": "STATIC_TOKEN", "bearer_auth_token": "t0k3n"}
+    assert client(registry.url, **static).register("s", TEXT) == 1
+    oauth = {
+        "bearer_auth_credentials_source": "OAUTHBEARER", "bearer_auth_issuer_endpoint_url": tokens[0],
+        "bearer_auth_client_id": "id", "bearer_auth_client_secret": "secret", "bearer_auth_scope": "schemas",
+    }  # fmt: skip
+    one = client(registry.url, **oauth)
+    assert [one.register(f"s{n}", TEXT) for n in range(2)] == [1, 1]
+    assert tokens[1] == ["grant_type=client_credentials&scope=schemas"]
+    with pytest.raises(RegistryError, match="401"):
+        client(registry.url).register("s", TEXT)
+
+
+def test_it_shows_a_certificate(tmp_path: Path) -> None:
+    made = Certificates(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(made.path("server.pem"))
+    context.load_verify_locations(made.path("ca.pem"))
+    context.verify_mode = ssl.CERT_REQUIRED
+    prefix = "schema_registry_ssl_"
+    trust = {f"{prefix}truststore_type": "PEM", f"{prefix}truststore_location": made.path("ca.pem")}
+    key = {f"{prefix}keystore_type": "PEM", f"{prefix}keystore_location": made.path("client.pem"),
+           f"{prefix}key_password": PASSWORD}  # fmt: skip
+    with SchemaRegistry(tls=context) as registry:
+        assert client(registry.url, **trust, **key).register("s", TEXT) == 1
+        with pytest.raises(RegistryUnavailableError):
+            client(registry.url, **trust).register("s", TEXT)
+
+
+def test_what_is_no_registry_is_named() -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"<html>")
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    with pytest.raises(ConnectError, match="is no schema registry: it sends no JSON"):
+        client(f"http://127.0.0.1:{server.server_port}").schema(1)
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(("props", "why"), [
+    ({"basic_auth_credentials_source": "USER_INFO"}, "has to be name:password"),
+    ({"basic_auth_credentials_source": "OTHER"}, "it has to be URL, USER_INFO or SASL_INHERIT"),
+    ({"bearer_auth_credentials_source": "STATIC_TOKEN"}, "bearer.auth.token is missing"),
+    ({"bearer_auth_credentials_source": "OAUTHBEARER"}, "OAUTHBEARER needs"),
+])  # fmt: skip
+def test_settings_that_cannot_be_are_refused(props: dict[str, str], why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        settings("http://localhost", **props)
+
+
+def test_subjects_are_named_as_confluents_clients_name_them() -> None:
+    package = "io.confluent.kafka.serializers.subject."
+    strategies = [strategy_of("o", package + name) for name in ("TopicNameStrategy", "RecordNameStrategy")]
+    assert subject_of(strategies[0], "t", True, None) == "t-key"
+    assert subject_of(strategies[1], "t", False, "a.B") == "a.B"
+    assert subject_of("TopicRecordNameStrategy", "t", False, "a.B") == "t-a.B"
+    with pytest.raises(DataError, match="the message value must only be a record schema"):
+        subject_of("RecordNameStrategy", "t", False, None)
+    with pytest.raises(ConfigError, match="MyStrategy"):
+        strategy_of("value.subject.name.strategy", "com.example.MyStrategy")
