@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "headrace"
 LAYERS = (
     "errors", "plugins", "config", "record", "values", "kafka", "spark", "converters", "connectors", "predicates", "transforms",
-    "topics", "runtime", "preview", "cluster", "rest", "streams", "embedded", "cli", "testing", "demo",
+    "topics", "runtime", "preview", "dead_letters", "cluster", "rest", "streams", "embedded", "cli", "testing", "demo",
 )  # fmt: skip
 MODULES = sorted(SOURCE.rglob("*.py"))
 

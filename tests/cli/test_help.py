@@ -28,6 +28,7 @@ COMMANDS = (
     "broker",
     "jars",
     "hash-password",
+    "dead-letters",
     "lineage",
     "topics",
     "topics drift",
@@ -39,7 +40,14 @@ COMMANDS = (
 )
 
 
-GROUPS = (("connectors", CONNECTORS), ("streams", STREAMS), ("mirror", MIRROR), ("plugins", PLUGINS))
+DEAD_LETTERS = ("list", "show", "preview", "replay")
+GROUPS = (
+    ("connectors", CONNECTORS),
+    ("dead-letters", DEAD_LETTERS),
+    ("streams", STREAMS),
+    ("mirror", MIRROR),
+    ("plugins", PLUGINS),
+)
 GROUPED = [f"{group} {name}" for group, names in GROUPS for name in names]
 
 

@@ -11,7 +11,7 @@ import base64
 import binascii
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,11 @@ def notation(value: Bytes) -> str | dict[str, str] | None:
     if all(c.isprintable() or c in "\n\r\t" for c in text):
         return text
     return {"base64": base64.b64encode(value).decode()}
+
+
+def denoted(text: str | Mapping[str, str] | None) -> Bytes:
+    """The bytes of a notation that `notation` has made."""
+    return base64.b64decode(text["base64"]) if isinstance(text, Mapping) else None if text is None else text.encode()
 
 
 def from_lines(raw: bytes, topic: str) -> list[GivenRecord]:

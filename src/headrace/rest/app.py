@@ -25,7 +25,7 @@ from headrace.rest.herder import Herder
 from headrace.rest.matching import Matching
 from headrace.rest.overview import Overview
 from headrace.rest.resource import REQUEST_TIMEOUT_S, Resource
-from headrace.rest.routes import ADMIN, MAIN, loggers, overview, preview
+from headrace.rest.routes import ADMIN, MAIN, dead_letters, loggers, overview, preview
 from headrace.rest.routes import logs as connector_logs
 from headrace.rest.same_origin import SameOrigin
 from headrace.runtime.worker_config import WorkerConfig
@@ -44,6 +44,7 @@ def create_app(
     snapshots = Overview(ClusterFigures(others, worker_config.rest_url().partition("://")[0]))
     own = [
         preview.resource(worker_config),
+        dead_letters.resource(worker_config),
         connector_logs.resource(worker_config, others),
         overview.resource(snapshots),
     ]

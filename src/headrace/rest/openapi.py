@@ -48,6 +48,8 @@ _QUERY = {
     "user": "By this user only.",
     "connector": "Of this connector, or what it reaches.",
     "topic": "What this topic reaches.",
+    "count": "How many at most, 50 by default, at most 500.",
+    "before": "Those before this place, which an earlier answer named.",
     "points": "How many samples of each connector, at most 360.",
     "scope": "`cluster` for all workers (KIP-976); all else is this one.",
 }

@@ -63,6 +63,18 @@ _RECORD = {
     "headers": _list({"type": "array", "minItems": 2, "maxItems": 2}),
 }  # fmt: skip
 
+_LETTERS: Schema = {
+    "type": "array", "items": _TEXT, "minItems": 1, "maxItems": 500, "description": "Each `<partition>:<offset>`.",
+}  # fmt: skip
+_LETTER = _object({
+    "id": _TEXT, "timestamp": _INT_OR_NULL, "connector": _TEXT_OR_NULL, "task": _INT_OR_NULL, "stage": _TEXT_OR_NULL,
+    "class": _TEXT_OR_NULL, "exception": _TEXT_OR_NULL, "message": _TEXT_OR_NULL, "stacktrace": _TEXT_OR_NULL,
+    "origin": {"anyOf": [_object({"topic": _TEXT, "partition": _INT_OR_NULL, "offset": _INT}), {"type": "null"}]},
+    "key": _BYTES, "key_bytes": _INT_OR_NULL, "value": _BYTES, "value_bytes": _INT_OR_NULL,
+    "headers": _list({"type": "array", "minItems": 2, "maxItems": 2}),
+    "replayed": {"anyOf": [_object({"time": _TEXT, "topic": _TEXT}), {"type": "null"}]},
+}, description="The record that failed, and what its headers say; of long keys and values the first 8 KiB.")  # fmt: skip
+
 SCHEMAS: dict[str, Schema] = {
     "Error": _object({"error_code": _INT, "message": _TEXT}),
     "ServerInfo": _object({"version": _TEXT, "commit": _TEXT, "kafka_cluster_id": _TEXT_OR_NULL}),
@@ -188,6 +200,37 @@ SCHEMAS: dict[str, Schema] = {
             "topic": _TEXT, "group": _TEXT, "what": _TEXT, "wanted": _TEXT,
             "actual": {**_TEXT_OR_NULL, "description": "null: it does not exist."},
         }), description="Every difference from the rule that a topic was, or would be, created by."),
+    }),
+    "DeadLetterTopics": _object({
+        "topics": _list(_object({
+            "topic": _TEXT, "connectors": _list(_TEXT),
+            "records": {**_INT_OR_NULL, "description": "Its offsets: letters, and marks of transactions; null: not known."},
+            "problem": {**_TEXT_OR_NULL, "description": "Why it could not be asked."},
+        })),
+    }),
+    "DeadLetterPage": _object({
+        "topic": _TEXT, "connectors": _list(_TEXT), "records": _INT,
+        "reasons": _list(_object({
+            "connector": _TEXT_OR_NULL, "stage": _TEXT_OR_NULL, "class": _TEXT_OR_NULL, "exception": _TEXT_OR_NULL,
+            "message": _TEXT_OR_NULL, "records": _INT, "first_ms": _INT_OR_NULL, "last_ms": _INT_OR_NULL,
+        }), description="Why the letters of this page failed."),
+        "letters": _list(_LETTER, description="Newest first."),
+        "before": {**_TEXT_OR_NULL, "description": "The parameter `before` of the next page; null: there is none."},
+    }),
+    "DeadLetterPreview": _object(
+        {"letters": _LETTERS}, {"connector": _TEXT_OR_NULL, "config": {"anyOf": [ref("NewConfig"), {"type": "null"}]}},
+    ),
+    "DeadLetterReplay": _object(
+        {"letters": _LETTERS},
+        {"connector": _TEXT_OR_NULL, "dry_run": _BOOLEAN,
+         "again": {**_BOOLEAN, "description": "Also those that have been replayed already."}},
+    ),
+    "DeadLetterReplayed": _object({
+        "topic": _TEXT, "dry_run": _BOOLEAN,
+        "letters": _list(_object({
+            "id": _TEXT, "outcome": _one_of(("ready", "replayed", "already-replayed", "dropped", "failed", "refused")),
+            "topic": {**_TEXT_OR_NULL, "description": "Where it is written to, or has been."}, "message": _TEXT_OR_NULL,
+        })),
     }),
     "Plugins": _list(_VERSION),
     "Definition": _object({
