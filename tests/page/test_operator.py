@@ -183,7 +183,14 @@ SCREENS = {
     "overview": "/ui?q={orders}", "connector": _TAB + "status", "configuration": _TAB + "configuration",
     "offsets": _TAB + "offsets", "log": _TAB + "log", "history": _TAB + "history",
     "audit": "/ui/audit", "graph": "/ui/graph?connector={name}", "edit": "/ui/edit?name={name}", "new": "/ui/new",
+    "dead-letter-topics": "/ui/dead-letters",
 }  # fmt: skip
+
+
+def problems_of(page: Page) -> dict[str, object]:
+    """What keeps people from reading or working a page."""
+    wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    return {"wider": wider, "nameless": page.evaluate(NAMELESS), "pale": page.evaluate(PALE)}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -195,8 +202,7 @@ def test_every_screen_fits_can_be_read_and_names_its_controls(
     for screen, path in SCREENS.items():
         page.goto(path.format(name=failed, orders=orders))
         page.wait_for_load_state("networkidle")
-        wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        problems = {"wider": wider, "nameless": page.evaluate(NAMELESS), "pale": page.evaluate(PALE)}
+        problems = problems_of(page)
         assert problems == {"wider": 0, "nameless": [], "pale": []}, (screen, json.dumps(problems))
         shot(page, f"{screen}-{scheme}-{width}")
 

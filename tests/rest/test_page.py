@@ -22,8 +22,10 @@ from headrace.cluster.herder import Herder
 from headrace.cluster.memory import memory_stores
 from headrace.config.secrets import HIDDEN
 from headrace.connectors import validation
+from headrace.dead_letters.letter import Letter, reasons
+from headrace.preview.records import GivenRecord
 from headrace.rest import RestServer, create_app, passwords
-from headrace.rest.page.render import number, span
+from headrace.rest.page.render import number, render, span
 from headrace.runtime.worker import Worker
 from headrace.runtime.worker_config import StandaloneConfig
 from tests.rest.conftest import Answer, Client, worker_config
@@ -39,7 +41,8 @@ SCREENS = (
     "/ui/connector?name=c&tab=offsets", "/ui/connector?name=c&tab=log", "/ui/connector/live?name=c", "/ui/connector/head?name=c",
     "/ui/connector/lag?name=c", "/ui/connector/drift?name=c", "/ui/audit", "/ui/graph", "/ui/connector/history?name=c",
     "/ui/connector/log?name=c", "/ui/connector/offsets?name=c", "/ui/edit?name=c", "/ui/new",
-    "/ui/new?plugin=FileStreamSource",
+    "/ui/new?plugin=FileStreamSource", "/ui/dead-letters", "/ui/dead-letters/topics",
+    "/ui/dead-letters?topic=letters&connector=c", "/ui/dead-letters/page?topic=letters",
 )  # fmt: skip
 
 
@@ -207,6 +210,9 @@ def test_hidden_is_what_a_secret_is_and_a_placeholder_is_shown(page: Page):
         ("/ui/edit/apply", {"name": "c", "mode": "json", "json": '{"connector.class": "FileStreamSource"}'}),
         ("/ui/edit/validate", {"name": "c", "mode": "json", "json": "{}"}),
         ("/ui/edit/preview", {"name": "c", "mode": "json", "json": "{}"}),
+        ("/ui/dead-letters/replay", {"topic": "letters", "letter": "0:1"}),
+        ("/ui/dead-letters/confirm", {"topic": "letters", "letter": "0:1"}),
+        ("/ui/dead-letters/preview", {"topic": "letters", "letter": "0:1", "connector": "c", "json": "{}"}),
     ],
 )
 def test_a_reader_can_change_nothing_and_try_nothing_out(
@@ -333,6 +339,26 @@ def test_names_and_values_with_html_in_them_are_shown_as_text(shared: tuple[Any,
         allowed = {"a", "img", "input"} | {tag for tag, _ in tags if tag.isalnum()}
         assert {tag for tag, _ in tags} <= allowed
         assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
+
+
+@settings(max_examples=25, deadline=None)
+@given(text=st.text(alphabet=st.sampled_from("<>&\"'`/={}%;ab \n\u2028"), min_size=1, max_size=40))
+def test_records_with_html_in_them_are_shown_as_text(text: str):
+    hostile = f"<script>{text}</script><img src=x onerror=1>"
+    context = {"topic": hostile, "exception.message": hostile, "exception.stacktrace": hostile, "connector.name": hostile}
+    headers = [(hostile, hostile.encode()), *((f"__connect.errors.{name}", told.encode()) for name, told in context.items())]
+    letter = Letter.of(GivenRecord("letters", 0, 0, 0, hostile.encode(), hostile.encode(), headers))
+    page = {
+        "letters": [letter.json()],
+        "reasons": reasons([letter]),
+        "connectors": [hostile, "b"],
+        "records": 1,
+        "before": hostile,
+    }
+    html = render("dead_letters_page.html", topic=hostile, page=page, sentence="", connector="", before=hostile)
+    tags = Tags(html).tags
+    assert not [tag for tag, _ in tags if tag in ("script", "img")]
+    assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
 
 
 def test_any_name_has_an_address(page: Page, herder: MemoryHerder):

@@ -22,7 +22,7 @@ from headrace.rest.page.render import render
 from headrace.rest.roles import Role
 from headrace.runtime.worker_config import WorkerConfig
 
-SCREENS = (("/ui", "Connectors"), ("/ui/graph", "Graph"), ("/ui/audit", "Audit"))
+SCREENS = (("/ui", "Connectors"), ("/ui/graph", "Graph"), ("/ui/dead-letters", "Dead letters"), ("/ui/audit", "Audit"))
 
 
 @dataclass(frozen=True)
