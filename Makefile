@@ -36,7 +36,7 @@ soak: setup
 
 # Write again what is generated: the tables of options in docs/.
 docs: setup
-	@$(BIN)/python -m headrace.config.docs docs
+	@$(BIN)/python -m headrace.docs_pages docs
 
 # Lock the newest versions that pyproject.toml allows, for every system and Python. Needs uv; names no package index.
 lock:

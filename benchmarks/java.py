@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.process import BenchmarkError
-from headrace.spark.jars import classpath, wheel_jar
-from headrace.spark.java import find_java
+from headrace.jvm.jars import classpath, wheel_jar
+from headrace.jvm.java import find_java
 
 # The garbage collector as Kafka's own scripts (kafka-run-class.sh) set it up.
 GC = (

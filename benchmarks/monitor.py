@@ -17,7 +17,7 @@ from benchmarks.cpu import CpuTime, foreign_share
 from benchmarks.options import Options
 from benchmarks.process import BenchmarkError
 from headrace.config.java_pattern import java_regex
-from headrace.connectors.kafka_source.monitor import PartitionMonitor, Watch
+from headrace.connectors.kafka_source.monitor import PartitionMonitor, TopicMonitorSettings
 from headrace.embedded import Broker
 from headrace.kafka.admin import Admin, TopicInfo
 
@@ -77,7 +77,7 @@ def looks(broker: Broker, expected: int) -> tuple[list[float], float]:
             enough.set()
         return found
 
-    monitor = PartitionMonitor(listing, Watch(java_regex("look-.*"), _LOOK_S, interval_s=0.2), lambda: None)
+    monitor = PartitionMonitor(listing, TopicMonitorSettings(java_regex("look-.*"), _LOOK_S, interval_s=0.2), lambda: None)
     monitor.start()
     if not enough.wait((LOOKS + 1) * _LOOK_S):
         raise BenchmarkError(f"The monitor has not looked {LOOKS} times.")

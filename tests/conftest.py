@@ -19,7 +19,7 @@ from headrace.embedded import Broker
 from headrace.embedded import broker as embedded_broker
 from headrace.embedded.ports import free_port
 from headrace.spark import session as spark_session
-from headrace.spark.extras import FORMATS
+from headrace.spark.optional_jars import FORMATS
 from tests.browser import NO_BROWSER, browser_path
 from tests.clusters import Cluster
 from tests.process import worker_properties

@@ -9,17 +9,19 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "headrace"
 LAYERS = (
-    "errors", "plugins", "config", "record", "values", "kafka", "spark", "converters", "connectors", "predicates", "transforms",
-    "topics", "runtime", "preview", "dead_letters", "cluster", "rest", "streams", "embedded", "cli", "testing", "demo",
+    "errors", "plugins", "config", "record", "values", "kafka", "jvm", "spark", "connect_config", "converters", "connectors",
+    "predicates", "transforms",
+    "topics", "runtime", "preview", "dead_letters", "cluster", "rest", "streams", "embedded", "signals",
+    "worker_process", "testing", "demo", "cli", "docs_pages",
 )  # fmt: skip
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 
 def imported(path: Path) -> set[str]:
-    """The packages of headrace that a module imports when it is loaded (not those that a function imports when it is called)."""
+    """The packages of headrace that a module imports, also where a function does so when it is called."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.col_offset == 0 and node.module and node.module.startswith("headrace"):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("headrace"):
             names = [node.module] if node.module != "headrace" else [f"headrace.{a.name}" for a in node.names]
             found |= {name.split(".")[1] for name in names if "." in name and name != "headrace.__version__"}
     return found & set(LAYERS)
@@ -45,3 +47,12 @@ def test_a_function_fits_on_a_screen(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
             assert node.end_lineno - node.lineno <= 50, node.name
+
+
+def test_a_class_name_stands_for_one_thing() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}

@@ -18,7 +18,7 @@ HEADERS_TYPE = "array<struct<key:string,value:binary>>"
 
 
 @dataclass(frozen=True)
-class Record:
+class RecordColumns:
     """The Columns that make up one record.
 
     topic: string, where the record goes (a source) or came from (a sink);

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headrace.spark.jars import home, jars
+from headrace.jvm.jars import home, jars
 from tests.cli.command import headrace
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 CHECKOUT = Path(__file__).parents[2]
 FIND = """
 from headrace.demo.surroundings import example
-from headrace.spark.jars import IVY_FILE, JAVA_SOURCES
+from headrace.jvm.jars import IVY_FILE, JAVA_SOURCES
 print(example("mirror-flights.json"), IVY_FILE.is_file(), len(list(JAVA_SOURCES.rglob("*.java"))) > 0)
 """
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from headrace.cluster.memory import FileLog, MemoryLog
+from headrace.cluster.standalone.stores import FileLog, MemoryLog
 from headrace.kafka.admin import Admin
-from headrace.kafka.log import CompactedLog, Log, LogFactory
+from headrace.kafka.log import CompactedLog, LogFactory, RecordLog
 
 
 class Logs:
@@ -54,7 +54,7 @@ def make_log(request, tmp_path: Path) -> LogFactory:
     if request.param == "kafka":
         return request.getfixturevalue("logs")(5 if "config" not in request.module.__name__ else 1).factory
 
-    def in_memory(on_record) -> Log:
+    def in_memory(on_record) -> RecordLog:
         return FileLog(tmp_path / "offsets", on_record) if "offset" in request.module.__name__ else MemoryLog(on_record)
 
     return in_memory

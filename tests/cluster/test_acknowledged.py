@@ -15,7 +15,7 @@ from datetime import datetime
 import pytest
 
 from headrace.cluster.config_store import ConfigStore
-from headrace.cluster.stores import Stores, kafka_stores
+from headrace.cluster.stores import WorkerStores, kafka_stores
 from headrace.config import Config
 from headrace.embedded import Broker
 from headrace.errors import ConnectError
@@ -33,7 +33,7 @@ class Worker:
     """A member of a group, and its stores."""
 
     def __init__(self, props: Mapping[str, str], name: str) -> None:
-        self.stores: Stores = kafka_stores(Config(props), name)
+        self.stores: WorkerStores = kafka_stores(Config(props), name)
         self.stores.start()
         self.placed = threading.Event()
         listener = GroupListener(lambda _place: self.placed.set(), lambda _place: None, lambda _error: None)

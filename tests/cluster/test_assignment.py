@@ -3,14 +3,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.cluster.assignment import EVERYTHING, NOTHING, Share, slot
+from headrace.cluster.assignment import EVERYTHING, NOTHING, Assignment, slot
 
 names = st.text(min_size=1, max_size=20)
 
 
 @given(names, st.integers(1, 40), st.integers(1, 5), st.integers(1, 30))
 def test_every_part_of_a_connector_belongs_to_exactly_one_worker(name, count, workers, tasks):
-    shares = [Share(frozenset(range(count)[worker::workers]), count, 1) for worker in range(workers)]
+    shares = [Assignment(frozenset(range(count)[worker::workers]), count, 1) for worker in range(workers)]
     assert sum(share.has_connector(name) for share in shares) == 1
     assert sum(share.leads for share in shares) == 1
     assert sorted(task for share in shares for task in share.tasks(name, tasks)) == list(range(tasks))

@@ -11,8 +11,8 @@ from headrace.cluster.config_store import FAILED_WRITE, ConfigStore
 from headrace.cluster.records import SessionKey, TargetState
 from headrace.cluster.state import ClusterState
 from headrace.errors import ConfigError, ConnectError, trace
-from headrace.kafka.fenced import FencedWriter
 from headrace.kafka.log import CompactedLog
+from headrace.kafka.transactional_writer import TransactionalWriter
 
 
 @pytest.fixture
@@ -116,7 +116,8 @@ def test_a_config_topic_with_two_partitions_is_refused(logs):
 def test_with_a_fenced_writer_the_leader_writes_in_transactions(logs):
     topic = logs(1)
     stores = [
-        topic.open(ConfigStore(topic.factory, FencedWriter(topic.topic, topic.props, topic.topic), topic.topic)) for _ in range(2)
+        topic.open(ConfigStore(topic.factory, TransactionalWriter(topic.topic, topic.props, topic.topic), topic.topic))
+        for _ in range(2)
     ]
     with pytest.raises(ConnectError, match=FAILED_WRITE):
         stores[0].put_connector("c", {})
@@ -138,7 +139,7 @@ def test_a_read_committed_store_reads_its_own_transactions_back(logs):
     committed = {**topic.props, "isolation.level": "read_committed"}
     store = ConfigStore(
         lambda on_record: CompactedLog(topic.topic, topic.props, committed, on_record),
-        FencedWriter(topic.topic, topic.props, topic.topic),
+        TransactionalWriter(topic.topic, topic.props, topic.topic),
     )
     topic.open(store)
     store.claim_write_privileges()

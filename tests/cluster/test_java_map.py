@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headrace.cluster.java_map import read, write
 from headrace.errors import ConnectError
-from headrace.spark.java import find_java
+from headrace.jvm.java import find_java
 
 PROGRAM = """
 import java.io.*; import java.util.*;

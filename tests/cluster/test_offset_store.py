@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from headrace.cluster.offset_store import OffsetStore
+from headrace.cluster.offset_store import KafkaOffsetStore
 from headrace.errors import DataError, RetriableError
 from headrace.kafka.log import CompactedLog, LogRecord
 
@@ -12,8 +12,8 @@ P = {"cluster": "a", "partition": 1, "topic": "t"}
 
 
 @pytest.fixture
-def store(make_log) -> Iterator[OffsetStore]:
-    store = OffsetStore(make_log)
+def store(make_log) -> Iterator[KafkaOffsetStore]:
+    store = KafkaOffsetStore(make_log)
     store.start()
     yield store
     store.stop()
@@ -55,7 +55,7 @@ def test_what_cannot_be_stored_is_refused_as_a_whole(store):
 
 def test_keys_are_written_in_the_order_of_their_first_use(logs):
     topic = logs(5)
-    store = topic.open(OffsetStore(topic.factory))
+    store = topic.open(KafkaOffsetStore(topic.factory))
     turned = dict(reversed(P.items()))
     store.put("c", [(P, {"offset": 1})])
     store.put("c", [(turned, {"offset": 2})])
@@ -70,7 +70,7 @@ def test_keys_are_written_in_the_order_of_their_first_use(logs):
 def test_of_two_keys_for_one_partition_the_newest_counts_and_the_other_is_removed(logs):
     topic = logs(5)
     raw = topic.open(CompactedLog(topic.topic, topic.props, topic.props, lambda record: None))
-    store = topic.open(OffsetStore(topic.factory))
+    store = topic.open(KafkaOffsetStore(topic.factory))
     old, new = b'["c",{"a":1,"b":2}]', b'["c",{"b":2,"a":1}]'
     raw.write([(old, b'{"o":1}')], 30)
     raw.write([(new, b'{"o":2}')], 30)
@@ -85,7 +85,7 @@ def test_of_two_keys_for_one_partition_the_newest_counts_and_the_other_is_remove
 
 def test_another_worker_sees_an_offset_as_soon_as_it_was_put(logs):
     topic = logs(25)
-    first, second = topic.open(OffsetStore(topic.factory)), topic.open(OffsetStore(topic.factory))
+    first, second = topic.open(KafkaOffsetStore(topic.factory)), topic.open(KafkaOffsetStore(topic.factory))
     for number in range(30):
         first.put("c", [({"p": number}, {"o": number})])
         assert second.get("c", [{"p": number}]) == [({"p": number}, {"o": number})]
@@ -94,7 +94,7 @@ def test_another_worker_sees_an_offset_as_soon_as_it_was_put(logs):
 def test_records_that_make_no_sense_are_skipped(logs):
     topic = logs(1)
     raw = topic.open(CompactedLog(topic.topic, topic.props, topic.props, lambda record: None))
-    store = topic.open(OffsetStore(topic.factory))
+    store = topic.open(KafkaOffsetStore(topic.factory))
     store.put("c", [({"p": 1}, {"o": 1})])
     raw.write([(b"nonsense", b"{}"), (b'["c",{"p":1}]', b"nonsense"), (b'["c",null]', b'{"o":2}')], 30)
     assert store.get("c", [{"p": 1}]) == [({"p": 1}, {"o": 1})]
@@ -103,7 +103,7 @@ def test_records_that_make_no_sense_are_skipped(logs):
 
 def test_a_put_without_a_broker_does_not_claim_to_have_stored(logs, source_broker):
     topic = logs(5)
-    store = topic.open(OffsetStore(topic.factory))
+    store = topic.open(KafkaOffsetStore(topic.factory))
     store.put("c", [({"p": 1}, {"o": 1})])
     source_broker.kill()
     try:

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headrace.cluster import records, state, status, status_records
-from headrace.cluster.memory import MemoryLog
-from headrace.cluster.offset_store import OffsetStore
+from headrace.cluster.offset_store import KafkaOffsetStore
+from headrace.cluster.standalone.stores import MemoryLog
 from headrace.kafka.log import LogRecord
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
@@ -67,7 +67,7 @@ def poisoned(test: Any) -> Any:
 @poisoned
 @given(KEYS, VALUES)
 def test_a_config_record_is_folded_or_skipped(key: bytes | None, value: bytes | None) -> None:
-    before = state.fold(state.ClusterState(), records.ConnectorConfig("c", {"a": "b"}), 0)
+    before = state.fold(state.ClusterState(), records.ConnectorConfigRecord("c", {"a": "b"}), 0)
     record = records.decode(key, value)
     if record is not None:
         after = state.fold(before, record, 1)
@@ -97,7 +97,7 @@ OFFSET_KEYS = KEYS | VALUES | st.builds(lambda c, p: json.dumps([c, p]).encode()
 @example(b'["c",{}]', GIANT)
 @given(OFFSET_KEYS, VALUES)
 def test_an_offset_record_is_kept_or_skipped(key: bytes | None, value: bytes | None) -> None:
-    store = OffsetStore(Unforgiving)
+    store = KafkaOffsetStore(Unforgiving)
     store._log.append([(key, value)], 1)  # type: ignore[list-item]  # a record of a topic may have no key
     for connector in list(store._stored):
         for partition, offset in store.all(connector):

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.cluster import offset_records, records, status_records
 from headrace.cluster.records import (
-    ConnectorConfig,
+    ConnectorConfigRecord,
     LoggerLevel,
     RestartRequest,
     SessionKey,
@@ -60,15 +60,24 @@ def test_a_recorded_offset_is_read_and_written_the_same(key, value):
 
 def test_every_kind_of_record_was_recorded():
     kinds = {type(decode(key, value)) for key, value in recorded("connect-configs")}
-    all_kinds = {ConnectorConfig, TaskConfig, TasksCommit, TargetStateChange, SessionKey, RestartRequest, TaskCount, LoggerLevel}
+    all_kinds = {
+        ConnectorConfigRecord,
+        TaskConfig,
+        TasksCommit,
+        TargetStateChange,
+        SessionKey,
+        RestartRequest,
+        TaskCount,
+        LoggerLevel,
+    }
     assert kinds in (all_kinds, all_kinds - {TaskCount})
 
 
 @pytest.mark.parametrize(
     ("record", "key", "value"),
     [
-        (ConnectorConfig("a-b", cast(Any, {"z": "1", "a": None})), "connector-a-b", '{"properties":{"z":"1","a":null}}'),
-        (ConnectorConfig("a", None), "connector-a", None),
+        (ConnectorConfigRecord("a-b", cast(Any, {"z": "1", "a": None})), "connector-a-b", '{"properties":{"z":"1","a":null}}'),
+        (ConnectorConfigRecord("a", None), "connector-a", None),
         (TaskConfig("a-1", 2, {"x": "ü"}), "task-a-1-2", '{"properties":{"x":"ü"}}'),
         (TasksCommit("a", 3), "commit-a", '{"tasks":3}'),
         (TargetStateChange("a", TargetState.STARTED), "target-state-a", '{"state":"STARTED","state.v2":"STARTED"}'),

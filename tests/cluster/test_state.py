@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from headrace.cluster.records import (
     ConfigRecord,
-    ConnectorConfig,
+    ConnectorConfigRecord,
     LoggerLevel,
     RestartRequest,
     SessionKey,
@@ -17,7 +17,7 @@ from headrace.cluster.records import (
 )
 from headrace.cluster.state import ClusterState, fold
 
-CONFIG = ConnectorConfig("c", {"tasks.max": "2"})
+CONFIG = ConnectorConfigRecord("c", {"tasks.max": "2"})
 
 
 def task(number: int, **properties: str) -> TaskConfig:
@@ -74,7 +74,9 @@ def test_a_failed_commit_uses_up_what_was_waiting():
 def test_tasks_of_a_connector_that_is_gone_are_ignored():
     state = state_after(task(0), TasksCommit("c", 1))
     assert state == ClusterState(offset=2)
-    state = state_after(CONFIG, task(0), TasksCommit("c", 1), ConnectorConfig("c", None), task(0), TasksCommit("c", 1), CONFIG)
+    state = state_after(
+        CONFIG, task(0), TasksCommit("c", 1), ConnectorConfigRecord("c", None), task(0), TasksCommit("c", 1), CONFIG
+    )
     assert state.task_configs("c") == []
     assert state.inconsistent == frozenset()
 
@@ -87,7 +89,7 @@ def test_a_deleted_connector_leaves_only_its_fencing_count():
         TasksCommit("c", 1),
         RestartRequest("c", True, True),
     )
-    state = state_after(*everything, TaskCount("c", 1), ConnectorConfig("c", None), TargetStateChange("c", None))
+    state = state_after(*everything, TaskCount("c", 1), ConnectorConfigRecord("c", None), TargetStateChange("c", None))
     assert state == ClusterState(offset=8, fencing_counts={"c": 1})
 
 
@@ -117,14 +119,14 @@ def test_the_latest_session_key_restart_and_level_count():
 def test_a_snapshot_stays_as_it_is():
     before = state_after(CONFIG, task(0), TasksCommit("c", 1))
     kept = (dict(before.connectors), before.task_configs("c"))
-    fold(before, ConnectorConfig("c", None), 3)
-    fold(before, ConnectorConfig("d", {}), 3)
+    fold(before, ConnectorConfigRecord("c", None), 3)
+    fold(before, ConnectorConfigRecord("d", {}), 3)
     assert (dict(before.connectors), before.task_configs("c")) == kept
 
 
 NAMES = st.sampled_from(["a", "b"])
 RECORDS = st.one_of(
-    st.builds(ConnectorConfig, NAMES, st.one_of(st.none(), st.just({"x": "1"}))),
+    st.builds(ConnectorConfigRecord, NAMES, st.one_of(st.none(), st.just({"x": "1"}))),
     st.builds(TaskConfig, NAMES, st.integers(0, 3), st.just({"y": "1"})),
     st.builds(TasksCommit, NAMES, st.integers(0, 4)),
     st.builds(TargetStateChange, NAMES, st.one_of(st.none(), st.sampled_from(TargetState))),

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from headrace.cluster.status import StatusState, fold, may_overwrite
-from headrace.cluster.status_records import ActiveTopic, ConnectorState, Status, StatusRecord, TaskState
+from headrace.cluster.status_records import ActiveTopic, ConnectorStatusRecord, Status, StatusRecord, TaskStatusRecord
 from headrace.topics.active import TopicStatus
 
 
@@ -21,28 +21,36 @@ def active(topic: str, task: int = 0) -> ActiveTopic:
 
 
 def test_the_latest_state_counts():
-    state = state_after(ConnectorState("c", status("PAUSED")), ConnectorState("c", status()), TaskState("c", 0, status("FAILED")))
+    state = state_after(
+        ConnectorStatusRecord("c", status("PAUSED")),
+        ConnectorStatusRecord("c", status()),
+        TaskStatusRecord("c", 0, status("FAILED")),
+    )
     assert state.connectors["c"]["state"] == "RUNNING"
     assert state.tasks["c"][0]["state"] == "FAILED"
 
 
 def test_a_connector_that_is_gone_takes_its_tasks_along():
-    state = state_after(ConnectorState("c", status()), TaskState("c", 0, status()), ConnectorState("c", None))
+    state = state_after(
+        ConnectorStatusRecord("c", status()), TaskStatusRecord("c", 0, status()), ConnectorStatusRecord("c", None)
+    )
     assert (state.connectors, state.tasks) == ({}, {})
 
 
 def test_a_task_goes_alone():
-    state = state_after(TaskState("c", 0, status()), TaskState("c", 1, status()), TaskState("c", 0, None))
+    state = state_after(TaskStatusRecord("c", 0, status()), TaskStatusRecord("c", 1, status()), TaskStatusRecord("c", 0, None))
     assert set(state.tasks["c"]) == {1}
-    assert fold(state, TaskState("c", 1, None)).tasks == {}
+    assert fold(state, TaskStatusRecord("c", 1, None)).tasks == {}
 
 
 def test_unassigned_of_a_task_that_runs_elsewhere_is_ignored():
-    running = state_after(TaskState("c", 0, status("RUNNING", generation=5, worker="w2")))
+    running = state_after(TaskStatusRecord("c", 0, status("RUNNING", generation=5, worker="w2")))
     for generation, expected in ((4, "RUNNING"), (5, "RUNNING"), (6, "UNASSIGNED")):
-        late = TaskState("c", 0, status("UNASSIGNED", generation))
+        late = TaskStatusRecord("c", 0, status("UNASSIGNED", generation))
         assert fold(running, late).tasks["c"][0]["state"] == expected
-    failed = state_after(TaskState("c", 0, status("FAILED", generation=5)), TaskState("c", 0, status("UNASSIGNED", 5)))
+    failed = state_after(
+        TaskStatusRecord("c", 0, status("FAILED", generation=5)), TaskStatusRecord("c", 0, status("UNASSIGNED", 5))
+    )
     assert failed.tasks["c"][0]["state"] == "UNASSIGNED"
 
 
@@ -59,7 +67,10 @@ def test_the_names_of_an_active_topic_are_those_of_its_key():
 def test_the_latest_generation_is_the_highest_seen():
     assert state_after().latest_generation() == -1
     assert (
-        state_after(ConnectorState("c", status(generation=3)), TaskState("d", 0, status(generation=7))).latest_generation() == 7
+        state_after(
+            ConnectorStatusRecord("c", status(generation=3)), TaskStatusRecord("d", 0, status(generation=7))
+        ).latest_generation()
+        == 7
     )
 
 

@@ -4,40 +4,40 @@ import logging
 
 import pytest
 
-from headrace.cluster.status_records import ActiveTopic, ConnectorState, TaskState, decode, encode
+from headrace.cluster.status_records import ActiveTopic, ConnectorStatusRecord, TaskStatusRecord, decode, encode
 
 RUNNING = '{"state":"RUNNING","trace":null,"worker_id":"w:8083","generation":7,"version":"1.0"}'
 
 
 def test_states_and_topics_are_written_as_connect_does():
     running = decode(b"status-connector-a-b", RUNNING.encode())
-    assert isinstance(running, ConnectorState)
+    assert isinstance(running, ConnectorStatusRecord)
     assert encode(running) == (b"status-connector-a-b", RUNNING.encode())
-    assert encode(ConnectorState("c", None)) == (b"status-connector-c", None)
-    assert encode(TaskState("a-b", 3, None)) == (b"status-task-a-b-3", None)
+    assert encode(ConnectorStatusRecord("c", None)) == (b"status-connector-c", None)
+    assert encode(TaskStatusRecord("a-b", 3, None)) == (b"status-task-a-b-3", None)
     assert encode(ActiveTopic("a:b", "t", None)) == (b"status-topic-t:connector-a:b", None)
 
 
 def test_the_fields_are_in_connects_order_however_they_are_given():
     given = {"version": None, "generation": 1, "worker_id": "w", "trace": "boom", "state": "FAILED"}
-    _, value = encode(ConnectorState("c", given))  # type: ignore[arg-type]
+    _, value = encode(ConnectorStatusRecord("c", given))  # type: ignore[arg-type]
     assert value == b'{"state":"FAILED","trace":"boom","worker_id":"w","generation":1,"version":null}'
 
 
 def test_what_is_headraces_own_is_written_only_where_there_is_something():
     given = {"state": "RUNNING", "trace": None, "worker_id": "w", "generation": 1, "version": None}
     own = {"stream": {"mode": "microbatch", "reason": "why"}}
-    _, value = encode(TaskState("c", 0, {**given, **own, "restart": None}))  # type: ignore[arg-type]
+    _, value = encode(TaskStatusRecord("c", 0, {**given, **own, "restart": None}))  # type: ignore[arg-type]
     assert value == (
         b'{"state":"RUNNING","trace":null,"worker_id":"w","generation":1,"version":null,'
         b'"stream":{"mode":"microbatch","reason":"why"}}'
     )
-    assert decode(b"status-task-c-0", value) == TaskState("c", 0, {**given, **own})  # type: ignore[arg-type]
+    assert decode(b"status-task-c-0", value) == TaskStatusRecord("c", 0, {**given, **own})  # type: ignore[arg-type]
 
 
 def test_a_state_of_an_older_worker_has_no_version():
     record = decode(b"status-task-c-0", b'{"state":"RUNNING","trace":null,"worker_id":"w","generation":7}')
-    assert isinstance(record, TaskState)
+    assert isinstance(record, TaskStatusRecord)
     assert record.status is not None
     assert record.status["version"] is None
 

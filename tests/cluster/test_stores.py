@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Producer
 
-from headrace.cluster.stores import Stores, kafka_stores
+from headrace.cluster.stores import WorkerStores, kafka_stores
 from headrace.config import Config
 from headrace.errors import ConfigError, RetriableError
 from headrace.kafka.admin import Admin
+from headrace.kafka.group_transactions import Proof
 from headrace.kafka.log import CompactedLog, LogRecord
-from headrace.kafka.member_writes import Proof
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership
 
 
@@ -44,10 +44,10 @@ def member(open_stores) -> Iterator[Callable[[dict[str, str]], Proof]]:
 
 
 @pytest.fixture
-def open_stores() -> Iterator[Callable[[dict[str, str]], Stores]]:
-    opened: list[Stores] = []
+def open_stores() -> Iterator[Callable[[dict[str, str]], WorkerStores]]:
+    opened: list[WorkerStores] = []
 
-    def make(props: dict[str, str]) -> Stores:
+    def make(props: dict[str, str]) -> WorkerStores:
         made = kafka_stores(Config(props), "w:1")
         opened.append(made)
         made.start()

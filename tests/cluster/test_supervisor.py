@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from headrace.cluster.memory import memory_stores
-from headrace.cluster.reports import Reports
+from headrace.cluster.desired_state import DesiredState
+from headrace.cluster.standalone.stores import memory_stores
+from headrace.cluster.status_reporter import StatusReporter
 from headrace.cluster.supervisor import Supervisor
-from headrace.cluster.wanted import Wanted
 from headrace.config import Config
 from headrace.config.providers import Resolver
 from headrace.runtime.worker import RunningConnector
@@ -29,15 +29,15 @@ def start_connector(config: Any, _context: Any) -> RunningConnector:
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Callable[[Wanted], int]:
+def made(tmp_path: Path) -> Callable[[DesiredState], int]:
     """How often task configurations are handed over once the connector runs as wanted."""
 
-    def run(want: Wanted) -> int:
+    def run(want: DesiredState) -> int:
         handed: list[object] = []
         stores = memory_stores(Config({"offset.storage.file.filename": str(tmp_path / "offsets")}))
         worker: Any = SimpleNamespace(config=SimpleNamespace(task_shutdown_timeout_ms=0, resolver=Resolver()))
         worker.start_connector = start_connector
-        reports = Reports(stores.status, "w", tracking=True)
+        reports = StatusReporter(stores.status, "w", tracking=True)
         supervisor = Supervisor("c", lambda: want, worker, reports, lambda _name, tasks: handed.append(tasks), lambda _name: None)
         supervisor.start()
         supervisor.shut_down()  # once all that came before is done
@@ -47,12 +47,12 @@ def made(tmp_path: Path) -> Callable[[Wanted], int]:
     return run
 
 
-RUNNING = Wanted(CONFIG, 1, "STARTED", CONFIG, [OWN | {"task.class": "T"}], 1, True, frozenset())
+RUNNING = DesiredState(CONFIG, 1, "STARTED", CONFIG, [OWN | {"task.class": "T"}], 1, True, frozenset())
 
 
-def test_tasks_that_fit_stay(made: Callable[[Wanted], int]) -> None:
+def test_tasks_that_fit_stay(made: Callable[[DesiredState], int]) -> None:
     assert made(RUNNING) == 0
 
 
-def test_tasks_begin_anew_if_only_what_all_connectors_have_has_changed(made: Callable[[Wanted], int]) -> None:
+def test_tasks_begin_anew_if_only_what_all_connectors_have_has_changed(made: Callable[[DesiredState], int]) -> None:
     assert made(replace(RUNNING, config=CONFIG | {"transforms": ""})) == 1

@@ -9,8 +9,8 @@ import os
 import subprocess
 import sys
 
-from headrace.spark.jars import classpath
-from headrace.spark.java import find_java
+from headrace.jvm.jars import classpath
+from headrace.jvm.java import find_java
 
 
 def main(properties: str, cluster_id: str) -> None:

@@ -13,9 +13,9 @@ import httpx
 import pytest
 
 from headrace.embedded import Broker
+from headrace.jvm.jars import classpath
+from headrace.jvm.java import find_java
 from headrace.kafka.log import CompactedLog, LogRecord
-from headrace.spark.jars import classpath
-from headrace.spark.java import find_java
 from tests.clusters import Cluster
 from tests.process import WorkerProcess, worker_properties
 from tests.support import quick_java, wait_until

@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.converters.base import Converter, load
-from headrace.converters.given import Given
+from headrace.converters.typed_column import TypedColumn
 from headrace.errors import ConfigError
-from headrace.values.run import Run
+from headrace.values.compile_context import CompileContext
 from headrace.values.scope import Scope
 
 BYTES, TEXT = [b"", b"\x00\xff", bytes(range(256)), None], ["", 'a "b"\\\n', "é🎈", None]
@@ -19,9 +19,9 @@ BYTES, TEXT = [b"", b"\x00\xff", bytes(range(256)), None], ["", 'a "b"\\\n', "é
 def converted(spark: SparkSession, converter: Converter, values: list, kind: str) -> list[bytes | str | None]:
     """What is written for each value; the message of those that fail."""
     frame = spark.createDataFrame([(n, v) for n, v in enumerate(values)], f"n int, v {'binary' if kind == 'bytes' else 'string'}")
-    run = Run(Scope())
+    run = CompileContext(Scope())
     with run.step("output.value"):
-        out = run.scope.bind(converter.write(run, Given(kind).read(run, "v")))
+        out = run.scope.bind(converter.write(run, TypedColumn(kind).read(run, "v")))
     rows = run.scope.apply(frame).orderBy("n").selectExpr(f"{out} AS out", f"{run.failure()} AS failure").collect()
     return [r.failure["message"] if r.failure else None if r.out is None else bytes(r.out) for r in rows]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.converters.base import Converter, Writer, Writers, load, load_header
-from headrace.converters.text import Nothing, Text
+from headrace.converters.base import Converter, ConverterWriter, Writers, load, load_header
+from headrace.converters.text_lines import NoWriter, TextLines
 from headrace.transforms.chain import INPUT, NO_HEADERS, Converters, compile_chain
 from headrace.values.literal import rows
 from headrace.values.sql import lit
@@ -20,9 +20,9 @@ BYTES = load(PACKAGE + "converters.ByteArrayConverter", {}, is_key=False)
 HEADERS = load_header(PACKAGE + "storage.SimpleHeaderConverter", {})
 
 
-def written(reader: Converter, writer: Writer, text: str | None, schemas: Sequence[str] = ()) -> object:
+def written(reader: Converter, writer: ConverterWriter, text: str | None, schemas: Sequence[str] = ()) -> object:
     known = {"value": schemas}
-    compiled = compile_chain((), Converters(BYTES, reader, HEADERS), Writers(Nothing(), writer, HEADERS), known, sink=True)
+    compiled = compile_chain((), Converters(BYTES, reader, HEADERS), Writers(NoWriter(), writer, HEADERS), known, sink=True)
     row = (lit("t"), "0", "0L", "0L", "binary(NULL)", f"binary({lit(text)})", NO_HEADERS)
     found = compiled.apply(rows([dict(zip(INPUT, row, strict=True))])).head()
     assert found is not None
@@ -34,7 +34,7 @@ def written(reader: Converter, writer: Writer, text: str | None, schemas: Sequen
     ("json", "text"), [('{"a":1,"b":[true]}', "{a=1, b=[true]}"), ("{}", "{}"), ("[1]", "[1]"), ("null", "null")]
 )
 def test_json_is_written_as_java_writes_it(spark: SparkSession, json: str, text: str) -> None:
-    assert written(JSON, Text(), json) == text
+    assert written(JSON, TextLines(), json) == text
 
 
 def test_an_object_that_no_transform_has_changed_is_written_by_the_string_converter_as_well(spark: SparkSession) -> None:
@@ -42,8 +42,8 @@ def test_an_object_that_no_transform_has_changed_is_written_by_the_string_conver
 
 
 def test_bytes_are_the_text_that_they_hold_and_null_is_null(spark: SparkSession) -> None:
-    assert written(BYTES, Text(), "line") == "line"
-    assert written(STRING, Text(), None) == "null"
+    assert written(BYTES, TextLines(), "line") == "line"
+    assert written(STRING, TextLines(), None) == "null"
 
 
 TYPED = load(PACKAGE + "json.JsonConverter", {}, is_key=False)
@@ -57,4 +57,4 @@ POINT = '{"type":"struct","fields":[{"type":"float","field":"x"},{"type":"string
     ('{"type":"struct","fields":[{"type":"array","items":{"type":"int8"},"field":"a"}]}', '{"a":[1,2]}', "Struct{a=[1, 2]}"),
 ])  # fmt: skip
 def test_structs_are_told_from_maps_wherever_they_are(spark: SparkSession, schema: str, payload: str, text: str) -> None:
-    assert written(TYPED, Text(), f'{{"schema":{schema},"payload":{payload}}}', [schema]) == text
+    assert written(TYPED, TextLines(), f'{{"schema":{schema},"payload":{payload}}}', [schema]) == text

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headrace.cli.plugins.add import add
-from headrace.spark.jars import classpath
-from headrace.spark.java import find_java
+from headrace.jvm.jars import classpath
+from headrace.jvm.java import find_java
 
 SOURCES = Path(__file__).with_name("java")
 COUNTING = "org.example.CountingSourceConnector"

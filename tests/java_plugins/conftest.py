@@ -13,9 +13,9 @@ from headrace.embedded.ports import free_port
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
 from tests.deployed import Deployed, deploying
-from tests.formats.conftest import postgres, sql  # noqa: F401 - fixtures
 from tests.java_plugins import archives
 from tests.process import worker_properties
+from tests.spark_formats.conftest import postgres, sql  # noqa: F401 - fixtures
 
 CREATION = {"topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1"}
 

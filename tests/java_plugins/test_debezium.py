@@ -9,8 +9,8 @@ from typing import Any
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
 from tests.deployed import CONNECTOR_S, Deployed
-from tests.formats.conftest import Sql
-from tests.formats.postgres import Postgres
+from tests.spark_formats.conftest import Sql
+from tests.spark_formats.postgres import Postgres
 from tests.support import wait_until
 
 CONNECTOR = "io.debezium.connector.postgresql.PostgresConnector"

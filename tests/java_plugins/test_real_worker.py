@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from headrace.connectors.common import SourceConnectorConfig
+from headrace.connect_config.common import SourceConnectorConfig
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.testing.worker import EmbeddedWorker

@@ -11,8 +11,8 @@ import pytest
 
 from headrace.cli.plugins.add import add
 from headrace.errors import BadRequestError, ConnectError, SetupError
+from headrace.jvm.artifacts import Coordinates
 from headrace.spark import plugin_scan
-from headrace.spark.artifacts import Coordinates
 from headrace.spark.plugin_scan import scan
 from tests.cli.command import headrace
 from tests.java_plugins.archives import COUNTING, NEEDY

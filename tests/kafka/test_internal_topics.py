@@ -7,7 +7,7 @@ import pytest
 from headrace.errors import ConfigError, ConnectError, RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.internal_topics import (
-    InternalTopic,
+    WorkerTopic,
     config_topic,
     ensure,
     offset_topic,
@@ -21,9 +21,9 @@ def admin(source_broker) -> Admin:
     return Admin({"bootstrap.servers": source_broker.bootstrap})
 
 
-def topic(name: str, **changes) -> InternalTopic:
+def topic(name: str, **changes) -> WorkerTopic:
     given = {"partitions": 2, "replication_factor": 1, **changes}
-    return InternalTopic(name, "offset.storage.topic", "source connector offsets", **given)
+    return WorkerTopic(name, "offset.storage.topic", "source connector offsets", **given)
 
 
 def test_defaults_are_connects():

@@ -1,88 +1,48 @@
-"""Real-time mode: records are copied without a pause, and offsets stored meanwhile."""
+"""A mirror in real-time mode: records as they come, offsets and offset syncs meanwhile."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, MutableMapping
-from pathlib import Path
-from typing import Any
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
 
-from headrace.embedded import Broker
-from headrace.embedded.ports import free_port
-from tests.clusters import Cluster, record
-from tests.deployed import CONNECTOR_S
-from tests.mirror.mirror import Mirror, offsets_in
-from tests.process import WorkerProcess, is_alive, worker_properties
-from tests.sending import Sender
+from headrace.connectors.mirror.formats import OffsetSync
+from tests.clusters import record
+from tests.mirror.flow import FLOW_S, Flow
 from tests.support import wait_until
 
-BYTES = {f"{part}.converter": "org.apache.kafka.connect.converters.ByteArrayConverter" for part in ("key", "value", "header")}
-PARTITIONS, BACKLOG = 3, 20_000
 
-
-def test_records_are_copied_as_they_come_and_offsets_follow(
-    source: Cluster, mirror: Callable[..., Mirror], topic_name: Callable[[str], str], events: list[MutableMapping[str, Any]]
-) -> None:
-    topic = topic_name("live")
-    source.create(topic)
-    one = mirror(topic, BYTES)
-    sent = [record(b"k%d" % n, b"%d" % n, [("h", b"x")], 1_700_000_000_000 + n) for n in range(100)]
-    one.await_states("RUNNING", "RUNNING")
-    assert one.destination.admin.describe(one.prefix + topic) is None, "there is no record for it yet"
-    source.produce(topic, sent)
-    assert one.await_copied(topic, 100) == sent
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 99}, CONNECTOR_S, "the last offset")
-    wait_until(lambda: one.topics() == {one.prefix + topic}, CONNECTOR_S, "the active topic")
-    line = next(e for e in events if e["event"] == "task.stream-mode")
-    assert (line["mode"], line["reason"]) == ("realtime", "the data plane copies record by record")
-    assert one.streams() == [{"mode": "realtime", "reason": "the data plane copies record by record"}]
-    one.put("stop")
-    one.await_states("STOPPED")
-    source.produce(topic, [record(b"later", b"x")])
-    one.put("resume")
-    copied = one.await_copied(topic, 101)
-    assert (len(copied), copied[-1].key) == (101, b"later"), "nothing is copied again after a stop"
-
-
-def test_a_worker_killed_with_9_loses_no_record(
-    source: Cluster, destination: Cluster, destination_broker: Broker, topic_name: Callable[[str], str], tmp_path: Path
-) -> None:
-    topic, name, group, late = topic_name("crash"), topic_name("mirror"), topic_name("live-worker"), topic_name("late")
-    source.create(topic, PARTITIONS)
-    source.create(late)
-    source.produce(late, [record()] * BACKLOG)
-    config = {
-        "connector.class": "KafkaSourceConnector", "source.bootstrap.servers": source.bootstrap, "tasks.max": "1",
-        "source.topic.whitelist": f"{topic}|{late}", "destination.topics.prefix": f"{name}.", **BYTES,
-        "topic.creation.default.partitions": str(PARTITIONS), "topic.creation.default.replication.factor": "1",
-    }  # fmt: skip
-    properties = worker_properties(group, f"http://127.0.0.1:{free_port()}")
-    properties |= {"bootstrap.servers": destination_broker.bootstrap}
+def test_offset_syncs_are_exact_while_records_go_on_and_others_write_to_the_copy(flow: Flow) -> None:
+    name, topic = f"{flow.name}-live", f"live-{flow.name}"
     copy = f"{name}.{topic}"
+    flow.source.create(topic)
+    config = {"name": name, "source.cluster.alias": name, "topics": topic, "tasks.max": "1"}
+    flow.deploy("MirrorSourceConnector", {**config, "target.cluster.alias": f"{name}-b"})
 
-    def stored() -> dict[str, int]:
-        return {p: offset for p, offset in offsets_in(destination, f"{group}-offset").items() if p.startswith(f"{topic}:")}
+    def syncs() -> list[OffsetSync]:
+        found = [OffsetSync.read(r.key, r.value) for r in flow.source.read(f"mm2-offset-syncs.{name}-b.internal")]
+        return [sync for sync in found if sync.topic == topic]
 
-    with Sender(source.bootstrap, topic, PARTITIONS) as sender:
-        with WorkerProcess(tmp_path, properties) as first:
-            first.await_ready().call("POST", "/connectors", {"name": name, "config": config})
-            wait_until(lambda: len(stored()) == PARTITIONS, CONNECTOR_S, f"offsets are stored; {first.errors}")
-            wait_until(lambda: destination.size(f"{name}.{late}") == BACKLOG, CONNECTOR_S, "the other topic is copied")
-            size = destination.size(copy)
-            wait_until(lambda: destination.size(copy) > size + 300, CONNECTOR_S, f"more than that is copied; {first.errors}")
-            children = first.children()
-            first.kill()
-            wait_until(lambda: not any(map(is_alive, children)), 10, "the worker's JVM ends with it")
-        written, committed = destination.size(copy), sum(offset + 1 for offset in stored().values())
-        assert 0 < committed < written
-        with WorkerProcess(tmp_path, properties) as second:
-            second.await_ready()
-            wait_until(lambda: destination.size(copy) > written + 300, 2 * CONNECTOR_S, f"it goes on; {second.errors}")
-            sender.stop()
-            wait_until(lambda: stored() == sender.ends(), CONNECTOR_S, f"all is copied and stored; {second.errors}")
-    copied = destination.read(copy)
-    for partition in range(PARTITIONS):
-        found = list(dict.fromkeys(r.value for r in copied if r.partition == partition))
-        assert found == sender.values(partition), "all there, in order"
-    assert len(copied) - sum(sender.counts) <= written - committed, "only what was not committed is there twice"
-    assert max(Counter((r.partition, r.value) for r in copied).values()) <= 2
+    def stored() -> list[int]:
+        return [e["offset"]["offset"] for e in flow.worker.call("GET", f"/connectors/{name}/offsets")["offsets"]]
+
+    flow.source.produce(topic, [record(value=b"%d" % n) for n in range(100)])
+    wait_until(lambda: syncs()[-1:] == [OffsetSync(topic, 0, 99, 99)], FLOW_S, f"a sync of the last record; {flow.status(name)}")
+    flow.destination.produce(copy, [record(value=b"of somebody else")] * 7)
+    flow.source.produce(topic, [record(value=b"%d" % n) for n in range(100, 150)])
+    wait_until(lambda: syncs()[-1] == OffsetSync(topic, 0, 149, 156), FLOW_S, "the next one, after what others have written")
+    wait_until(lambda: stored() == [149], FLOW_S, "the offset is stored")
+    (stream,) = [task["stream"] for task in flow.worker.call("GET", f"/headrace/connectors/{name}/status")["tasks"]]
+    assert stream == {"mode": "realtime", "reason": "the data plane copies record by record"}
+    assert measured(flow, {"source": name, "topic": copy, "partition": "0"})["record_count"] == 150
+    copied = [r.value for r in flow.destination.read(copy)]
+    for sync in syncs()[1:]:  # the first one says where the copy begins
+        assert copied[sync.downstream] == b"%d" % sync.upstream
+    flow.remove(name)
+
+
+def measured(flow: Flow, labels: dict[str, str]) -> dict[str, float]:
+    families = text_string_to_metric_families(httpx.get(flow.worker.url.rstrip("/") + "/metrics").text)
+    samples = [s for family in families for s in family.samples if labels.items() <= s.labels.items()]
+    found = {s.name.removeprefix("kafka_connect_mirror_mirrorsourceconnector_"): s.value for s in samples}
+    assert found["replication_latency_ms_min"] <= found["replication_latency_ms_avg"] <= found["replication_latency_ms_max"]
+    return found

@@ -1,6 +1,6 @@
 import pytest
 
-from headrace.connectors.enrich import chain_definition
+from headrace.connect_config.enrich import chain_definition
 from headrace.errors import ConfigError
 from headrace.transforms.stages import stages
 from tests.predicates.holds import holds

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from headrace.cluster.event_log import EventLog
-from headrace.cluster.memory import MemoryLog
-from headrace.cluster.reports import FAILED, RUNNING, Reports
+from headrace.cluster.standalone.stores import MemoryLog
+from headrace.cluster.status_reporter import FAILED, RUNNING, StatusReporter
 from headrace.errors import ConnectError
 from headrace.rest import passwords
 from tests.rest.conftest import Answer, Client
@@ -93,7 +93,7 @@ def test_the_history_of_a_connector_has_the_causes(call: Client, herder: MemoryH
             return lambda *_arguments: None
 
     herder.create("c", dict(CONFIG))
-    reports = Reports(Nowhere(), "w:1", False, history=herder.history)  # type: ignore[arg-type]
+    reports = StatusReporter(Nowhere(), "w:1", False, history=herder.history)  # type: ignore[arg-type]
     reports.task("c", 0, RUNNING, "1")
     reports.task("c", 0, FAILED, "1", ConnectError("The disk is full."))
     reports.connector("other", RUNNING, "1")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from headrace.rest.heads import MOST_BYTES
+from headrace.rest.request_limits import MOST_BYTES
 from tests.rest.conftest import Client
 
 HELD = (64 << 10) + 1  # what makes the server give up

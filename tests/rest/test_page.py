@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.cluster.alone import Alone
 from headrace.cluster.herder import Herder
-from headrace.cluster.memory import memory_stores
+from headrace.cluster.standalone.group import StandaloneGroup
+from headrace.cluster.standalone.stores import memory_stores
 from headrace.config.secrets import HIDDEN
-from headrace.connectors import validation
+from headrace.connect_config import validation
 from headrace.dead_letters.letter import Letter, reasons
 from headrace.preview.records import GivenRecord
 from headrace.rest import RestServer, create_app, passwords
@@ -373,7 +373,7 @@ def test_any_name_has_an_address(page: Page, herder: MemoryHerder):
 def thousand(tmp_path: Path) -> Iterator[Client]:
     """A real herder with a thousand connectors, each tenth failed; nothing of them runs."""
     config = StandaloneConfig({**worker_config().originals, "offset.storage.file.filename": str(tmp_path / "offsets")})
-    stores, alone = memory_stores(config), Alone()
+    stores, alone = memory_stores(config), StandaloneGroup()
     herder = Herder(Worker(config, stores.offsets, stores.status, lambda: None, alone.session), stores, "w:1", "k", alone)  # type: ignore[arg-type, return-value]
     stores.start()
     alone.start(lambda _share: None, lambda: None)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from headrace.cluster.alone import Alone
 from headrace.cluster.herder import Herder
-from headrace.cluster.memory import memory_stores
-from headrace.cluster.stores import Stores
+from headrace.cluster.standalone.group import StandaloneGroup
+from headrace.cluster.standalone.stores import memory_stores
+from headrace.cluster.stores import WorkerStores
 from headrace.rest import RestServer
 from headrace.runtime.worker import Worker
 from headrace.runtime.worker_config import StandaloneConfig
@@ -32,15 +32,15 @@ def config(tmp_path: Path) -> StandaloneConfig:
 
 
 @pytest.fixture
-def stores(config: StandaloneConfig) -> Stores:
+def stores(config: StandaloneConfig) -> WorkerStores:
     return memory_stores(config)
 
 
 @pytest.fixture
-def call(config: StandaloneConfig, stores: Stores) -> Iterator[Client]:
-    worker = Worker(config, stores.offsets, stores.status, no_spark, Alone().session)  # type: ignore[arg-type]
+def call(config: StandaloneConfig, stores: WorkerStores) -> Iterator[Client]:
+    worker = Worker(config, stores.offsets, stores.status, no_spark, StandaloneGroup().session)  # type: ignore[arg-type]
     stores.start()
-    herder = Herder(worker, stores, "localhost:8083", "cluster", Alone())
+    herder = Herder(worker, stores, "localhost:8083", "cluster", StandaloneGroup())
     server = RestServer(herder, config)
     server.start()
     herder.start()
@@ -96,7 +96,9 @@ def test_offsets_that_the_connector_cannot_read_are_refused(call: Client, stoppe
     assert (answer.status, answer.message) == (500, message)
 
 
-def test_a_task_that_is_no_longer_there_is_in_conflict_until_it_has_ended(call: Client, stopped: str, stores: Stores) -> None:
+def test_a_task_that_is_no_longer_there_is_in_conflict_until_it_has_ended(
+    call: Client, stopped: str, stores: WorkerStores
+) -> None:
     running = {"state": "RUNNING", "trace": None, "worker_id": "other:8083", "generation": 1, "version": "1"}
     stores.status.put_task_status(stopped, 0, running)  # its worker is still ending it
     answer = call("POST", "/connectors/s/tasks/0/restart")

@@ -3,17 +3,17 @@ import ipaddress
 import pytest
 
 from headrace.errors import ConfigError
-from headrace.runtime.listeners import Listener, advertised, local_address, parse_listener
+from headrace.runtime.listeners import ListenerAddress, advertised, local_address, parse_listener
 
-HTTP, HTTPS = Listener("http", "a", 1), Listener("https", "b", 2)
+HTTP, HTTPS = ListenerAddress("http", "a", 1), ListenerAddress("https", "b", 2)
 
 
 @pytest.mark.parametrize(
     ("text", "listener"),
     [
-        ("http://:8083", Listener("http", "", 8083)),
-        ("HTTPS://Host-1.x:0", Listener("https", "Host-1.x", 0)),
-        ("http://[::1]:8083", Listener("http", "::1", 8083)),
+        ("http://:8083", ListenerAddress("http", "", 8083)),
+        ("HTTPS://Host-1.x:0", ListenerAddress("https", "Host-1.x", 0)),
+        ("http://[::1]:8083", ListenerAddress("http", "::1", 8083)),
     ],
 )
 def test_a_url_is_read(text, listener):
@@ -42,8 +42,8 @@ def test_anything_else_is_refused_in_kafkas_words(text, message):
         ([HTTPS], (None, None, None), ("https", "b", 2)),
         ([HTTP, HTTPS], ("HTTPS", None, None), ("https", "b", 2)),
         ([HTTP], (None, "proxy", 80), ("http", "proxy", 80)),
-        ([Listener("http", "127.0.0.1", 8083)], ("", "", None), ("http", "localhost", 8083)),
-        ([Listener("http", "", 8083)], (None, None, None), ("http", local_address(), 8083)),
+        ([ListenerAddress("http", "127.0.0.1", 8083)], ("", "", None), ("http", "localhost", 8083)),
+        ([ListenerAddress("http", "", 8083)], (None, None, None), ("http", local_address(), 8083)),
     ],
 )
 def test_others_are_given_the_address_that_kafka_connect_would_give(listeners, settings, address):
@@ -51,7 +51,7 @@ def test_others_are_given_the_address_that_kafka_connect_would_give(listeners, s
 
 
 def test_a_free_port_is_advertised_once_it_is_bound():
-    assert advertised([Listener("http", "h", 0)], None, None, None, bound_port=4711) == ("http", "h", 4711)
+    assert advertised([ListenerAddress("http", "h", 0)], None, None, None, bound_port=4711) == ("http", "h", 4711)
 
 
 def test_this_machine_has_an_address():

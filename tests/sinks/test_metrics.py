@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.clusters import Cluster, record
-from tests.mirror.test_metrics import await_measured
+from tests.kafka_source.test_metrics import await_measured
 from tests.sinks.sink import Sink
 
 SINK = "kafka_connect_sink_task_metrics_"

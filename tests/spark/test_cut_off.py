@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headrace.embedded import Broker
-from headrace.record import Record
+from headrace.record import RecordColumns
 from headrace.spark.kafka import producer_columns, write
 from tests.clusters import Cluster
 from tests.support import wait_until
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def one_record(spark: SparkSession, topic: str, value: str) -> DataFrame:
     from pyspark.sql import functions as F
 
-    record = Record(topic=F.lit(topic), key=F.lit(None).cast("binary"), value=F.lit(value).cast("binary"))
+    record = RecordColumns(topic=F.lit(topic), key=F.lit(None).cast("binary"), value=F.lit(value).cast("binary"))
     return spark.range(1).select(*producer_columns(record))
 
 

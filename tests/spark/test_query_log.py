@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headrace.runtime.stream import batch_offsets, begin_after
+from headrace.runtime.query_run import batch_offsets, begin_after
 from tests.support import wait_until
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headrace.embedded import Broker
-from headrace.kafka.fencing import fence, transactional_ids
-from headrace.record import Record
+from headrace.kafka.transactional_ids import fence, transactional_ids
+from headrace.record import RecordColumns
 from headrace.spark import failure
 from headrace.spark.kafka import producer_columns
-from headrace.spark.transactions import Covered, GroupOffsets, Transactions, Written
+from headrace.spark.transactions import CommittedGroupOffsets, CoveredRecords, TaskTransactions, Written
 from tests.clusters import Cluster
 from tests.support import wait_until
 
@@ -31,11 +31,11 @@ class Writer:
         self.props = {"bootstrap.servers": broker.bootstrap, "client.id": topic}
         self.ids = transactional_ids("group", topic, 0)
         self.spark = spark
-        self.made: list[Transactions] = []
+        self.made: list[TaskTransactions] = []
 
-    def owner(self, roll_ms: int | None = None) -> Transactions:
+    def owner(self, roll_ms: int | None = None) -> TaskTransactions:
         """Whoever runs the task: each one that begins is its owner from then on."""
-        self.made.append(Transactions(self.ids, self.props, roll_ms))
+        self.made.append(TaskTransactions(self.ids, self.props, roll_ms))
         self.made[-1].fence(self.spark)
         return self.made[-1]
 
@@ -47,15 +47,15 @@ class Writer:
         text = number.cast("string")
         value = F.when(number == bad, F.raise_error(F.lit("bad"))).otherwise(text) if bad else text
         half = (F.col("id") >= (end - begin) // 2).cast("int")
-        record = Record(
+        record = RecordColumns(
             topic=F.lit(self.topic), key=F.lit(None).cast("binary"), value=value.cast("binary"), partition=F.lit(0),
             origin={"topic": F.lit("orders"), "partition": half, "offset": number},
         )  # fmt: skip
         return self.spark.range(0, end - begin, 1, 2).select(*producer_columns(record))
 
-    def write(self, by: Transactions, frame: DataFrame, end: int) -> Written:
+    def write(self, by: TaskTransactions, frame: DataFrame, end: int) -> Written:
         offsets = {part: [(self.offset_topic, json.dumps(part).encode(), json.dumps({"offset": end}).encode())] for part in PARTS}
-        return by.write(frame, self.props, Covered(("topic", "partition"), offsets, "offset"))
+        return by.write(frame, self.props, CoveredRecords(("topic", "partition"), offsets, "offset"))
 
     def seen(self) -> list[int]:
         """What a consumer that reads committed records sees."""
@@ -140,8 +140,8 @@ def test_the_ids_of_one_connector_are_never_those_of_another() -> None:
 def test_offsets_of_a_group_are_committed_with_a_batch_or_not_at_all(writer: Writer, topic_name: Callable[[str], str]) -> None:
     group, owner = topic_name("group"), writer.owner()
 
-    def covered(end: int) -> Covered:
-        return Covered((), {(): ()}, group=GroupOffsets(group, {(writer.topic, 0): (end, f"up to {end}")}))
+    def covered(end: int) -> CoveredRecords:
+        return CoveredRecords((), {(): ()}, group=CommittedGroupOffsets(group, {(writer.topic, 0): (end, f"up to {end}")}))
 
     owner.write(writer.frame(0, 4), writer.props, covered(4))
     with pytest.raises(Exception, match="bad"):

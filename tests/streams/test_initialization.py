@@ -26,8 +26,8 @@ from headrace.kafka.admin import Admin
 from headrace.streams import InitParameters, KafkaStreams, Materialized, StreamsBuilder, TimeWindows
 from headrace.streams.initialization import make_ready
 from headrace.streams.internal_topics import InternalTopic, TopicKind
-from headrace.streams.setup import set_up
-from headrace.streams.upkeep import Upkeep
+from headrace.streams.topic_monitor import TopicMonitor
+from headrace.streams.topic_setup import set_up
 from tests.support import wait_until
 
 ENABLED = InitParameters.init_parameters().enable_setup_internal_topics_if_incomplete()
@@ -199,7 +199,7 @@ def test_in_manual_mode_a_start_with_a_misconfigured_topic_is_refused(app: Appli
 def test_in_manual_mode_a_topic_that_another_one_has_replaced_is_missing(app: Application):
     streams = app.streams(internal_topics_setup="manual")
     streams.init()
-    upkeep = Upkeep(streams.topology, streams.config, lambda: app.admin)
+    upkeep = TopicMonitor(streams.topology, streams.config, lambda: app.admin)
     upkeep.prepare()
     assert not upkeep.verify(None)
     app.admin.delete([app.names[0]])

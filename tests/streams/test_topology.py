@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.streams import JoinWindows, Materialized, Serdes, StreamsBuilder, TimeWindows, Topology
 from headrace.streams.nodes import ProcessorNode
-from headrace.streams.operations import Count, Filter, JoinKind, RepartitionFilter, StreamAggregate, StreamJoin
+from headrace.streams.operations import Count, FilterOperation, JoinKind, RepartitionFilter, StreamAggregate, StreamJoin
 
 
 def operations(topology: Topology) -> list[Any]:
@@ -21,7 +21,7 @@ def positive(key: Any, value: Any) -> Any:
 def test_an_operation_has_the_users_function():
     builder = StreamsBuilder()
     builder.stream("in").filter_not(positive).to("out")
-    assert operations(builder.build()) == [Filter(positive, negate=True)]
+    assert operations(builder.build()) == [FilterOperation(positive, negate=True)]
 
 
 def test_an_aggregation_says_what_where_and_in_which_windows():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.config import REQUIRED, ConfigDef
-from headrace.connectors.topic_creation_options import GROUPS, documented_options
+from headrace.connect_config.topic_creation import GROUPS, documented_options
 from headrace.errors import ConfigError
 from headrace.topics.creation import TopicCreation, topic_creation
 

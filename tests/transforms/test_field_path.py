@@ -3,7 +3,7 @@
 import pytest
 
 from headrace.errors import ConfigError
-from headrace.transforms.field_path import field_path
+from headrace.values.field_path import field_path
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from headrace.values.scope import Filter, Reader
+from headrace.values.scope import FilterLayer, JsonReader
 from tests.transforms.chains import Record, compiled, config, frame, through
 
 PREDICATES = {
@@ -143,9 +143,9 @@ def text_of(chain):
     """All SQL of a compiled chain."""
     found = list(chain.columns.values())
     for layer in chain.scope._layers:
-        if isinstance(layer, Filter):
+        if isinstance(layer, FilterLayer):
             found.append(layer.condition)
-        elif isinstance(layer, Reader):
+        elif isinstance(layer, JsonReader):
             found.append(layer.sql())
         else:
             found += layer.values()

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from headrace import plugins
-from headrace.connectors.enrich import chain_definition
+from headrace.connect_config.enrich import chain_definition
 from headrace.errors import ConfigError, NotFoundError
 from headrace.plugins import Kind
 from headrace.transforms.stages import stages

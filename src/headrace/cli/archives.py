@@ -1,4 +1,4 @@
-"""Make the archives of `headrace.spark.archive`: run Spark and a broker once, and have Java write down what they loaded.
+"""Make the archives of `headrace.jvm.class_archive`: run Spark and a broker once, and have Java write down what they loaded.
 
 `python -m headrace.cli.archives spark <file>` is the child process that runs Spark, since a process has one session only.
 """
@@ -17,8 +17,8 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from headrace.embedded import Broker
-from headrace.spark.archive import Of, archive, making
-from headrace.spark.jars import claimed
+from headrace.jvm.class_archive import Of, archive, making
+from headrace.jvm.jars import claimed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

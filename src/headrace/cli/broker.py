@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from headrace.cli.progress import progress
-from headrace.cli.signals import stop_on_signals
+from headrace.signals import stop_on_signals
 
 _LOOK_S = 0.5
 """How soon the end of a broker that nobody stopped is noticed."""

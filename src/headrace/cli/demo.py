@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from headrace.cli.signals import stop_on_signals
+from headrace.signals import stop_on_signals
 
 
 def demo(

@@ -34,9 +34,9 @@ def dev(
 
     Create connectors over the REST API, or on the page whose address is printed; Ctrl-C ends both.
     """
-    from headrace.cli.process import run_distributed
     from headrace.embedded import Broker
     from headrace.runtime import logs
+    from headrace.worker_process import run_distributed
 
     kafka = Broker(port, data)
     with progress("starting Kafka") as tell:

@@ -21,8 +21,8 @@ def jars(
     start are archived there as well, by this command only; they start in half the time with them.
     """
     from headrace.cli.archives import make
-    from headrace.spark.jars import Conf, extension_jar, home
-    from headrace.spark.jars import jars as retrieve
+    from headrace.jvm.jars import Conf, extension_jar, home
+    from headrace.jvm.jars import jars as retrieve
 
     wanted: list[Conf] = ["spark", "broker", *(["peers"] if peers else [])]
     with progress("looking for jars") as tell:

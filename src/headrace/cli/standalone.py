@@ -22,9 +22,9 @@ def standalone(file: WorkerFile, connectors: ConnectorFiles = None) -> None:
 
     Otherwise like `headrace worker`. More connectors can be created over its REST API.
     """
-    from headrace.cli.process import run_standalone
     from headrace.config import load_properties
     from headrace.runtime import logs
+    from headrace.worker_process import run_standalone
 
     logs.configure()
     run_standalone(load_properties(file), connectors or [], ready=say_ready)

@@ -19,9 +19,9 @@ def worker(file: WorkerFile) -> None:
     Keys that begin with `spark.` go to Spark. It runs until Ctrl-C. Its log goes to standard error; `HEADRACE_LOG_LEVEL` (INFO)
     is the level. Standard output is one line, once it takes requests: `rest=http://…`.
     """
-    from headrace.cli.process import run_distributed
     from headrace.config import load_properties
     from headrace.runtime import logs
+    from headrace.worker_process import run_distributed
 
     logs.configure()
     run_distributed(load_properties(file), ready=say_ready)

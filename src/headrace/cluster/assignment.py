@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Share:
+class Assignment:
     """This worker's part.
 
     slots: those that it has, of `count` in all; generation: of the group, for statuses.
@@ -34,10 +34,10 @@ class Share:
         return frozenset(task for task in range(total) if slot(name, task, self.count) in self.slots)
 
 
-EVERYTHING = Share(frozenset([0]), 1, 0)
+EVERYTHING = Assignment(frozenset([0]), 1, 0)
 """The share of a worker that is alone."""
 
-NOTHING = Share(frozenset(), 1, -1)
+NOTHING = Assignment(frozenset(), 1, -1)
 """The share of a worker that is no member."""
 
 

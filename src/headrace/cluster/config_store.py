@@ -12,7 +12,7 @@ from typing import Any
 from headrace.cluster import records
 from headrace.cluster.records import (
     ConfigRecord,
-    ConnectorConfig,
+    ConnectorConfigRecord,
     LoggerLevel,
     RestartRequest,
     SessionKey,
@@ -24,11 +24,11 @@ from headrace.cluster.records import (
 )
 from headrace.cluster.state import ClusterState, fold
 from headrace.errors import ConnectError
-from headrace.kafka.confirmed import write_confirmed
+from headrace.kafka.confirmed_transactions import write_confirmed
 from headrace.kafka.failures import KafkaFailure
-from headrace.kafka.fenced import FencedWriter, PrivilegedWriteError
 from headrace.kafka.internal_topics import require_single_partition
 from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord
+from headrace.kafka.transactional_writer import PrivilegedWriteError, TransactionalWriter
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ Listener = Callable[[str, str], None]
 """(what, name): `connector`, `tasks`, `target-state`, `restart`, `fencing` of a connector; `logger` of a namespace."""
 
 _WHAT: Mapping[type, tuple[str, str]] = {  # kind of record -> (what, the attribute that holds the name)
-    ConnectorConfig: ("connector", "connector"),
+    ConnectorConfigRecord: ("connector", "connector"),
     TasksCommit: ("tasks", "connector"),
     TargetStateChange: ("target-state", "connector"),
     RestartRequest: ("restart", "connector"),
@@ -56,7 +56,7 @@ class ConfigStore:
     A write that fails or takes more than 30 s raises ConnectError in Connect's words; it may have been done all the same.
     """
 
-    def __init__(self, make_log: LogFactory, fenced: FencedWriter | None = None, topic: str = "") -> None:
+    def __init__(self, make_log: LogFactory, fenced: TransactionalWriter | None = None, topic: str = "") -> None:
         """`fenced`: writes what only the leader may write, in transactions; without it everything goes the plain way."""
         self._state = ClusterState()
         self._fenced = fenced
@@ -102,12 +102,12 @@ class ConfigStore:
         """Write a connector's configuration; `target_state`, if given, before it (KIP-980)."""
         log.debug("Writing connector configuration for connector '%s'", name)
         first = [TargetStateChange(name, TargetState(target_state))] if target_state else []
-        self._write("connector configuration", [*first, ConnectorConfig(name, properties)])
+        self._write("connector configuration", [*first, ConnectorConfigRecord(name, properties)])
 
     def remove_connector(self, name: str) -> None:
         """Delete a connector: its configuration and its target state."""
         log.debug("Removing connector configuration for connector '%s'", name)
-        self._write("connector configuration", [ConnectorConfig(name, None), TargetStateChange(name, None)])
+        self._write("connector configuration", [ConnectorConfigRecord(name, None), TargetStateChange(name, None)])
 
     def put_task_configs(self, name: str, configs: Sequence[Mapping[str, Any]]) -> None:
         """Write the complete set of a connector's task configurations: each one, then the commit that makes them valid."""

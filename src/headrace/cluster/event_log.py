@@ -20,7 +20,7 @@ from headrace.config.redaction import redacted
 from headrace.errors import ConnectError, HeadraceError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
-from headrace.kafka.log import Log, LogFactory, LogRecord
+from headrace.kafka.log import LogFactory, LogRecord, RecordLog
 
 log = structlog.get_logger(__name__)
 
@@ -58,7 +58,7 @@ class EventLog:
         """make_log: of the topic, None: memory only; prepare: creates the topic."""
         self._events: deque[Event] = deque(maxlen=IN_MEMORY)
         self._waiting: deque[Event] = deque(maxlen=_WAITING)
-        self._log: Log | None = make_log(self._apply) if make_log else None
+        self._log: RecordLog | None = make_log(self._apply) if make_log else None
         self._prepare = prepare
         self._lock = threading.Lock()
         self._ready = self._log is None
@@ -95,7 +95,7 @@ class EventLog:
         chosen = [event for event in events if all(event.get(key) == value for key, value in asked.items())]
         return chosen[-count:] if count > 0 else []
 
-    def _start(self, topic: Log) -> None:
+    def _start(self, topic: RecordLog) -> None:
         try:
             self._prepare()
             topic.start(_START_S)

@@ -10,14 +10,14 @@ from typing import Protocol
 import structlog
 
 from headrace.cluster import signatures
-from headrace.cluster.assignment import NOTHING, Share
+from headrace.cluster.assignment import NOTHING, Assignment
 from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.leadership import Leadership
 from headrace.cluster.rebalances import Rebalances
 from headrace.cluster.records import SessionKey
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.admin import Admin
-from headrace.kafka.member_writes import Proof
+from headrace.kafka.group_transactions import Proof
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership, Place
 from headrace.runtime.distributed_config import DistributedConfig
 from headrace.runtime.metrics import Metrics
@@ -55,14 +55,14 @@ class Group:
         self._admin = Admin(props)
         self.membership = Membership(props, settings, GroupListener(self._changed, self._lost, self._thrown_out))
         self._leadership: Leadership | None = None
-        self._take: Callable[[Share], None] = lambda share: None
+        self._take: Callable[[Assignment], None] = lambda share: None
         self._share, self._count = NOTHING, 1
         self._placed, self._leaving = threading.Event(), threading.Event()
         self._started = False
         self._rebalances = Rebalances(Span(config.metrics_window_ms, config.metrics_samples))
         self.url = config.rest_url()
 
-    def start(self, take: Callable[[Share], None], tidy: Callable[[], None]) -> None:
+    def start(self, take: Callable[[Assignment], None], tidy: Callable[[], None]) -> None:
         """Join; `take` gets each share that comes, `tidy` is done at the beginning of a leadership. Raises ConnectError."""
         info = self._admin.describe(self._config.offset_topic, _FIND_S)
         self._count = len(info.partitions) if info else 1
@@ -130,7 +130,7 @@ class Group:
 
     # ------------------------------------------------------------------------------------- on the membership's thread
     def _changed(self, place: Place) -> None:
-        share = Share(place.slots, self._count, place.generation)
+        share = Assignment(place.slots, self._count, place.generation)
         log.info("group.share", generation=share.generation, slots=len(share.slots), of=share.count, leader=share.leads)
         with self._rebalances.one(share.generation):
             if share.slots - self._share.slots:
@@ -156,7 +156,7 @@ class Group:
         self._adopt(NOTHING)
         self._fatal(error)
 
-    def _adopt(self, share: Share) -> None:
+    def _adopt(self, share: Assignment) -> None:
         self._share = share
         if self._leadership:
             self._leadership.lead(share.leads)

@@ -12,22 +12,22 @@ from typing import Any, NoReturn
 
 import structlog
 
-from headrace.cluster import views
-from headrace.cluster.alone import Alone
-from headrace.cluster.assignment import Share
-from headrace.cluster.fencing import Fencing
+from headrace.cluster import rest_bodies
+from headrace.cluster.assignment import Assignment
+from headrace.cluster.current_stage import CurrentStage
+from headrace.cluster.desired_state import Restart
 from headrace.cluster.group import Group
 from headrace.cluster.offsets import SourceOffsets
-from headrace.cluster.reports import RESTARTING, Reports
+from headrace.cluster.rest_bodies import ConnectorInfo, connector_type, restart_plan
 from headrace.cluster.sink_offsets import SinkOffsets
-from headrace.cluster.stage import Stages
-from headrace.cluster.stores import Stores
+from headrace.cluster.standalone.group import StandaloneGroup
+from headrace.cluster.status_reporter import RESTARTING, StatusReporter, remove_stale_statuses
+from headrace.cluster.stores import WorkerStores
+from headrace.cluster.supervisors import Supervisors
 from headrace.cluster.topic_rules import drift_of
-from headrace.cluster.views import ConnectorInfo, connector_type, restart_plan
-from headrace.cluster.wanted import Restart
-from headrace.cluster.workload import Workload
+from headrace.cluster.zombie_fencing import ZombieFencing
 from headrace.config.redaction import concealed
-from headrace.connectors import validation
+from headrace.connect_config import validation
 from headrace.errors import AlreadyExistsError, BadRequestError, ElsewhereError, NotFoundError, RestError
 from headrace.runtime.worker import Worker
 
@@ -41,51 +41,43 @@ _CHANGING = "Cannot complete request momentarily due to stale configuration (typ
 class Herder:
     """The connectors of a cluster as REST sees them. Every method may be called from any thread."""
 
-    def __init__(self, worker: Worker, stores: Stores, worker_id: str, cluster_id: str, group: Group | Alone) -> None:
+    def __init__(
+        self, worker: Worker, stores: WorkerStores, worker_id: str, cluster_id: str, group: Group | StandaloneGroup
+    ) -> None:
         """group: the other workers."""
         self.worker_id, self.cluster_id = worker_id, cluster_id
         self.worker, self.config, self.metrics = worker, worker.config, worker.metrics
         self._stores, self._group = stores, group
         self.history, self.audit = stores.events.history, stores.events.audit
-        self._reports = Reports(stores.status, worker_id, self.config.topic_tracking_enable, self.metrics, self.history)
-        self._workload = Workload(worker, stores.config, self._reports, self._hand_over)
+        self._reporter = StatusReporter(stores.status, worker_id, self.config.topic_tracking_enable, self.metrics, self.history)
+        self._supervisors = Supervisors(worker, stores.config, self._reporter, self._hand_over)
         self._offsets = SourceOffsets(worker.offsets_of, self._group.proof)
         self._sink_offsets = SinkOffsets(worker.config, worker.spark)
         # One change of configurations at a time: check, write and read back belong together. Readers never take it.
         self._changing = threading.RLock()
-        self._fencing = Fencing(worker, stores.config, group, self._changing)
+        self._fencing = ZombieFencing(worker, stores.config, group, self._changing)
         worker.fence_zombies = self._fencing.before_tasks
         self._log_level_listeners: list[Callable[[str, str], None]] = []
-        self._stages = Stages()
+        self._stages = CurrentStage()
 
     # ------------------------------------------------------------------------------------------------- life
     def start(self) -> None:
-        """Follow the config topic, and join the other workers: each share of the work that comes is taken up."""
+        """Follow the config topic, and join the group of workers: each assignment that comes is taken up."""
         self._stores.config.listen(self._on_change)
-        self._group.start(self._take, self._tidy)
+        self._group.start(self._take, self._remove_stale_statuses)
 
     def shut_down(self) -> None:
         """End all connectors and tasks of this worker, side by side, within the graceful time-out and a little."""
-        self._workload.shut_down()
+        self._supervisors.shut_down()
 
-    def _take(self, share: Share) -> None:
-        """Another share of the work: everything that it needs has been read. Returns when what is not in it has ended."""
+    def _take(self, assignment: Assignment) -> None:
+        """A new assignment, of which everything has been read. Returns when what is not in it has ended here."""
         # Newer than any status in the topic, be they from a cluster whose group has been forgotten (docs/decisions/0002).
         newest = self._stores.status.latest_generation() + 1
-        self._workload.rebalance(Share(share.slots, share.count, max(share.generation, newest)))
+        self._supervisors.rebalance(Assignment(assignment.slots, assignment.count, max(assignment.generation, newest)))
 
-    def _tidy(self) -> None:
-        """As the leader: remove the statuses of what is no more, which its worker did not live to remove."""
-        state, status = self._stores.config.snapshot(), self._stores.status
-        for name in status.connectors() - state.connectors.keys():
-            self._reports.no_topics(name)
-            for task in status.tasks(name):
-                self._reports.no_task(name, task)
-            self._reports.no_connector(name)
-        for name in state.connectors:
-            for task in status.tasks(name):
-                if task >= state.task_counts.get(name, 0):
-                    self._reports.no_task(name, task)
+    def _remove_stale_statuses(self) -> None:
+        remove_stale_statuses(self._stores.config.snapshot(), self._stores.status, self._reporter)
 
     def _on_change(self, what: str, name: str) -> None:
         """Told by the config store, on its thread, after a record was applied: what (`connector`, `tasks`, …) of which name."""
@@ -96,7 +88,7 @@ class Herder:
         elif what == "restart":
             self._restart_parts(name)
         elif what != "session-key":
-            self._workload.changed(what, name)
+            self._supervisors.changed(what, name)
 
     def _lead(self) -> None:
         """Go on only as the leader. Raises ElsewhereError."""
@@ -156,14 +148,14 @@ class Herder:
             raise NotFoundError(f"No status found for connector {name}")
         config = self._stores.config.snapshot().connectors.get(name, {})
         tasks, more = self._stores.status.tasks(name), ["stream"] if own else []
-        return views.status_body(name, connector, tasks, connector_type(config), more)
+        return rest_bodies.status_body(name, connector, tasks, connector_type(config), more)
 
     def task_status(self, name: str, task: int) -> dict[str, Any]:
         """The body of `GET /connectors/{name}/tasks/{task}/status`. Raises NotFoundError."""
         status = self._stores.status.tasks(name).get(task)
         if status is None:
             raise NotFoundError(f"No status found for task {name}-{task}")
-        return views.task_status_body(task, status)
+        return rest_bodies.task_status_body(task, status)
 
     def tasks(self, name: str) -> list[dict[str, Any]]:
         """The body of `GET /connectors/{name}/tasks`. Raises NotFoundError."""
@@ -273,7 +265,7 @@ class Herder:
         if name not in self._stores.config.snapshot().connectors:
             raise NotFoundError(f"Unknown connector: {name}")
         if not include_tasks and not only_failed:
-            if not self._workload.share.has_connector(name):
+            if not self._supervisors.assignment.has_connector(name):
                 self._owner_of(self._stores.status.connector(name), f"connector {name}")
             self._restart(name, Restart(connector=True))
             return None
@@ -281,7 +273,7 @@ class Herder:
         body = self.status(name)
         plan = restart_plan(body["connector"], {t["id"]: t for t in body["tasks"]}, include_tasks, only_failed)
         self._stores.config.put_restart_request(name, include_tasks, only_failed)
-        return views.restarting_body(body, plan)
+        return rest_bodies.restarting_body(body, plan)
 
     def _restart_parts(self, name: str) -> None:
         """A restart request was read (KIP-745): every worker does its part."""
@@ -290,7 +282,7 @@ class Herder:
             return
         plan = restart_plan(connector, self._stores.status.tasks(name), request.include_tasks, request.only_failed)
         if plan.connector or plan.tasks:
-            self._workload.restart(name, Restart(plan.connector, plan.tasks, announce=RESTARTING))
+            self._supervisors.restart(name, Restart(plan.connector, plan.tasks, announce=RESTARTING))
 
     def restart_task(self, name: str, task: int) -> None:
         """Restart one task; returns when the new one has begun.
@@ -298,7 +290,7 @@ class Herder:
         Raises NotFoundError, ElsewhereError, and RestError 409 for a task that the connector has no longer while it still ends.
         """
         self._require_task(name, task)
-        if task not in self._workload.share.tasks(name, task + 1):
+        if task not in self._supervisors.assignment.tasks(name, task + 1):
             self._owner_of(self._stores.status.tasks(name).get(task), f"task {name}-{task}")
         self._restart(name, Restart(tasks=frozenset([task])))
         self._require_task(name, task)  # the connector may have been reconfigured or stopped while the request waited
@@ -321,7 +313,7 @@ class Herder:
         raise ElsewhereError(f"Cannot restart {what} since it is not assigned to this member", url)
 
     def _restart(self, name: str, request: Restart) -> None:
-        self._workload.restart(name, request)
+        self._supervisors.restart(name, request)
         if not request.done.wait(_RESTART_WAIT_S):
             raise RestError(500, f"Request timed out. The worker is currently restarting parts of connector {name}.")
 

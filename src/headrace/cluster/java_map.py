@@ -46,12 +46,12 @@ def read(data: bytes) -> dict[bytes, bytes | None]:
     Raises ConnectError if the data is anything else.
     """
     try:
-        return _Reader(data).map()
+        return _ObjectStreamReader(data).map()
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise ConnectError(f"Expected a serialized HashMap of byte arrays, but it ends early or is damaged ({error})") from error
 
 
-class _Reader:
+class _ObjectStreamReader:
     """Walks through the stream; objects and classes get handles in the order in which they begin."""
 
     def __init__(self, data: bytes) -> None:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from headrace.cluster import offset_records
 from headrace.cluster.offset_records import identity
 from headrace.connectors.base import SourceOffset, SourcePartition
-from headrace.kafka.confirmed import write_confirmed
+from headrace.kafka.confirmed_transactions import write_confirmed
 from headrace.kafka.failures import KafkaFailure, make
+from headrace.kafka.group_transactions import GroupTransactions, Proof, Write
 from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord
-from headrace.kafka.member_writes import MemberWrites, Proof, Write
 
 log = logging.getLogger(__name__)
 
@@ -31,13 +31,13 @@ class _Stored:
     timestamp_ms: int
 
 
-class OffsetStore:
+class KafkaOffsetStore:
     """Every read first reads the topic to its end, so that it sees what any worker has stored. Writes wait for the acks.
 
     Every method may be called from any thread.
     """
 
-    def __init__(self, make_log: LogFactory, fenced: MemberWrites | None = None, topic: str = "") -> None:
+    def __init__(self, make_log: LogFactory, fenced: GroupTransactions | None = None, topic: str = "") -> None:
         """fenced: writes to the topic what only a member of the worker group may write; without it anybody may."""
         self._fenced, self.topic = fenced, topic
         self._lock = threading.Lock()
@@ -96,7 +96,7 @@ class OffsetStore:
     def copied(self, connector: str, offsets: Offsets, proof: Proof = lambda: None) -> None:
         """These offsets were stored in transactions: there is no other place for them."""
 
-    def _write_fenced(self, fenced: MemberWrites, write: Write, proof: Proof, timeout_s: float) -> None:
+    def _write_fenced(self, fenced: GroupTransactions, write: Write, proof: Proof, timeout_s: float) -> None:
         def once(left: float) -> dict[int, int]:
             return {partition: end for (_, partition), end in fenced.write(write, proof, left).items()}
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
+from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import SourceConnector, SourceOffset, SourcePartition
-from headrace.connectors.validation import connector_class
 from headrace.errors import BadRequestError, ConnectError
-from headrace.kafka.member_writes import Proof
+from headrace.kafka.group_transactions import Proof
 
 Changes = Sequence[tuple[SourcePartition, SourceOffset | None]]
 
@@ -19,7 +19,7 @@ _MANAGED_ELSEWHERE = (
 )
 
 
-class OffsetStore(Protocol):
+class AlterableOffsets(Protocol):
     """The part of the offset store that is used here."""
 
     def all(self, connector: str) -> list[tuple[SourcePartition, SourceOffset]]: ...  # noqa: D102
@@ -29,7 +29,7 @@ class OffsetStore(Protocol):
 class SourceOffsets:
     """The offsets requests of REST, for source connectors."""
 
-    def __init__(self, store_of: Callable[[Mapping[str, Any]], OffsetStore], proof: Proof) -> None:
+    def __init__(self, store_of: Callable[[Mapping[str, Any]], AlterableOffsets], proof: Proof) -> None:
         """store_of: by a connector's configuration; proof: of this worker's membership, where there is a group."""
         self._store_of, self._proof = store_of, proof
 

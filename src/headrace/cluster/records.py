@@ -32,7 +32,7 @@ class TargetState(StrEnum):
 
 
 @dataclass(frozen=True)
-class ConnectorConfig:
+class ConnectorConfigRecord:
     """A connector's configuration; None: the connector is deleted."""
 
     connector: str
@@ -183,7 +183,7 @@ class LoggerLevel:
 
 
 ConfigRecord = (
-    ConnectorConfig | TaskConfig | TasksCommit | TargetStateChange | SessionKey | RestartRequest | TaskCount | LoggerLevel
+    ConnectorConfigRecord | TaskConfig | TasksCommit | TargetStateChange | SessionKey | RestartRequest | TaskCount | LoggerLevel
 )
 
 
@@ -228,9 +228,9 @@ def _target_state(connector: str, content: Any) -> TargetStateChange | None:
     return TargetStateChange(connector, TargetState(state))
 
 
-def _connector(connector: str, content: Any) -> ConnectorConfig | None:
+def _connector(connector: str, content: Any) -> ConnectorConfigRecord | None:
     if content is None:
-        return ConnectorConfig(connector, None)
+        return ConnectorConfigRecord(connector, None)
     if not isinstance(content, dict):
         log.error(
             "Ignoring configuration for connector '%s' because it is in the wrong format: %s", connector, java_class(content)
@@ -241,7 +241,7 @@ def _connector(connector: str, content: Any) -> ConnectorConfig | None:
         message = "Invalid data for config for connector '%s': 'properties' field should be a Map but is %s"
         log.error(message, connector, _instead(properties))
         return None
-    return ConnectorConfig(connector, properties)
+    return ConnectorConfigRecord(connector, properties)
 
 
 def _of_texts(properties: Any) -> TypeGuard[Properties]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from headrace.connectors.restart_options import TaskRestartConfig
+from headrace.connect_config.restarts import TaskRestartConfig
 from headrace.errors import ConfigError
 
 _TOLD = 5  # failures that a status tells of
@@ -23,7 +23,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class RestartPlan:
+class AutomaticRestart:
     """What follows from a failure: attempt n of `budget` at this time (epoch ms), None if the task stays failed."""
 
     failures: Sequence[Failure]
@@ -38,7 +38,7 @@ class RestartPlan:
         return {"attempts": made, "budget": self.budget, **following, "history": history}
 
 
-def plan_restart(config: Mapping[str, Any], failures: Sequence[Failure], retriable: bool) -> RestartPlan | None:
+def plan_restart(config: Mapping[str, Any], failures: Sequence[Failure], retriable: bool) -> AutomaticRestart | None:
     """What follows from the last of these failures, by `task.restart.*`; None if the task was never to start again.
 
     config: the connector's; failures: of one task since it was configured, started by hand or moved; retriable: whether the cause
@@ -53,9 +53,9 @@ def plan_restart(config: Mapping[str, Any], failures: Sequence[Failure], retriab
     if not allowed and len(recent) == 1:
         return None
     if not allowed or len(recent) > options.restart_attempts:
-        return RestartPlan(recent, options.restart_attempts, None)
+        return AutomaticRestart(recent, options.restart_attempts, None)
     pause = min(options.restart_backoff_ms * 2 ** (len(recent) - 1), options.restart_backoff_max_ms)
-    return RestartPlan(recent, options.restart_attempts, recent[-1].at_ms + pause)
+    return AutomaticRestart(recent, options.restart_attempts, recent[-1].at_ms + pause)
 
 
 def _time(epoch_ms: int) -> str:

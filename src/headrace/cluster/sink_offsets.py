@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.cluster.offsets import done_message
-from headrace.connectors.validation import connector_class
+from headrace.connect_config.validation import connector_class
 from headrace.errors import BadRequestError, ConnectError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from headrace.cluster.records import (
     ConfigRecord,
-    ConnectorConfig,
+    ConnectorConfigRecord,
     LoggerLevel,
     Properties,
     RestartRequest,
@@ -74,7 +74,7 @@ def fold(state: ClusterState, record: ConfigRecord, offset: int) -> ClusterState
     return replace(_FOLDS[type(record)](state, record), offset=offset + 1)
 
 
-def _connector(state: ClusterState, record: ConnectorConfig) -> ClusterState:
+def _connector(state: ClusterState, record: ConnectorConfigRecord) -> ClusterState:
     if record.properties is None:
         log.info("Successfully processed removal of connector '%s'", record.connector)
         return _without(state, record.connector)
@@ -172,7 +172,7 @@ def _drop(mapping: Mapping[Key, Value], key: Key) -> Mapping[Key, Value]:
 
 
 _FOLDS: Mapping[type, Callable[[ClusterState, Any], ClusterState]] = {
-    ConnectorConfig: _connector,
+    ConnectorConfigRecord: _connector,
     TaskConfig: _task,
     TasksCommit: _commit,
     TargetStateChange: _target_state,

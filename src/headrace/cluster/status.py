@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from headrace.cluster.status_records import ActiveTopic, ConnectorState, Status, StatusRecord, TaskState
+from headrace.cluster.status_records import ActiveTopic, ConnectorStatusRecord, Status, StatusRecord, TaskStatusRecord
 from headrace.topics import active
 
 log = logging.getLogger(__name__)
@@ -29,9 +29,9 @@ class StatusState:
 def fold(state: StatusState, record: StatusRecord) -> StatusState:
     """The state after one record."""
     match record:
-        case ConnectorState():
+        case ConnectorStatusRecord():
             return _connector(state, record)
-        case TaskState():
+        case TaskStatusRecord():
             return _task(state, record)
         case ActiveTopic():
             return _topic(state, record)
@@ -42,7 +42,7 @@ def may_overwrite(new: Status, old: Status | None) -> bool:
     return old is None or old["worker_id"] == new["worker_id"] or old["generation"] <= new["generation"]
 
 
-def _connector(state: StatusState, record: ConnectorState) -> StatusState:
+def _connector(state: StatusState, record: ConnectorStatusRecord) -> StatusState:
     others = {name: status for name, status in state.connectors.items() if name != record.connector}
     if record.status is None:
         log.debug("Removing status for connector %s", record.connector)
@@ -51,7 +51,7 @@ def _connector(state: StatusState, record: ConnectorState) -> StatusState:
     return replace(state, connectors={**others, record.connector: record.status})
 
 
-def _task(state: StatusState, record: TaskState) -> StatusState:
+def _task(state: StatusState, record: TaskStatusRecord) -> StatusState:
     known = state.tasks.get(record.connector, {})
     if record.status is None:
         log.debug("Removing task status for %s-%d", record.connector, record.task)

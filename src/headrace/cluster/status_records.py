@@ -33,7 +33,7 @@ class Status(TypedDict):
 
 
 @dataclass(frozen=True)
-class ConnectorState:
+class ConnectorStatusRecord:
     """The state of a connector; None: it is gone."""
 
     connector: str
@@ -46,7 +46,7 @@ class ConnectorState:
 
 
 @dataclass(frozen=True)
-class TaskState:
+class TaskStatusRecord:
     """The state of a task; None: it is gone."""
 
     connector: str
@@ -73,7 +73,7 @@ class ActiveTopic:
         return active.encode_key(self.topic, self.connector)
 
 
-StatusRecord = ConnectorState | TaskState | ActiveTopic
+StatusRecord = ConnectorStatusRecord | TaskStatusRecord | ActiveTopic
 
 
 def encode(record: StatusRecord) -> tuple[bytes, bytes | None]:
@@ -107,29 +107,29 @@ def _known(status: Mapping[str, Any]) -> dict[str, Any]:
     return {name: status.get(name) for name in Status.__annotations__ if name not in OWN or isinstance(status.get(name), dict)}
 
 
-def _connector(key: str, value: bytes | None) -> ConnectorState | None:
+def _connector(key: str, value: bytes | None) -> ConnectorStatusRecord | None:
     connector = key.removeprefix(CONNECTOR_PREFIX)
     if not connector:
         log.warning("Discarding record with invalid connector status key %s", key)
         return None
     if value is None:
-        return ConnectorState(connector, None)
+        return ConnectorStatusRecord(connector, None)
     status = _status("connector", value)
-    return ConnectorState(connector, status) if status else None
+    return ConnectorStatusRecord(connector, status) if status else None
 
 
-def _task(key: str, value: bytes | None) -> TaskState | None:
+def _task(key: str, value: bytes | None) -> TaskStatusRecord | None:
     match = TASK_ID.fullmatch(key.removeprefix(TASK_PREFIX))
     if match is None:
         log.warning("Discarding record with invalid task status key %s", key)
         return None
     if value is None:
-        return TaskState(match[1], int(match[2]), None)
+        return TaskStatusRecord(match[1], int(match[2]), None)
     status = _status("task", value)
     if status is None:
         log.warning("Failed to parse task status with key %s", key)
         return None
-    return TaskState(match[1], int(match[2]), status)
+    return TaskStatusRecord(match[1], int(match[2]), status)
 
 
 def _topic(key: str, value: bytes | None) -> ActiveTopic | None:

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from headrace.cluster import status_records
 from headrace.cluster.status import StatusState, fold, may_overwrite
-from headrace.cluster.status_records import ActiveTopic, ConnectorState, Status, StatusRecord, TaskState
-from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord, Position
+from headrace.cluster.status_records import ActiveTopic, ConnectorStatusRecord, Status, StatusRecord, TaskStatusRecord
+from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord, WrittenAt
 from headrace.topics.active import TopicStatus
 
 log = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ class StatusStore:
     # ---------------------------------------------------------------------------------------------- writing
     def put_connector_status(self, name: str, status: Mapping[str, Any]) -> None:
         """Write the state of a connector, whatever is there."""
-        self._send(ConnectorState(name, cast(Status, status)))
+        self._send(ConnectorStatusRecord(name, cast(Status, status)))
 
     def put_connector_status_safe(self, name: str, status: Mapping[str, Any]) -> None:
         """The same, unless another worker of a later generation has written one: for failures and shutdown."""
@@ -85,7 +85,7 @@ class StatusStore:
 
     def put_task_status(self, name: str, task: int, status: Mapping[str, Any]) -> None:
         """Write the state of a task, whatever is there."""
-        self._send(TaskState(name, task, cast(Status, status)))
+        self._send(TaskStatusRecord(name, task, cast(Status, status)))
 
     def put_task_status_safe(self, name: str, task: int, status: Mapping[str, Any]) -> None:
         """The same, unless another worker of a later generation has written one: for failures and shutdown."""
@@ -94,11 +94,11 @@ class StatusStore:
 
     def delete_connector_status(self, name: str) -> None:
         """The connector is gone."""
-        self._send(ConnectorState(name, None))
+        self._send(ConnectorStatusRecord(name, None))
 
     def delete_task_status(self, name: str, task: int) -> None:
         """The task is gone."""
-        self._send(TaskState(name, task, None))
+        self._send(TaskStatusRecord(name, task, None))
 
     def put_topic(self, connector: str, topic: str, task: int, discovered_ms: int) -> None:
         """Record that a connector uses a topic; returns when `topics` shows it. Raises KafkaFailure, in 30 s at the latest."""
@@ -122,6 +122,6 @@ class StatusStore:
             self._state = fold(self._state, decoded)
 
 
-def _log_failure(future: Future[Position]) -> None:
+def _log_failure(future: Future[WrittenAt]) -> None:
     if error := future.exception():
         log.error("Failed to write status update: %s", error)

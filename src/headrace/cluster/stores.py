@@ -8,21 +8,21 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from headrace.cluster.config_store import ConfigStore
+from headrace.cluster.connector_offset_topic import OWN_TOPIC, OffsetStores, Own
 from headrace.cluster.event_log import EventLogs, EventTopic, kafka_event_logs
 from headrace.cluster.offset_records import encode_key
-from headrace.cluster.offset_store import OffsetStore
-from headrace.cluster.own_offsets import OWN_TOPIC, OffsetStores, Own
+from headrace.cluster.offset_store import KafkaOffsetStore
 from headrace.cluster.status_store import StatusStore
 from headrace.config import Config
 from headrace.connectors.base import Props
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
-from headrace.kafka.fenced import FencedWriter
-from headrace.kafka.internal_topics import InternalTopic, config_topic, ensure, offset_topic, status_topic
-from headrace.kafka.log import CompactedLog, Log, LogFactory, OnRecord
-from headrace.kafka.member_writes import MemberWrites
+from headrace.kafka.group_transactions import GroupTransactions
+from headrace.kafka.internal_topics import WorkerTopic, config_topic, ensure, offset_topic, status_topic
+from headrace.kafka.log import CompactedLog, LogFactory, OnRecord, RecordLog
 from headrace.kafka.membership import client_id
+from headrace.kafka.transactional_writer import TransactionalWriter
 from headrace.runtime.distributed_config import DistributedConfig
 from headrace.runtime.plan import client_settings
 
@@ -35,14 +35,14 @@ _START_S = 100.0
 
 
 @dataclass(frozen=True)
-class Transactions:
+class WorkerTransactions:
     """The transactional writers of a worker; member: its name in the group; offsets: the topic that `writes` writes to."""
 
     group: str
     member: str
     offsets: str
-    fenced: FencedWriter
-    writes: MemberWrites
+    fenced: TransactionalWriter
+    writes: GroupTransactions
     admin: Admin
 
     def start(self, timeout_s: float) -> None:
@@ -90,13 +90,13 @@ class Transactions:
 
 
 @dataclass(frozen=True)
-class Stores:
+class WorkerStores:
     """The three stores of a worker, and those of connectors with an offset topic of their own."""
 
     config: ConfigStore
     status: StatusStore
-    offsets: OffsetStore
-    transactions: Transactions | None = None
+    offsets: KafkaOffsetStore
+    transactions: WorkerTransactions | None = None
     own_offsets: OffsetStores | None = None
     prepare: Mapping[str, Callable[[], object]] | None = None
     events: EventLogs = field(default_factory=EventLogs)
@@ -124,12 +124,12 @@ class Stores:
             self.transactions.writes.stop()
 
     @property
-    def writes(self) -> MemberWrites | None:
+    def writes(self) -> GroupTransactions | None:
         """What only a member of the group may write; None where there is no group."""
         return self.transactions.writes if self.transactions else None
 
 
-def kafka_stores(config: Config, member: str) -> Stores:
+def kafka_stores(config: Config, member: str) -> WorkerStores:
     """The stores of a distributed worker, on its internal topics.
 
     Takes the worker's configuration (a DistributedConfig, if connectors may have offset topics of their own), and its name in the
@@ -146,31 +146,31 @@ def kafka_stores(config: Config, member: str) -> Stores:
         writing = {**props, "delivery.timeout.ms": _delivery_timeout(name), "client.id": _client_id(props, topics[name])}
         reading = {**props, "isolation.level": level, "client.id": writing["client.id"]}
 
-        def make(on_record: OnRecord) -> Log:
+        def make(on_record: OnRecord) -> RecordLog:
             return CompactedLog(topics[name].name, writing, reading, on_record, admin=admin)
 
         return make
 
     group = props.get("group.id", "")
-    fenced = FencedWriter(topics["config"].name, props, f"connect-cluster-{group}")
-    writes = MemberWrites(props, f"headrace-{group}-{member}", topics["config"].name)
-    offsets = OffsetStore(make_log("offsets", committed=True), writes, topics["offsets"].name)
+    fenced = TransactionalWriter(topics["config"].name, props, f"connect-cluster-{group}")
+    writes = GroupTransactions(props, f"headrace-{group}-{member}", topics["config"].name)
+    offsets = KafkaOffsetStore(make_log("offsets", committed=True), writes, topics["offsets"].name)
     own, events = None, EventLogs()
     if isinstance(config, DistributedConfig):
         events = kafka_event_logs(_event_topics(config), admin, partial(_event_log, props=props, admin=admin))
         own = OffsetStores(offsets, partial(_own, worker=config, props=props, writes=writes))
-    return Stores(
+    return WorkerStores(
         config=ConfigStore(make_log("config", committed=True), fenced, topics["config"].name),
         status=StatusStore(make_log("status", committed=False)),
         offsets=offsets,
-        transactions=Transactions(group, member, topics["offsets"].name, fenced, writes, admin),
+        transactions=WorkerTransactions(group, member, topics["offsets"].name, fenced, writes, admin),
         own_offsets=own,
         events=events,
         prepare={name: lambda topic=topic: ensure(admin, topic, timeout_s, backoff_s) for name, topic in topics.items()},
     )
 
 
-def _own(connector: Props, worker: DistributedConfig, props: Mapping[str, str], writes: MemberWrites) -> Own | None:
+def _own(connector: Props, worker: DistributedConfig, props: Mapping[str, str], writes: GroupTransactions) -> Own | None:
     """The connector's own offset topic, if it has one: it is on the cluster that the connector writes to."""
     name = str(connector.get(OWN_TOPIC) or "").strip() or worker.offset_topic
     client_id = f"{worker.group_id}-{name}-offsets"
@@ -179,13 +179,13 @@ def _own(connector: Props, worker: DistributedConfig, props: Mapping[str, str], 
     if name == worker.offset_topic and (here or not worker.exactly_once_enabled):
         return None
 
-    def make() -> OffsetStore:
+    def make() -> KafkaOffsetStore:
         admin = Admin(clients["admin"])
         topic = replace(offset_topic({**props, "offset.storage.topic": name}), setting=OWN_TOPIC)
         ensure(admin, topic, _timeout_s(props), float(props.get("retry.backoff.ms", "100")) / 1000)
         writing = {**clients["producer"], "delivery.timeout.ms": str(int(WRITE_TIMEOUT_S * 1000))}
         reading = {**clients["consumer"], "isolation.level": "read_committed", "group.id": worker.group_id}
-        store = OffsetStore(
+        store = KafkaOffsetStore(
             lambda on_record: CompactedLog(name, writing, reading, on_record, admin=admin), writes if here else None, name
         )
         store.start(_START_S)
@@ -218,7 +218,7 @@ def _delivery_timeout(name: str) -> str:
     return str(2**31 - 1) if name == "status" else str(int(WRITE_TIMEOUT_S * 1000))
 
 
-def _client_id(props: Mapping[str, str], topic: InternalTopic) -> str:
+def _client_id(props: Mapping[str, str], topic: WorkerTopic) -> str:
     """As Connect names its clients: the worker's client id, or its group, then what the topic is for."""
     what = {"offset": "offsets", "status": "statuses", "config": "configs"}[topic.setting.partition(".")[0]]
     return f"{props.get('client.id') or 'connect-' + props.get('group.id', '')}-{what}".replace("--", "-")

@@ -14,11 +14,11 @@ from functools import partial
 
 import structlog
 
-from headrace.cluster.crew import Crew, shown
-from headrace.cluster.reports import FAILED, PAUSED, RESTARTING, RUNNING, STOPPED, UNASSIGNED, Reports
-from headrace.cluster.wanted import Restart, Wanted
+from headrace.cluster.connector_tasks import ConnectorTasks, shown
+from headrace.cluster.desired_state import DesiredState, Restart
+from headrace.cluster.status_reporter import FAILED, PAUSED, RESTARTING, RUNNING, STOPPED, UNASSIGNED, StatusReporter
+from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import ConnectorContext
-from headrace.connectors.validation import connector_class
 from headrace.errors import HeadraceError
 from headrace.runtime.worker import RunningConnector, Worker, task_configs
 
@@ -34,9 +34,9 @@ class Supervisor:
     def __init__(
         self,
         name: str,
-        wanted: Callable[[], Wanted | None],
+        wanted: Callable[[], DesiredState | None],
         worker: Worker,
-        reports: Reports,
+        reporter: StatusReporter,
         put_tasks: Callable[[str, list[dict[str, str]]], None],
         on_end: Callable[[str], None],
     ) -> None:
@@ -44,9 +44,9 @@ class Supervisor:
         connector of the same name may be there by then, or this one may have come back.
         """
         self.name, self._on_end = name, on_end
-        self._wanted, self._worker, self._reports, self._put_tasks = wanted, worker, reports, put_tasks
+        self._wanted, self._worker, self._reporter, self._put_tasks = wanted, worker, reporter, put_tasks
         self._inbox: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._crew = Crew(name, worker, reports, self._inbox.put, self.wake)
+        self._tasks = ConnectorTasks(name, worker, reporter, self._inbox.put, self.wake)
         self._context: ConnectorContext | None = None
         self._running: RunningConnector | None = None
         self._state: str | None = None
@@ -107,7 +107,7 @@ class Supervisor:
                 log.exception("supervisor.error")
                 self._connector_failed(e)
         if not self.ended.is_set():
-            self._crew.stop()
+            self._tasks.stop()
             self._give_up_connector()
             self.ended.set()
         self._on_end(self.name)
@@ -130,17 +130,17 @@ class Supervisor:
             self._start_connector(want, goal)
         if want.connector_here and goal == STOPPED and want.tasks:  # made by the connector while it was being stopped
             self._hand_over([])
-        self._crew.converge(want, goal)
+        self._tasks.converge(want, goal)
         if not want.anything_here:
             self.ended.set()
 
-    def _name_version(self, want: Wanted) -> None:
+    def _name_version(self, want: DesiredState) -> None:
         try:
-            self._crew.class_version = connector_class(want.config).version
+            self._tasks.class_version = connector_class(want.config).version
         except HeadraceError:  # the start says so
-            self._crew.class_version = None
+            self._tasks.class_version = None
 
-    def _start_connector(self, want: Wanted, goal: str) -> None:
+    def _start_connector(self, want: DesiredState, goal: str) -> None:
         self._stop_connector()
         self._version = want.version
         if goal == RUNNING:
@@ -152,7 +152,7 @@ class Supervisor:
                     self._connector_failed(e)
                 return
         self._state = goal
-        self._reports.connector(self.name, goal, self._crew.class_version)
+        self._reporter.connector(self.name, goal, self._tasks.class_version)
         self._make_tasks()
 
     def _make_tasks(self) -> None:
@@ -185,7 +185,7 @@ class Supervisor:
     def _connector_failed(self, error: Exception) -> None:
         self._stop_connector()
         self._state = FAILED
-        self._reports.connector(self.name, FAILED, self._crew.class_version, shown(error))
+        self._reporter.connector(self.name, FAILED, self._tasks.class_version, shown(error))
 
     def _stop_connector(self) -> None:
         if self._context is not None:
@@ -198,7 +198,7 @@ class Supervisor:
         """The instance runs elsewhere from now on, or nowhere."""
         self._stop_connector()
         if self._version is not None:
-            self._reports.connector(self.name, UNASSIGNED, self._crew.class_version)
+            self._reporter.connector(self.name, UNASSIGNED, self._tasks.class_version)
         self._version = self._state = None
 
     def _restart(self, request: Restart) -> None:
@@ -207,22 +207,22 @@ class Supervisor:
             if want is None:
                 return
             if request.connector and want.connector_here:
-                self._reports.connector(self.name, request.announce, self._crew.class_version)
+                self._reporter.connector(self.name, request.announce, self._tasks.class_version)
                 if request.announce == RESTARTING:
                     self._stop_connector()
                 self._version = None
-            self._crew.restart(request.tasks, request.announce)
+            self._tasks.restart(request.tasks, request.announce)
             self._converge()
         finally:
             request.done.set()
 
     def _retire(self, connector_here: bool) -> None:
         """Leave nothing of a deleted connector: first the tasks end, then the tombstones, so that none is written over."""
-        tasks = self._crew.stop()
+        tasks = self._tasks.stop()
         self._give_up_connector()
-        self._reports.no_topics(self.name)
+        self._reporter.no_topics(self.name)
         if connector_here:
-            self._reports.no_connector(self.name)
+            self._reporter.no_connector(self.name)
         for number in tasks:
-            self._reports.no_task(self.name, number)
+            self._reporter.no_task(self.name, number)
         self.ended.set()

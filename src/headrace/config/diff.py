@@ -21,7 +21,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True)
-class Setting:
+class ChangedSetting:
     """A key that differs; old: None if it is new; new: None if it is to go."""
 
     key: str
@@ -35,7 +35,7 @@ class Diff:
 
     name: str
     action: Action
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[ChangedSetting, ...] = ()
     unchanged: int = 0
 
     def masked(self, secrets: Secrets) -> Diff:
@@ -51,7 +51,7 @@ def compare(name: str, running: Config | None, wanted: Config | None) -> Diff:
     if wanted is None:
         return Diff(name, Action.DELETE)
     keys = sorted(old.keys() | new.keys())
-    settings = tuple(Setting(key, old.get(key), new.get(key)) for key in keys if old.get(key) != new.get(key))
+    settings = tuple(ChangedSetting(key, old.get(key), new.get(key)) for key in keys if old.get(key) != new.get(key))
     action = Action.CREATE if running is None else Action.CHANGE if settings else Action.KEEP
     return Diff(name, action, settings, len(keys) - len(settings))
 

@@ -44,7 +44,7 @@ def java_regex(pattern: str) -> re.Pattern[str]:
         raise JavaRegexError(f"This pattern cannot be used in headrace: {error}", pattern, -1) from None
 
 
-class _Reader:
+class _PatternReader:
     """A position in a pattern, and the flags in force there."""
 
     def __init__(self, pattern: str) -> None:
@@ -74,7 +74,7 @@ class _Reader:
                 return
 
 
-class _Characters(_Reader):
+class _Characters(_PatternReader):
     """Escapes and character classes; every method gives Python syntax for what it has read."""
 
     def set_escape(self) -> str:

@@ -1,1 +1,1 @@
-"""What a connector is, the options common to all, and the connectors: one folder for each."""
+"""What a connector is, and the connectors: one folder for each."""

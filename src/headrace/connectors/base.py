@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.config import ConfigDef
-from headrace.connectors.lag import PartitionLag
-from headrace.connectors.loss import Loss
+from headrace.connectors.data_loss import Loss
+from headrace.connectors.partition_lag import PartitionLag
 from headrace.connectors.topic_settings import TopicSettings
 from headrace.kafka.groups import Partition
 from headrace.plugins import Kind
-from headrace.record import Record
+from headrace.record import RecordColumns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -179,8 +179,8 @@ class Progress:
     offsets: the Connect offset of each source partition that advanced, to be stored once the batch is written;
     topics: names of the source topics (or whatever the routing starts from) that have records in the batch, None: not known;
     summary: the covered range in words, for logs and traces; before: the offsets to store if records of the batch failed, from
-    their origins (`Record.origin` as texts): those of what precedes them; by default none; check: raises RetriableError if the
-    source is not the one any more from which the batch was read, so that it is not to be committed.
+    their origins (`RecordColumns.origin` as texts): those of what precedes them; by default none; check: raises RetriableError if
+    the source is not the one any more from which the batch was read, so that it is not to be committed.
     """
 
     offsets: Sequence[tuple[SourcePartition, SourceOffset]]
@@ -246,7 +246,7 @@ class Stream:
     """A streaming DataFrame, how its columns make up a record, and where it begins."""
 
     frame: DataFrame
-    record: Record
+    record: RecordColumns
     destination: Callable[[str], str] | None = None
     """How the topic follows from a source topic; None: it depends on the data."""
     after: str | None = None
@@ -263,12 +263,12 @@ class FeedSource:
     """The first offset to read of each source partition."""
     consumer: Mapping[str, str]
     """Java settings of the consumer."""
-    record: Callable[[DataFrame], Record]
+    record: Callable[[DataFrame], RecordColumns]
     """Columns over a DataFrame with the columns of `headrace.spark.plane.columns`."""
     destination: Callable[[str], str] | None = None
     """How the topic follows from a source topic; None: it depends on the data."""
     partition_counts: Mapping[str, int] | None = None
-    """If not None, `Record.partition` counts only for topics that have exactly this many partitions."""
+    """If not None, `RecordColumns.partition` counts only for topics that have exactly this many partitions."""
     initial: Offsets = ()
     """Offsets to store at once, so that a position that was looked up is never looked up twice."""
     losses: Sequence[Loss] = ()
@@ -346,7 +346,7 @@ class Poll:
     """One answer of a polling task: a bounded DataFrame, how its columns make up a record, and what it covers."""
 
     frame: DataFrame
-    record: Record
+    record: RecordColumns
     progress: Progress
     destination: Callable[[str], str] | None = None
 

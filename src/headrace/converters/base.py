@@ -14,8 +14,8 @@ from headrace.values.record import HeaderWriter
 from headrace.values.sql import Sql, call, lit
 
 if TYPE_CHECKING:
-    from headrace.values.run import Run
-    from headrace.values.typed import Value
+    from headrace.values.compile_context import CompileContext
+    from headrace.values.typed_value import Value
 
 
 def type_option() -> Option:
@@ -23,32 +23,32 @@ def type_option() -> Option:
     return Option("converter.type", Type.STRING, importance=Importance.LOW, doc="How this converter will be used.")
 
 
-class Reader(Protocol):
+class ConverterReader(Protocol):
     """What reads the keys, or the values, of records (see `Converter`)."""
 
-    def read(self, run: Run, source: Sql, schemas: Sequence[str] = ()) -> Value: ...  # noqa: D102
+    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value: ...  # noqa: D102
 
     def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None: ...  # noqa: D102
 
 
-class Writer(Protocol):
+class ConverterWriter(Protocol):
     """What makes the column of keys, or of values (see `Converter`); a sink's may make one of any type."""
 
-    def write(self, run: Run, value: Value) -> Sql: ...  # noqa: D102
+    def write(self, run: CompileContext, value: Value) -> Sql: ...  # noqa: D102
 
 
 class HeaderReader(Protocol):
     """What reads the headers of records (see `HeaderConverter`)."""
 
-    def read(self, run: Run, headers: Sql) -> Sql: ...  # noqa: D102
+    def read(self, run: CompileContext, headers: Sql) -> Sql: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
 class Writers:
     """What writes keys, values and headers: converters, or what a sink has in their place."""
 
-    key: Writer
-    value: Writer
+    key: ConverterWriter
+    value: ConverterWriter
     header: HeaderWriter
 
 
@@ -68,14 +68,14 @@ class Converter(ABC):
         """The converter's options."""
 
     @abstractmethod
-    def read(self, run: Run, source: Sql, schemas: Sequence[str] = ()) -> Value:
+    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """Connect data from a binary column; what cannot be read is a fault of the run's present step.
 
         schemas: the texts of the schemas that the records may carry, for a converter whose records carry them (`schema_in`).
         """
 
     @abstractmethod
-    def write(self, run: Run, value: Value) -> Sql:
+    def write(self, run: CompileContext, value: Value) -> Sql:
         """The binary that is stored, NULL for none; what cannot be written is a fault of the run's present step."""
 
     def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None:
@@ -99,12 +99,12 @@ class HeaderConverter(HeaderWriter, ABC):
     def definition(cls) -> ConfigDef:
         """The converter's options."""
 
-    def read(self, run: Run, headers: Sql) -> Sql:
+    def read(self, run: CompileContext, headers: Sql) -> Sql:
         """Headers (array<struct<key:string,value:binary>>) as this converter writes what it reads."""
         return headers
 
 
-def normal_headers(run: Run, headers: Sql, mode: str) -> Sql:
+def normal_headers(run: CompileContext, headers: Sql, mode: str) -> Sql:
     """Headers whose values are read and written again; a value that cannot be read is a fault of the present step."""
     normal = run.scope.bind(call("headrace_headers_normal", headers, lit(mode)))
     what = "Converting byte[] to Kafka Connect data failed due to serialization error: "

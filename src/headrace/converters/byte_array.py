@@ -10,10 +10,10 @@ from headrace.converters.base import Converter, HeaderConverter, type_option
 from headrace.plugins import Kind, plugin
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, both, case, lit
-from headrace.values.typed import Typed, Value, always
+from headrace.values.typed_value import TypedValue, Value, always
 
 if TYPE_CHECKING:
-    from headrace.values.run import Run
+    from headrace.values.compile_context import CompileContext
 
 NAME = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
@@ -27,16 +27,16 @@ class ByteArrayConverter(Converter):
         """No options of its own."""
         return ConfigDef([type_option()])
 
-    def read(self, run: Run, source: Sql, schemas: Sequence[str] = ()) -> Value:
+    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """The bytes, with Connect's optional bytes schema."""
-        return always(Typed("bytes", source, Schema("bytes", optional=True)))
+        return always(TypedValue("bytes", source, Schema("bytes", optional=True)))
 
-    def write(self, run: Run, value: Value) -> Sql:
+    def write(self, run: CompileContext, value: Value) -> Sql:
         """The bytes; anything else is refused."""
         return written(run, value)
 
 
-def written(run: Run, value: Value) -> Sql:
+def written(run: CompileContext, value: Value) -> Sql:
     """Bytes as they are; a fault for every other kind."""
     branches = []
     for a in value:
@@ -61,6 +61,6 @@ class ByteArrayHeaderConverter(HeaderConverter):
         """No options of its own."""
         return ConfigDef([type_option()])
 
-    def write(self, value: Value, run: Run) -> Sql:
+    def write(self, value: Value, run: CompileContext) -> Sql:
         """The bytes; anything else is refused."""
         return written(run, value)

@@ -11,8 +11,8 @@ from headrace.spark.java_plugin import JavaPlugin
 from headrace.values.sql import Sql
 
 if TYPE_CHECKING:
-    from headrace.values.run import Run
-    from headrace.values.typed import Value
+    from headrace.values.compile_context import CompileContext
+    from headrace.values.typed_value import Value
 
 
 def _cannot(name: str) -> ConnectError:
@@ -28,11 +28,11 @@ class JavaConverter(JavaPlugin, Converter):
     def __init__(self, props: Mapping[str, str], is_key: bool) -> None:
         """Take settings, which the class reads itself when its task starts."""
 
-    def read(self, run: Run, source: Sql, schemas: Sequence[str] = ()) -> Value:
+    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """Raise ConnectError: there is nothing to compile."""
         raise _cannot(self.plugin_name)
 
-    def write(self, run: Run, value: Value) -> Sql:
+    def write(self, run: CompileContext, value: Value) -> Sql:
         """Raise ConnectError: there is nothing to compile."""
         raise _cannot(self.plugin_name)
 
@@ -43,6 +43,6 @@ class JavaHeaderConverter(JavaPlugin, HeaderConverter):
     def __init__(self, props: Mapping[str, str]) -> None:
         """Take settings, which the class reads itself when its task starts."""
 
-    def write(self, value: Value, run: Run) -> Sql:
+    def write(self, value: Value, run: CompileContext) -> Sql:
         """Raise ConnectError: there is nothing to compile."""
         raise _cannot(self.plugin_name)

@@ -10,11 +10,11 @@ from headrace.converters.base import Converter, HeaderConverter, normal_headers,
 from headrace.converters.json_reading import envelope, enveloped, schemaless
 from headrace.plugins import Kind, plugin
 from headrace.values.sql import Sql, case, concat, lit
-from headrace.values.typed import Value
+from headrace.values.typed_value import Value
 from headrace.values.writing import JsonWriter, schema_text
 
 if TYPE_CHECKING:
-    from headrace.values.run import Run
+    from headrace.values.compile_context import CompileContext
 
 NAME = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -52,14 +52,14 @@ class JsonConverter(Converter):
         """The options of Kafka's `JsonConverterConfig`."""
         return _definition()
 
-    def read(self, run: Run, source: Sql, schemas: Sequence[str] = ()) -> Value:
+    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """Schemaless data, or by the schema that each record carries."""
         content = self.settings["schema.content"]
         if not self.settings["schemas.enable"]:
             return schemaless(run, source)
         return enveloped(run, source, [content] if content else schemas, self._replace, bool(content))
 
-    def write(self, run: Run, value: Value) -> Sql:
+    def write(self, run: CompileContext, value: Value) -> Sql:
         """JSON text, in `{"schema":…,"payload":…}` when `schemas.enable` is on."""
         return written(run, value, self.settings)
 
@@ -74,7 +74,7 @@ class JsonConverter(Converter):
         return self.settings["replace.null.with.default"]
 
 
-def written(run: Run, value: Value, settings: Mapping[str, Any]) -> Sql:
+def written(run: CompileContext, value: Value, settings: Mapping[str, Any]) -> Sql:
     """The binary of a value as JSON."""
     numeric = settings["decimal.format"].upper() == "NUMERIC"
     writer = JsonWriter(run, settings["replace.null.with.default"], numeric)
@@ -98,10 +98,10 @@ class JsonHeaderConverter(HeaderConverter):
         """The options of Kafka's `JsonConverterConfig`."""
         return _definition()
 
-    def read(self, run: Run, headers: Sql) -> Sql:
+    def read(self, run: CompileContext, headers: Sql) -> Sql:
         """Header values as JSON without white space."""
         return normal_headers(run, headers, "envelope" if self.settings["schemas.enable"] else "json")
 
-    def write(self, value: Value, run: Run) -> Sql:
+    def write(self, value: Value, run: CompileContext) -> Sql:
         """JSON text."""
         return written(run, value, self.settings)

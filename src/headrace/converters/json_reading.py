@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from headrace.errors import ConnectError
+from headrace.values.compile_context import CompileContext
+from headrace.values.open_struct import OpenStruct, json_value
 from headrace.values.payload import node_type, payload, struct_fields
-from headrace.values.run import Run
 from headrace.values.schema import Schema, parse
-from headrace.values.scope import Reader
+from headrace.values.scope import JsonReader
 from headrace.values.sql import Sql, call, case, kind_in, lit
-from headrace.values.table import Table, json_value
-from headrace.values.typed import NULL, Alternative, Typed, Value, combined, only_when
+from headrace.values.typed_value import NULL, Case, TypedValue, Value, combined, only_when
 
 _BROKEN = "Converting byte[] to Kafka Connect data failed due to serialization error: "
 _NO_ENVELOPE = (
@@ -21,7 +21,7 @@ _NO_ENVELOPE = (
 )
 
 
-def schemaless(run: Run, source: Sql) -> Value:
+def schemaless(run: CompileContext, source: Sql) -> Value:
     """Data without schema; no bytes are null."""
     reader = run.scope.reader(source)
     _check(run, reader)
@@ -33,10 +33,10 @@ def envelope(source: Sql, known: Sequence[str]) -> Sql:
     return call("headrace_json_envelope", source, lit("".join("\0" + text for text in known)))
 
 
-def enveloped(run: Run, source: Sql, schemas: Sequence[str], replace_null: bool, bare: bool) -> Value:
+def enveloped(run: CompileContext, source: Sql, schemas: Sequence[str], replace_null: bool, bare: bool) -> Value:
     """Data by the schema that comes with it, one of `schemas`; bare: there is one schema, and the bytes are its payload."""
     source = run.scope.bind(source)
-    found = [Alternative(f"({source} IS NULL)", NULL)]
+    found = [Case(f"({source} IS NULL)", NULL)]
     if bare:
         given = [(f"({source} IS NOT NULL)", source)]
     else:
@@ -56,7 +56,7 @@ def enveloped(run: Run, source: Sql, schemas: Sequence[str], replace_null: bool,
     return combined(found)
 
 
-def _by_schema(run: Run, source: Sql, schema: Schema | None, replace_null: bool, bare: bool) -> Value:
+def _by_schema(run: CompileContext, source: Sql, schema: Schema | None, replace_null: bool, bare: bool) -> Value:
     if schema is None:
         reader = run.scope.reader(source)
         _check(run, reader)
@@ -71,7 +71,7 @@ def _by_schema(run: Run, source: Sql, schema: Schema | None, replace_null: bool,
     return _struct(run, reader, schema, replace_null)
 
 
-def _struct(run: Run, reader: Reader, schema: Schema, replace_null: bool) -> Value:
+def _struct(run: CompileContext, reader: JsonReader, schema: Schema, replace_null: bool) -> Value:
     k = reader.field("k")
     null, is_object = kind_in(k, [1]), kind_in(k, [7])
     if not schema.optional:
@@ -81,18 +81,18 @@ def _struct(run: Run, reader: Reader, schema: Schema, replace_null: bool) -> Val
     with run.only(is_object):
         fields = struct_fields(run, reader, schema, trusted=False, defaults=replace_null)
     meta = schema.same_but(fields={})
-    found = Alternative(is_object, Typed("struct", schema=meta, table=Table(fields, schema=meta)))
-    return (found, Alternative(null, Typed("null", schema=schema))) if schema.optional else (found,)
+    found = Case(is_object, TypedValue("struct", schema=meta, table=OpenStruct(fields, schema=meta)))
+    return (found, Case(null, TypedValue("null", schema=schema))) if schema.optional else (found,)
 
 
-def _plain(reader: Reader) -> Value:
+def _plain(reader: JsonReader) -> Value:
     return tuple(
-        Alternative(a.when, replace(a.value, table=Table(rest=reader)) if a.value.kind == "map" else a.value)
+        Case(a.when, replace(a.value, table=OpenStruct(rest=reader)) if a.value.kind == "map" else a.value)
         for a in json_value(reader, "")
     )
 
 
-def _check(run: Run, reader: Reader) -> None:
+def _check(run: CompileContext, reader: JsonReader) -> None:
     error = reader.field("error")
     run.fail(f"({error} IS NOT NULL)", lit(_BROKEN), cause=error)
 

@@ -11,10 +11,10 @@ from headrace.plugins import Kind, plugin
 from headrace.values import kinds
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, both, call, case, lit
-from headrace.values.typed import Alternative, Typed, Value, always
+from headrace.values.typed_value import Case, TypedValue, Value, always
 
 if TYPE_CHECKING:
-    from headrace.values.run import Run
+    from headrace.values.compile_context import CompileContext
 
 _PACKAGE = "org.apache.kafka.connect.converters"
 _SERIALIZATION = "org.apache.kafka.common.errors.SerializationException"
@@ -32,7 +32,7 @@ class _Number(Converter):
         """No options of its own."""
         return ConfigDef([type_option()])
 
-    def read(self, run: Run, source: Sql, schemas: Sequence[str] = ()) -> Value:
+    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """The number that the bytes are, with Connect's optional schema of its type."""
         width = _WIDTHS[self.kind]
         wrong = f"({source} IS NOT NULL AND length({source}) <> {width})"
@@ -48,14 +48,14 @@ class _Number(Converter):
             sql = call("headrace_bytes_long", source)
         else:
             sql = f"float(headrace_bytes_double({source}))" if self.kind == "float32" else call("headrace_bytes_double", source)
-        return always(Typed(self.kind, case([(fits, sql)]), Schema(self.kind, optional=True)))
+        return always(TypedValue(self.kind, case([(fits, sql)]), Schema(self.kind, optional=True)))
 
-    def write(self, run: Run, value: Value) -> Sql:
+    def write(self, run: CompileContext, value: Value) -> Sql:
         """The bytes of a value of this converter's type; any other is refused."""
         return written(run, value, self.kind, self.java)
 
 
-def written(run: Run, value: Value, kind: str, java: str) -> Sql:
+def written(run: CompileContext, value: Value, kind: str, java: str) -> Sql:
     """The bytes of a number, or boolean, of exactly this kind: Kafka casts, it does not convert."""
     branches = []
     for a in value:
@@ -73,7 +73,7 @@ def written(run: Run, value: Value, kind: str, java: str) -> Sql:
     return case(branches, "cast(NULL as binary)")
 
 
-def _refuse_for_boolean(run: Run, a: Alternative) -> None:
+def _refuse_for_boolean(run: CompileContext, a: Case) -> None:
     """Unlike the converters of numbers, that of booleans looks at the schema first, whatever the value, null too."""
     if a.value.schema is not None:
         run.fail(a.when, lit(f"Invalid schema type for BooleanConverter: {a.value.schema.type.upper()}"))
@@ -81,7 +81,7 @@ def _refuse_for_boolean(run: Run, a: Alternative) -> None:
         run.fail(a.when, lit(f"BooleanConverter is not compatible with objects of type class {a.value.java}"))
 
 
-def _bytes(typed: Typed, kind: str) -> Sql:
+def _bytes(typed: TypedValue, kind: str) -> Sql:
     if kind == "boolean":
         return case([(f"({typed.sql})", "X'01'"), (f"(NOT {typed.sql})", "X'00'")])
     if kind in kinds.INTEGERS:
@@ -100,7 +100,7 @@ class _NumberHeader(HeaderConverter):
         """No options of its own."""
         return ConfigDef([type_option()])
 
-    def write(self, value: Value, run: Run) -> Sql:
+    def write(self, value: Value, run: CompileContext) -> Sql:
         """The bytes of a value of this converter's type; any other is refused."""
         return written(run, value, self.kind, self.java)
 

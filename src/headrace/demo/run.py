@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from headrace.demo.data import TABLES, load
-from headrace.demo.show import Result, tables
+from headrace.demo.show import DemoResult, tables
 from headrace.demo.surroundings import example, rest_port
 from headrace.demo.verify import checksum
 from headrace.embedded.broker import Broker
@@ -132,12 +132,12 @@ def _size(admin: Admin, topic: str) -> int:
         return 0
 
 
-def _compare(spark: SparkSession, source: Broker, target: Broker, connector: dict[str, Any]) -> Result:
+def _compare(spark: SparkSession, source: Broker, target: Broker, connector: dict[str, Any]) -> DemoResult:
     prefix = connector["config"]["destination.topics.prefix"]
     pairs = {
         t.name: (checksum(spark, source.bootstrap, t.name), checksum(spark, target.bootstrap, prefix + t.name)) for t in TABLES
     }
-    return Result(prefix, pairs)
+    return DemoResult(prefix, pairs)
 
 
 def _lag(progress: Progress, admin: Admin, connector: dict[str, Any]) -> dict[str, int]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Result:
+class DemoResult:
     """The checksums of each source topic and its copy, and the lag of the source group by topic."""
 
     prefix: str
@@ -28,12 +28,12 @@ class Result:
         return all(source == copy for source, copy in self.pairs.values())
 
 
-def tables(result: Result, worker: EmbeddedWorker, admin: Admin, connector: dict[str, Any], seconds: float) -> list[Table]:
+def tables(result: DemoResult, worker: EmbeddedWorker, admin: Admin, connector: dict[str, Any], seconds: float) -> list[Table]:
     """The destination topics as they are on the broker, and the mirror's key figures."""
     return [_topics(result, admin), _figures(result, worker, connector, seconds)]
 
 
-def _topics(result: Result, admin: Admin) -> Table:
+def _topics(result: DemoResult, admin: Admin) -> Table:
     table = Table(title="Destination topics, as created", title_justify="left", caption="p × r: partitions × replication factor")
     table.add_column("topic", no_wrap=True)
     table.add_column("p × r", no_wrap=True)
@@ -54,7 +54,7 @@ def _topics(result: Result, admin: Admin) -> Table:
     return table
 
 
-def _figures(result: Result, worker: EmbeddedWorker, connector: dict[str, Any], seconds: float) -> Table:
+def _figures(result: DemoResult, worker: EmbeddedWorker, connector: dict[str, Any], seconds: float) -> Table:
     name = connector["name"]
     active: Any = worker.call("GET", f"/connectors/{name}/topics")
     records = sum(copy.records for _, copy in result.pairs.values())

@@ -21,9 +21,9 @@ from headrace.embedded.diagnosis import explain
 from headrace.embedded.ports import free_port, require_free
 from headrace.embedded.settings import HOST, server_properties, to_text
 from headrace.errors import SetupError
-from headrace.spark.archive import using
-from headrace.spark.jars import Progress, classpath
-from headrace.spark.java import find_java
+from headrace.jvm.class_archive import using
+from headrace.jvm.jars import Progress, classpath
+from headrace.jvm.java import find_java
 
 _JAVA_OPTIONS = (
     "-Xmx512m",

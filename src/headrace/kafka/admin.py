@@ -24,9 +24,9 @@ from confluent_kafka.admin import (
 )
 
 from headrace.kafka import clients
+from headrace.kafka.connection_diagnosis import ConnectionDiagnosis
 from headrace.kafka.failures import REQUEST_TIMED_OUT, KafkaFailure, RetriableKafkaFailure
 from headrace.kafka.groups import GroupOffsets, Partition
-from headrace.kafka.reach import Reach
 
 DEFAULT_TIMEOUT_S = 30.0
 _PAUSE_S = 0.05
@@ -56,9 +56,9 @@ class Admin:
     def __init__(self, props: Mapping[str, str]) -> None:
         """Takes settings of Kafka's Java admin client. Raises ConfigError."""
         self._props = dict(props)
-        self._reach = Reach(props)
+        self._reach = ConnectionDiagnosis(props)
         self.questions: dict[str, Any] = {}
-        """What is asked through this client for many at once (`headrace.kafka.shared_questions`)."""
+        """What is asked through this client for many at once (`headrace.kafka.coalesced_requests`)."""
         self._lock = threading.Lock()
         self._groups: dict[str, GroupOffsets] = {}
         self._asking: list[AdminClient] = []

@@ -15,8 +15,8 @@ from typing import TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from headrace.kafka import clients
+from headrace.kafka.connection_diagnosis import ConnectionDiagnosis
 from headrace.kafka.failures import REQUEST_TIMED_OUT, RetriableKafkaFailure, failure
-from headrace.kafka.reach import Reach
 
 Partition = tuple[str, int]
 Value = TypeVar("Value")
@@ -33,7 +33,7 @@ class GroupOffsets:
         """Takes settings of a Java client. Raises ConfigError."""
         kept = {name: value for name, value in props.items() if name not in ("group.instance.id", "group.protocol")}
         self._props = {**kept, "group.id": group, "enable.auto.commit": "false"}
-        self._reach = Reach(props)
+        self._reach = ConnectionDiagnosis(props)
         self._lock = threading.Lock()
         self._consumer: Consumer | None = None
         self._sent = 0

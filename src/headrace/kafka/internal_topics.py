@@ -23,7 +23,7 @@ _RETRIED = {"INVALID_REPLICATION_FACTOR", "REQUEST_TIMED_OUT"}
 
 
 @dataclass(frozen=True)
-class InternalTopic:
+class WorkerTopic:
     """One internal topic as it is to be.
 
     name, partitions, replication_factor (-1: the broker's default), configs (further topic settings);
@@ -38,17 +38,17 @@ class InternalTopic:
     configs: Mapping[str, str] = field(default_factory=dict)
 
 
-def offset_topic(props: Mapping[str, str]) -> InternalTopic:
+def offset_topic(props: Mapping[str, str]) -> WorkerTopic:
     """The topic of source offsets, from worker settings."""
     return _topic(props, "offset.storage.", "source connector offsets", partitions=25)
 
 
-def status_topic(props: Mapping[str, str]) -> InternalTopic:
+def status_topic(props: Mapping[str, str]) -> WorkerTopic:
     """The topic of states and active topics, from worker settings."""
     return _topic(props, "status.storage.", "connector and task statuses", partitions=5)
 
 
-def config_topic(props: Mapping[str, str]) -> InternalTopic:
+def config_topic(props: Mapping[str, str]) -> WorkerTopic:
     """The topic of configurations, from worker settings; always one partition."""
     given = props.get("config.storage.partitions")
     if given is not None:
@@ -57,14 +57,14 @@ def config_topic(props: Mapping[str, str]) -> InternalTopic:
     return _topic(single, "config.storage.", "connector configurations", partitions=1)
 
 
-def _topic(props: Mapping[str, str], prefix: str, holds: str, partitions: int) -> InternalTopic:
+def _topic(props: Mapping[str, str], prefix: str, holds: str, partitions: int) -> WorkerTopic:
     given = {name.removeprefix(prefix): str(value) for name, value in props.items() if name.startswith(prefix)}
     if not given.get("topic", "").strip():
         raise ConfigError.missing(f"{prefix}topic")
     if "cleanup.policy" in given:
         policy = given["cleanup.policy"]
         log.warning("Ignoring '%scleanup.policy=%s' setting, since compaction is always used", prefix, policy)
-    return InternalTopic(
+    return WorkerTopic(
         name=given["topic"].strip(),
         setting=f"{prefix}topic",
         holds=holds,
@@ -85,7 +85,7 @@ def _count(prefix: str, name: str, given: Mapping[str, str], default: int) -> in
     raise ConfigError.invalid(prefix + name, count, f"{what} must be positive, or -1 to use the broker's default")
 
 
-def ensure(admin: Admin, topic: InternalTopic, timeout_s: float = 60.0, backoff_s: float = 0.1) -> bool:
+def ensure(admin: Admin, topic: WorkerTopic, timeout_s: float = 60.0, backoff_s: float = 0.1) -> bool:
     """Create the topic, or verify the one that exists; True if it was created.
 
     A replication factor that cannot be had yet and timeouts are retried every `backoff_s` until `timeout_s`
@@ -113,7 +113,7 @@ def ensure(admin: Admin, topic: InternalTopic, timeout_s: float = 60.0, backoff_
     return created
 
 
-def _create(admin: Admin, topic: InternalTopic, timeout_s: float) -> bool:
+def _create(admin: Admin, topic: WorkerTopic, timeout_s: float) -> bool:
     """False if it exists or may not be created. Raises ConnectError with the KafkaFailure as its cause."""
     configs = {**topic.configs, "cleanup.policy": "compact"}
     try:
@@ -124,7 +124,7 @@ def _create(admin: Admin, topic: InternalTopic, timeout_s: float) -> bool:
     return True
 
 
-def _not_created(topic: InternalTopic, error: KafkaFailure) -> bool:
+def _not_created(topic: WorkerTopic, error: KafkaFailure) -> bool:
     falling_back = "Falling back to assume topic(s) exist or will be auto-created by the broker."
     if error.code == "TOPIC_ALREADY_EXISTS":
         log.debug("Found existing topic '%s'", topic.name)
@@ -145,7 +145,7 @@ def _not_created(topic: InternalTopic, error: KafkaFailure) -> bool:
     raise ConnectError(f"Error while attempting to create/find topic(s) '{topic.name}': {error.reason}") from error
 
 
-def _verify(admin: Admin, topic: InternalTopic, timeout_s: float) -> None:
+def _verify(admin: Admin, topic: WorkerTopic, timeout_s: float) -> None:
     """Check an existing topic, as far as this principal may."""
     try:
         policy = admin.topic_configs(topic.name, timeout_s=timeout_s).get("cleanup.policy")

@@ -1,4 +1,4 @@
-"""A compacted topic as a log: read to the end at start, followed from then on, written with acks. Kafka's KafkaBasedLog."""
+"""A compacted topic as a log: read to the end at start, followed from then on, written with acks. Kafka's RecordLog."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.admin import Admin, TopicInfo
 from headrace.kafka.failures import KafkaFailure, timed_out
 from headrace.kafka.tail import LogRecord, OnRecord, Tail
-from headrace.kafka.writer import Position, Writer
+from headrace.kafka.writer import RecordWriter, WrittenAt
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ _RETRY_S = 0.1
 Entry = tuple[bytes, bytes | None]
 
 
-class Log(Protocol):
+class RecordLog(Protocol):
     """What the stores need of a log; CompactedLog on a broker, MemoryLog and FileLog without one."""
 
     @property
@@ -37,7 +37,7 @@ class Log(Protocol):
         """Read everything there is, then follow."""
         ...
 
-    def send(self, key: bytes, value: bytes | None) -> Future[Position]:
+    def send(self, key: bytes, value: bytes | None) -> Future[WrittenAt]:
         """Append a record without waiting."""
         ...
 
@@ -66,7 +66,7 @@ class Log(Protocol):
         ...
 
 
-LogFactory = Callable[[OnRecord], Log]
+LogFactory = Callable[[OnRecord], RecordLog]
 
 
 class CompactedLog:
@@ -90,7 +90,7 @@ class CompactedLog:
         self.topic = topic
         self._admin = admin or Admin(consumer_props)
         self._tail = Tail(topic, consumer_props, on_record)
-        self._writer = Writer(topic, producer_props)
+        self._writer = RecordWriter(topic, producer_props)
         self._partitions: list[int] = []
         self._stopped = threading.Event()
 
@@ -104,14 +104,14 @@ class CompactedLog:
 
         Raises ConnectError if the topic does not appear within 30 s, RetriableKafkaFailure if the end is not reached in time.
         """
-        log.info("Starting KafkaBasedLog with topic %s", self.topic)
+        log.info("Starting RecordLog with topic %s", self.topic)
         deadline = time.monotonic() + timeout_s
         self._partitions = sorted(self._find(min(timeout_s, _FIND_TIMEOUT_S)).partitions)
         self._tail.start(self._partitions)
         self.read_to_end(deadline - time.monotonic())
-        log.info("Started KafkaBasedLog for topic %s", self.topic)
+        log.info("Started RecordLog for topic %s", self.topic)
 
-    def send(self, key: bytes, value: bytes | None) -> Future[Position]:
+    def send(self, key: bytes, value: bytes | None) -> Future[WrittenAt]:
         """Append a record (None: a tombstone); the Future is done when every in-sync replica has it, or with KafkaFailure."""
         return self._writer.send(key, value)
 
@@ -162,11 +162,11 @@ class CompactedLog:
 
     def stop(self, timeout_s: float = 5.0) -> None:
         """Wait at most `timeout_s` for records under way, then close. May be called at any time, and again."""
-        log.info("Stopping KafkaBasedLog for topic %s", self.topic)
+        log.info("Stopping RecordLog for topic %s", self.topic)
         self._stopped.set()
         self._writer.stop(timeout_s)
         self._tail.stop()
-        log.info("Stopped KafkaBasedLog for topic %s", self.topic)
+        log.info("Stopped RecordLog for topic %s", self.topic)
 
     def _ends(self, timeout_s: float) -> dict[int, int]:
         asked = [(self.topic, p) for p in self._partitions]
@@ -200,4 +200,4 @@ class CompactedLog:
                 log.debug("Topic '%s': retrying after: %s", self.topic, error)
 
 
-__all__ = ["CompactedLog", "Entry", "Log", "LogFactory", "LogRecord", "OnRecord", "Position"]
+__all__ = ["CompactedLog", "Entry", "LogFactory", "LogRecord", "OnRecord", "RecordLog", "WrittenAt"]

@@ -2,7 +2,7 @@
 
 The slots are the partitions of one internal topic (nothing of it is read): Kafka's own group protocol, in its cooperative form,
 deals them out, notices within the session time-out that a worker is gone, and moves only what has to move. The group's *proof*
-(member and generation) goes with every write that only a member may do (`headrace.kafka.member_writes`).
+(member and generation) goes with every write that only a member may do (`headrace.kafka.group_transactions`).
 """
 
 from __future__ import annotations

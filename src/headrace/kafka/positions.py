@@ -13,7 +13,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class Start:
+class StartPositions:
     """The outcome for a set of partitions.
 
     positions: first offset to read; looked_up: those that follow from `latest`, to be stored before anything is read, so that a
@@ -34,7 +34,7 @@ def decide(
     stored: Mapping[Partition, int],
     logs: Mapping[Partition, tuple[int, int]],
     reset: str,
-) -> Start:
+) -> StartPositions:
     """Where to begin.
 
     stored: the next offset to read, by partition; logs: first and end offset that there are now, by partition (those that do not
@@ -59,10 +59,10 @@ def decide(
         positions[partition] = first if reset == "earliest" else end
         if reset == "latest":
             looked_up.append(partition)
-    return Start(positions, tuple(looked_up), tuple(lost), tuple(beyond), tuple(missing))
+    return StartPositions(positions, tuple(looked_up), tuple(lost), tuple(beyond), tuple(missing))
 
 
-def warn(start: Start, who: str) -> None:
+def warn(start: StartPositions, who: str) -> None:
     """Warn of what is not where it was; who: `source` or `sink`, the beginning of the events' names."""
     for topic, partition in start.missing:
         log.warning(f"{who}.partition.missing", topic=topic, partition=partition,

@@ -22,14 +22,14 @@ _QUEUE_FULL_S = 30.0
 
 
 @dataclass(frozen=True)
-class Position:
+class WrittenAt:
     """Where a record has been written."""
 
     partition: int
     offset: int
 
 
-class Writer:
+class RecordWriter:
     """A producer with acks=all, made at the first send. Thread-safe; records of one key keep the order of their sends.
 
     The partition of a record is Kafka's murmur2 of its key.
@@ -46,17 +46,17 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
 
-    def send(self, key: bytes, value: bytes | None) -> Future[Position]:
+    def send(self, key: bytes, value: bytes | None) -> Future[WrittenAt]:
         """Send a record (None: a tombstone).
 
         Returns a Future of its position; it fails with KafkaFailure (RetriableKafkaFailure after `delivery.timeout.ms`).
         """
-        future: Future[Position] = Future()
+        future: Future[WrittenAt] = Future()
         future.set_running_or_notify_cancel()  # what is on its way cannot be called back
 
         def delivered(error: KafkaError | None, message: Message) -> None:
             if error is None:
-                future.set_result(Position(message.partition() or 0, message.offset() or 0))
+                future.set_result(WrittenAt(message.partition() or 0, message.offset() or 0))
             else:
                 self._discard_if_broken(error)
                 future.set_exception(failure(error))

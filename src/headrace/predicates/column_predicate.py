@@ -51,7 +51,7 @@ class ColumnPredicate(ABC):
         """Return a boolean Column: true where the predicate holds; NULL counts as false."""
 
 
-class OfColumns(Predicate):
+class ColumnPredicateStage(Predicate):
     """Makes a ColumnPredicate a predicate of a chain."""
 
     def __init__(self, user: ColumnPredicate) -> None:

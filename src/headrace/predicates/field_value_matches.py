@@ -11,14 +11,15 @@ from headrace.config.validators import CaseInsensitiveValidString, Lambda, NonEm
 from headrace.errors import ConfigError
 from headrace.plugins import Kind, plugin
 from headrace.predicates.base import Predicate
+from headrace.values.field_path import field_path
 from headrace.values.record import opened
 from headrace.values.sql import Sql, both, case, either, lit, negated
 from headrace.values.text import header_text
-from headrace.values.typed import Alternative, Value, only_when
+from headrace.values.typed_value import Case, Value, only_when
 
 if TYPE_CHECKING:
+    from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
-    from headrace.values.run import Run
 
 
 def _regex(name: str, value: str | None) -> None:
@@ -54,8 +55,6 @@ class FieldValueMatches(Predicate):
 
     def configure(self) -> None:
         """`path`: steps; `part`: key or value; `equals`, `pattern` and `exists`: None but for one."""
-        from headrace.transforms.field_path import field_path
-
         self.path = field_path(self.settings["field"])
         self.part: str = self.settings["part"].lower()
         self.equals: str | None = self.settings["equals"]
@@ -79,7 +78,7 @@ class FieldValueMatches(Predicate):
         return f"coalesce({found}, false)"
 
 
-def _leaves(run: Run, value: Value, path: tuple[str, ...]) -> Iterator[Alternative]:
+def _leaves(run: CompileContext, value: Value, path: tuple[str, ...]) -> Iterator[Case]:
     """The alternatives of the value at the end of a path; none where it leads nowhere."""
     if not path:
         yield from (a for a in value if a.value.kind != "null")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @plugin("headrace.predicates.Sql", Kind.PREDICATE)
-class Sql(Predicate):
+class SqlPredicate(Predicate):
     """Holds for records for which a Spark SQL condition is true; NULL counts as false. A record for which it fails, fails."""
 
     @classmethod

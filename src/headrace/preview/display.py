@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.values.run import Run
+from headrace.values.compile_context import CompileContext
 from headrace.values.scope import Scope
 from headrace.values.sql import Sql, call, case, concat, lit
 from headrace.values.text import date_text
-from headrace.values.typed import Typed, Value
+from headrace.values.typed_value import TypedValue, Value
 from headrace.values.writing import JsonWriter, schema_text
 
 
 class _ShownWriter(JsonWriter):
     """JSON for readers: nulls stay null whatever their default, dates as text, decimals as their digits."""
 
-    def typed(self, typed: Typed, when: Sql | None) -> Sql:
+    def typed(self, typed: TypedValue, when: Sql | None) -> Sql:
         if typed.kind == "date":
             return call("coalesce", concat(lit('"'), date_text(typed.sql), lit('"')), lit("null"))
         if typed.kind == "decimal":
@@ -28,7 +28,7 @@ def shown(scope: Scope, value: Value) -> Sql:
 
     What a converter would refuse to write is shown all the same: faults are collected by a run of its own, and forgotten.
     """
-    writer = _ShownWriter(Run(scope), replace_null=False)
+    writer = _ShownWriter(CompileContext(scope), replace_null=False)
     parts = {
         "alternative": case([(a.when, str(i)) for i, a in enumerate(value)], "-1"),
         "json": f"string({case([(a.when, writer.typed(a.value, a.when)) for a in value])})",

@@ -12,7 +12,7 @@ from headrace.connectors.base import Props
 from headrace.errors import BadRequestError, ConnectError
 from headrace.kafka import clients
 from headrace.kafka.admin import Admin
-from headrace.preview.origin import Topics
+from headrace.preview.origin import LiveTopics
 from headrace.preview.records import GivenRecord
 
 TIMEOUT_S = 20.0
@@ -21,7 +21,7 @@ _POLL_S = 0.2
 Partition = tuple[str, int]
 
 
-def last_records(topics: Topics, count: int, timeout_s: float = TIMEOUT_S) -> list[GivenRecord]:
+def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -> list[GivenRecord]:
     """The last `count` records of all topics that match, by time, oldest first; fewer if there are no more.
 
     Raises BadRequestError if there is no such topic or record, ConnectError if they cannot be read in time.

@@ -16,7 +16,7 @@ from headrace.connectors.kafka_source.connector import KafkaSourceConnector
 from headrace.connectors.kafka_source.overrides import admin_settings, consumer_settings
 from headrace.connectors.kafka_source.pattern import normalize
 from headrace.connectors.kafka_source.task import kind
-from headrace.converters.given import Given, GivenHeaders
+from headrace.converters.typed_column import TypedColumn, TypedHeaders
 from headrace.plugins import Kind
 from headrace.preview.records import GivenRecord
 from headrace.runtime.plan import client_settings, converter, header_converter, plan_source_task
@@ -31,7 +31,7 @@ _NAME = re.compile(r"[\w.-]+")
 
 
 @dataclass(frozen=True)
-class Topics:
+class LiveTopics:
     """Where live records are: which topics, and Java settings of clients of their cluster."""
 
     matches: Callable[[str], bool]
@@ -50,7 +50,7 @@ class Origin:
     default_topic: str = _DEFAULT_TOPIC
     key_kind: str = "bytes"
     value_kind: str = "bytes"
-    live: Topics | None = None
+    live: LiveTopics | None = None
     arriving: Callable[[GivenRecord], GivenRecord] = lambda record: record
 
 
@@ -76,9 +76,9 @@ def plan(connector: type[Any], config: Props, worker: WorkerConfig) -> Plan:
     task = plan_source_task(config["name"], 0, config, config, worker)
     origin = _source(connector, config)
     reading = Readers(
-        task.source_key_converter or Given(origin.key_kind),
-        task.source_value_converter or Given(origin.value_kind),
-        GivenHeaders(),
+        task.source_key_converter or TypedColumn(origin.key_kind),
+        task.source_value_converter or TypedColumn(origin.value_kind),
+        TypedHeaders(),
     )
     return Plan(origin, False, task.stages, reading, task.converters, task.tolerance, task.creation)
 
@@ -106,7 +106,7 @@ def _kafka(parsed: KafkaSourceConfig, config: Props) -> Origin:
         first if _NAME.fullmatch(first) else _DEFAULT_TOPIC,
         kind(parsed.source_key_deserializer),
         kind(parsed.source_value_deserializer),
-        Topics(lambda topic: bool(parsed.whitelist.fullmatch(topic)), consumer_settings(config), admin_settings(config)),
+        LiveTopics(lambda topic: bool(parsed.whitelist.fullmatch(topic)), consumer_settings(config), admin_settings(config)),
         arriving,
     )
 
@@ -115,5 +115,5 @@ def _sink(config: Props, worker: WorkerConfig) -> Origin:
     named = parse_list(config.get("topics") or "")
     regex = java_regex(config.get("topics.regex") or "")
     consumer, admin = (client_settings(f"headrace-preview-{k}", k, config, worker) for k in ("consumer", "admin"))
-    live = Topics(lambda topic: topic in named if named else bool(regex.fullmatch(topic)), consumer, admin)
+    live = LiveTopics(lambda topic: topic in named if named else bool(regex.fullmatch(topic)), consumer, admin)
     return Origin(named[0] if named else _DEFAULT_TOPIC, live=live)

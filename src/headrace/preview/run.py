@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.config.redaction import concealed, redacted
-from headrace.connectors import validation
+from headrace.connect_config import validation
 from headrace.errors import BadRequestError, ConnectError, HeadraceError
 from headrace.kafka.admin import Admin
 from headrace.preview.destination import Existing, destination, look_up

@@ -9,7 +9,7 @@ from pathlib import Path
 from starlette.responses import Response
 
 from headrace.errors import ConfigError
-from headrace.rest import answers
+from headrace.rest import responses
 from headrace.rest.property_file_login import EXTENSION, property_file_login
 from headrace.rest.roles import Role
 from headrace.rest.users import read_users
@@ -49,7 +49,7 @@ def _extended(classes: list[str]) -> bool:
 
 
 def _unauthorized() -> Response:
-    return answers.error(
+    return responses.error(
         401,
         "This worker has to know who asks: send a user and a password (basic authentication).",
         {"WWW-Authenticate": CHALLENGE},

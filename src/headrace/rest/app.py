@@ -13,17 +13,17 @@ from starlette.responses import Response
 
 from headrace import __version__
 from headrace.errors import HeadraceError
-from headrace.rest import answers, logs, openapi, page
+from headrace.rest import logs, openapi, page, responses
 from headrace.rest.access import access
 from headrace.rest.audit import Audit
 from headrace.rest.authentication import Authentication
 from headrace.rest.cluster_figures import ClusterFigures
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.headers import ConfiguredHeaders, CrossOrigin, parse_rules
-from headrace.rest.heads import Heads
-from headrace.rest.herder import Herder
-from headrace.rest.matching import Matching
+from headrace.rest.herder import RestHerder
+from headrace.rest.jaxrs import JaxRs
 from headrace.rest.overview import Overview
+from headrace.rest.request_limits import RequestLimits
 from headrace.rest.resource import REQUEST_TIMEOUT_S, Resource
 from headrace.rest.routes import ADMIN, MAIN, dead_letters, loggers, overview, preview
 from headrace.rest.routes import logs as connector_logs
@@ -32,7 +32,7 @@ from headrace.runtime.worker_config import WorkerConfig
 
 
 def create_app(
-    herder: Herder, worker_config: WorkerConfig, others: WorkerClient | None = None, limit_s: float = REQUEST_TIMEOUT_S
+    herder: RestHerder, worker_config: WorkerConfig, others: WorkerClient | None = None, limit_s: float = REQUEST_TIMEOUT_S
 ) -> FastAPI:
     """Return the app of the main listeners; it has the admin resources too unless `admin.listeners` is set.
 
@@ -56,13 +56,15 @@ def create_app(
 
 
 def create_admin_app(
-    herder: Herder, worker_config: WorkerConfig, others: WorkerClient | None = None, limit_s: float = REQUEST_TIMEOUT_S
+    herder: RestHerder, worker_config: WorkerConfig, others: WorkerClient | None = None, limit_s: float = REQUEST_TIMEOUT_S
 ) -> FastAPI:
     """Return the app of `admin.listeners`: the admin resources alone. Raises ConfigError."""
     return _app(herder, worker_config, ADMIN, others or WorkerClient(), limit_s)
 
 
-def _app(herder: Herder, config: WorkerConfig, resources: Sequence[Resource], others: WorkerClient, limit_s: float) -> FastAPI:
+def _app(
+    herder: RestHerder, config: WorkerConfig, resources: Sequence[Resource], others: WorkerClient, limit_s: float
+) -> FastAPI:
     rules = parse_rules(config.response_headers)
     cross_origin = CrossOrigin.of(config.cors_origins, config.cors_methods)
     allowed = access(config)
@@ -75,8 +77,8 @@ def _app(herder: Herder, config: WorkerConfig, resources: Sequence[Resource], ot
         redirect_slashes=False,
         middleware=[
             Middleware(ConfiguredHeaders, rules=rules, cross_origin=cross_origin),
-            Middleware(Heads),
-            Middleware(Matching),
+            Middleware(RequestLimits),
+            Middleware(JaxRs),
             *([Middleware(SameOrigin, allowed=cross_origin.allows)] if config.rest_page_enable else []),
             Middleware(Audit, herder=herder),
             *([Middleware(Authentication, access=allowed)] if allowed else []),
@@ -93,12 +95,12 @@ def _app(herder: Herder, config: WorkerConfig, resources: Sequence[Resource], ot
 
 
 async def _failure(request: Request, problem: Exception) -> Response:
-    return answers.failure(request, problem)
+    return responses.failure(request, problem)
 
 
 async def _invalid(_request: Request, problem: Exception) -> Response:
-    return answers.error(400, str(problem))
+    return responses.error(400, str(problem))
 
 
 async def _gone(_request: Request, _problem: Exception) -> Response:
-    return answers.done(400)  # nobody is there to read it
+    return responses.done(400)  # nobody is there to read it

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.errors import HeadraceError
 from headrace.rest.caller import caller_of
-from headrace.rest.herder import Herder
+from headrace.rest.herder import RestHerder
 from headrace.rest.roles import open_to_all
 from headrace.rest.same_origin import of_page
 from headrace.rest.uri import restore
@@ -28,7 +28,7 @@ _LONGEST, _LARGEST = 500, 1 << 20
 class Audit:
     """Adds an event to the herder's audit for each request that changes something."""
 
-    def __init__(self, app: ASGIApp, herder: Herder) -> None:
+    def __init__(self, app: ASGIApp, herder: RestHerder) -> None:
         self.app, self._herder = app, herder
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

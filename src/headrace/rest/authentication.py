@@ -13,7 +13,7 @@ from anyio.to_thread import run_sync
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headrace.rest import answers, logs
+from headrace.rest import logs, responses
 from headrace.rest.access import CHALLENGE, Access
 from headrace.rest.caller import Caller, set_caller
 from headrace.rest.roles import needed, open_to_all
@@ -52,7 +52,7 @@ class Authentication:
         if role < wanted:
             self._tell(f"has the role {role.name.lower()}", name, scope)
             text = f"This needs the role {wanted.name.lower()}; {name} has {role.name.lower()}."
-            return await answers.error(403, text)(scope, receive, send)
+            return await responses.error(403, text)(scope, receive, send)
         return await self.app(scope, receive, send)
 
     def _tell(self, why: str, name: str | None, scope: Scope) -> None:

@@ -13,8 +13,8 @@ from starlette.requests import Request
 
 from headrace.errors import HeadraceError
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.herder import Herder
-from headrace.runtime.metrics.figures import Sample
+from headrace.rest.herder import RestHerder
+from headrace.runtime.metrics.figures import FigureSample
 
 POINTS = 30
 """Samples of each connector in an overview."""
@@ -31,7 +31,7 @@ class ConnectorFigures:
     """Records that are still to be read; None if no task can tell."""
     age_ms: float | None = None
     """The greatest age of a record that was copied in the last batches."""
-    samples: Sequence[Sample] = ()
+    samples: Sequence[FigureSample] = ()
     """Oldest first, every `figures.INTERVAL_S`."""
 
     def plus(self, other: ConnectorFigures) -> ConnectorFigures:
@@ -49,15 +49,15 @@ def _both(one: Any, other: Any, how: Any) -> Any:
     return how(known) if known else None
 
 
-def _added(one: Sequence[Sample], other: Sequence[Sample]) -> Sequence[Sample]:
+def _added(one: Sequence[FigureSample], other: Sequence[FigureSample]) -> Sequence[FigureSample]:
     """Sample by sample, from the newest backwards: the workers' clocks differ by less than an interval matters."""
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
     start = len(longer) - len(shorter)
-    summed = [Sample(a.rate + b.rate, _both(a.age_ms, b.age_ms, max)) for a, b in zip(longer[start:], shorter, strict=True)]
+    summed = [FigureSample(a.rate + b.rate, _both(a.age_ms, b.age_ms, max)) for a, b in zip(longer[start:], shorter, strict=True)]
     return [*longer[:start], *summed]
 
 
-def figures_body(herder: Herder, points: int) -> dict[str, Any]:
+def figures_body(herder: RestHerder, points: int) -> dict[str, Any]:
     """The answer of `GET /headrace/figures`: the tasks of this worker, and the last `points` samples of each connector."""
     tasks = [asdict(task) for task in herder.metrics.figures()]
     names = {task["connector"] for task in tasks}
@@ -72,7 +72,7 @@ def by_connector(body: Mapping[str, Any]) -> dict[str, ConnectorFigures]:
         name = task["connector"]
         found[name] = found.get(name, ConnectorFigures()).plus(ConnectorFigures(task["rate"], task["lag"], task["age_ms"]))
     for name, samples in body["history"].items():
-        told = ConnectorFigures(samples=[Sample(rate, age) for rate, age in samples])
+        told = ConnectorFigures(samples=[FigureSample(rate, age) for rate, age in samples])
         found[name] = found.get(name, ConnectorFigures()).plus(told)
     return found
 
@@ -97,7 +97,7 @@ class ClusterFigures:
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="figures")
 
-    def read(self, herder: Herder, request: Request, workers: Iterable[str]) -> tuple[dict[str, ConnectorFigures], list[str]]:
+    def read(self, herder: RestHerder, request: Request, workers: Iterable[str]) -> tuple[dict[str, ConnectorFigures], list[str]]:
         """By connector; and those of these workers that did not answer the last time. request: of the user who asks."""
         others = sorted(set(workers) - {herder.worker_id})
         with self._lock:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.errors import ElsewhereError, RestError, RetriableError
-from headrace.rest import answers, logs
+from headrace.rest import logs, responses
 
 NO_LEADER = "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway."
 CONFLICT = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
@@ -104,5 +104,5 @@ def _handed_back(answer: httpx.Response, request: Request) -> Response:
     if location := kept.get("location"):  # a connector that was made is shown by this worker, too
         kept["location"] = f"{request.url.scheme}://{request.url.netloc}{urlsplit(location).path}"
     if not answer.content:
-        return answers.done(answer.status_code)
+        return responses.done(answer.status_code)
     return Response(answer.content, answer.status_code, headers=kept)

@@ -13,7 +13,7 @@ from headrace.cluster.event_log import EventLog
 from headrace.runtime.metrics import Metrics
 
 
-class ConnectorInfo(Protocol):
+class ShownConnector(Protocol):
     """A connector as GET /connectors/{name} shows it; tasks: (connector, number); type: source, sink or unknown."""
 
     @property
@@ -31,7 +31,7 @@ Json = dict[str, Any]
 OffsetChange = tuple[Any, Any]  # partition and offset: an object, or None
 
 
-class Herder(Protocol):
+class RestHerder(Protocol):
     """A worker, seen from its REST interface."""
 
     @property
@@ -75,7 +75,7 @@ class Herder(Protocol):
         """The names of all connectors."""
         ...
 
-    def info(self, name: str) -> ConnectorInfo:
+    def info(self, name: str) -> ShownConnector:
         """A connector; NotFoundError."""
         ...
 
@@ -91,15 +91,15 @@ class Herder(Protocol):
         """The body of GET …/tasks; NotFoundError."""
         ...
 
-    def create(self, name: str, config: Config, initial_state: str | None = None) -> ConnectorInfo:
+    def create(self, name: str, config: Config, initial_state: str | None = None) -> ShownConnector:
         """Add a connector; initial_state: RUNNING, PAUSED, STOPPED. AlreadyExistsError, BadRequestError."""
         ...
 
-    def put_config(self, name: str, config: Config) -> tuple[bool, ConnectorInfo]:
+    def put_config(self, name: str, config: Config) -> tuple[bool, ShownConnector]:
         """Add or reconfigure a connector; first: whether it is new. BadRequestError."""
         ...
 
-    def patch_config(self, name: str, patch: Config) -> ConnectorInfo:
+    def patch_config(self, name: str, patch: Config) -> ShownConnector:
         """Change single settings, None removes one. NotFoundError, BadRequestError."""
         ...
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from headrace.errors import HeadraceError
-from headrace.rest.herder import Herder
+from headrace.rest.herder import RestHerder
 from headrace.rest.overview import FAILED
 
 CONNECTOR, TOPIC, EXTERNAL = "connector", "topic", "external"
@@ -120,12 +120,12 @@ def _external(config: Mapping[str, str | None]) -> LineageNode:
     return LineageNode(f"external:{config['file']}", EXTERNAL, str(config["file"]))
 
 
-def lineage_of(herder: Herder) -> Lineage:
+def lineage_of(herder: RestHerder) -> Lineage:
     """Of all connectors; what of a connector cannot be read is left out."""
     return joined(_of(herder, name) for name in herder.connectors())
 
 
-def _of(herder: Herder, name: str) -> Lineage:
+def _of(herder: RestHerder, name: str) -> Lineage:
     node = LineageNode(f"connector:{name}", CONNECTOR, name)
     try:
         info = herder.info(name)
@@ -136,7 +136,7 @@ def _of(herder: Herder, name: str) -> Lineage:
         return Lineage([node], [])
 
 
-def _state(herder: Herder, name: str) -> str | None:
+def _state(herder: RestHerder, name: str) -> str | None:
     try:
         status = herder.status(name)
     except HeadraceError:  # just created

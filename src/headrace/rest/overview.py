@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from headrace.errors import NotFoundError, RestError
 from headrace.rest.cluster_figures import ClusterFigures, ConnectorFigures
-from headrace.rest.herder import Herder
+from headrace.rest.herder import RestHerder
 
 PER_PAGE = 50
 FAILED, UNASSIGNED, RUNNING = "FAILED", "UNASSIGNED", "RUNNING"
@@ -122,9 +122,9 @@ class Overview:
     def __init__(self, figures: ClusterFigures) -> None:
         self._figures = figures
         self._lock = threading.Lock()
-        self._made: tuple[Herder, float, Snapshot] | None = None
+        self._made: tuple[RestHerder, float, Snapshot] | None = None
 
-    def read(self, herder: Herder, request: Request) -> Snapshot:
+    def read(self, herder: RestHerder, request: Request) -> Snapshot:
         """All connectors, at most a second old. request: of the user, for what other workers are asked."""
         with self._lock:
             if self._made and self._made[0] is herder and time.monotonic() - self._made[1] < _FRESH_S:
@@ -138,7 +138,7 @@ class Overview:
             return snapshot
 
 
-def overview_body(snapshot: Snapshot, query: OverviewQuery, herder: Herder) -> dict[str, Any]:
+def overview_body(snapshot: Snapshot, query: OverviewQuery, herder: RestHerder) -> dict[str, Any]:
     """The answer of `GET /headrace/overview`."""
     chosen = query.select(snapshot.rows)
     first = (query.page - 1) * PER_PAGE
@@ -155,7 +155,7 @@ def overview_body(snapshot: Snapshot, query: OverviewQuery, herder: Herder) -> d
     }
 
 
-def _status(herder: Herder, name: str) -> dict[str, Any] | None:
+def _status(herder: RestHerder, name: str) -> dict[str, Any] | None:
     try:
         return herder.status(name)
     except NotFoundError:  # just created, or deleted meanwhile
@@ -166,7 +166,7 @@ def _parts(status: dict[str, Any] | None) -> list[dict[str, Any]]:
     return [status["connector"], *status["tasks"]] if status else []
 
 
-def _row(herder: Herder, name: str, status: dict[str, Any] | None, figures: ConnectorFigures | None) -> OverviewRow | None:
+def _row(herder: RestHerder, name: str, status: dict[str, Any] | None, figures: ConnectorFigures | None) -> OverviewRow | None:
     try:
         info = herder.info(name)
     except NotFoundError:
@@ -200,7 +200,7 @@ def first_line(trace: str) -> str:
     return sentence if colon and sentence and " " not in name and "." in name else line
 
 
-def _topics(herder: Herder, name: str) -> list[str]:
+def _topics(herder: RestHerder, name: str) -> list[str]:
     try:
         return sorted(herder.active_topics(name))
     except RestError:  # tracking is off

@@ -25,9 +25,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.errors import BadRequestError, ConnectError, ElsewhereError, RestError
-from headrace.rest import answers, body, uri
+from headrace.rest import body, responses, uri
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.herder import Herder
+from headrace.rest.herder import RestHerder
 
 REQUEST_TIMEOUT_S = 90.0
 MOST_BYTES = 32 << 20
@@ -35,12 +35,12 @@ MOST_BYTES = 32 << 20
 _LARGE = 64 << 10  # a body above this is parsed beside the loop that serves all requests
 
 Handler = Callable[..., Response]
-Late = Callable[[Herder], Response]
+Late = Callable[[RestHerder], Response]
 
 
-def _request_timed_out(herder: Herder) -> Response:
+def _request_timed_out(herder: RestHerder) -> Response:
     stage = herder.stage()
-    return answers.error(500, f"Request timed out. {stage}" if stage else "Request timed out")
+    return responses.error(500, f"Request timed out. {stage}" if stage else "Request timed out")
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Resource:
         """Decorator: answer DELETE."""
         return self._route("DELETE", path, route)
 
-    def mount(self, app: FastAPI, herder: Herder, others: WorkerClient, limit_s: float = REQUEST_TIMEOUT_S) -> None:
+    def mount(self, app: FastAPI, herder: RestHerder, others: WorkerClient, limit_s: float = REQUEST_TIMEOUT_S) -> None:
         """Add the routes to an app, working on this herder; others: the workers that requests may be for; limit_s: seconds that
         a call may take.
         """
@@ -116,7 +116,7 @@ class Resource:
                 name=route.name,
                 description=inspect.getdoc(route.handler),
                 tags=[self.tag],
-                response_class=answers.JsonResponse,
+                response_class=responses.JsonResponse,
             )
 
     def _route(self, method: str, path: str, declared: _Declared) -> Callable[[Handler], Handler]:
@@ -128,14 +128,14 @@ class Resource:
 
 
 def _endpoint(
-    route: Route, herder: Herder, others: WorkerClient, limit_s: float, early: bool
+    route: Route, herder: RestHerder, others: WorkerClient, limit_s: float, early: bool
 ) -> Callable[..., Awaitable[Response]]:
     wanted = list(inspect.signature(route.handler, eval_str=True).parameters.values())[1:]
     names = {parameter.name for parameter in wanted}
 
     async def endpoint(request: Request, **parameters: Any) -> Response:
         if not early and not herder.ready():
-            return answers.error(503, "Worker is still starting up.")
+            return responses.error(503, "Worker is still starting up.")
         for name in request.path_params.keys() & parameters.keys():
             if isinstance(parameters[name], str):
                 parameters[name] = uri.restore(parameters[name])
@@ -148,7 +148,7 @@ def _endpoint(
             except ElsewhereError as problem:
                 return await _forward(others, request, problem)
             except Exception as problem:
-                return answers.failure(request, problem)
+                return responses.failure(request, problem)
         return route.late(herder)
 
     # FastAPI reads parameters from the signature: the request, and the handler's without the herder.
@@ -162,7 +162,7 @@ async def _forward(others: WorkerClient, request: Request, elsewhere: ElsewhereE
     try:
         return await run_sync(partial(others.forward, request, await read_bytes(request), elsewhere), abandon_on_cancel=True)
     except Exception as problem:
-        return answers.failure(request, problem)
+        return responses.failure(request, problem)
 
 
 async def _read_body(request: Request) -> body.Tree:

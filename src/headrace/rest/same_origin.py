@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headrace.rest import answers
+from headrace.rest import responses
 
 PAGE = "/ui"
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -34,7 +34,7 @@ class SameOrigin:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] == "http" and scope["method"] not in _SAFE and (refusal := self._refusal(scope)):
-            return await answers.error(403, refusal)(scope, receive, send)
+            return await responses.error(403, refusal)(scope, receive, send)
         return await self.app(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> str | None:

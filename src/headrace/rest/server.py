@@ -18,11 +18,11 @@ from headrace.rest import logs, tls
 from headrace.rest.access import access
 from headrace.rest.app import create_admin_app, create_app
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.heads import Protocol
-from headrace.rest.herder import Herder
+from headrace.rest.herder import RestHerder
+from headrace.rest.request_limits import LimitedProtocol
 from headrace.rest.resource import REQUEST_TIMEOUT_S
 from headrace.rest.sampler import Sampler
-from headrace.runtime.listeners import Listener
+from headrace.runtime.listeners import ListenerAddress
 from headrace.runtime.worker_config import WorkerConfig
 
 BACKLOG = 128
@@ -33,7 +33,11 @@ class RestServer:
     """Serves a herder. `start()` and `stop()` once each; the server ends with the process in any case."""
 
     def __init__(
-        self, herder: Herder, worker_config: WorkerConfig, others: WorkerClient | None = None, limit_s: float = REQUEST_TIMEOUT_S
+        self,
+        herder: RestHerder,
+        worker_config: WorkerConfig,
+        others: WorkerClient | None = None,
+        limit_s: float = REQUEST_TIMEOUT_S,
     ) -> None:
         """Read the settings; others: the other workers; limit_s: seconds that the herder may take for one request.
 
@@ -47,7 +51,7 @@ class RestServer:
         admin = create_admin_app(herder, worker_config, others, limit_s) if admin_listeners else main
         self._admin = self._services(admin, admin_listeners or [], tls.ADMIN_LISTENERS)
 
-    def _services(self, app: FastAPI, listeners: Sequence[Listener], prefix: str) -> list[_Service]:
+    def _services(self, app: FastAPI, listeners: Sequence[ListenerAddress], prefix: str) -> list[_Service]:
         secure = any(listener.scheme == "https" for listener in listeners)
         context = tls.server_context(self._config, prefix) if secure else None
         return [_Service(app, listener, context if listener.scheme == "https" else None) for listener in listeners]
@@ -86,14 +90,14 @@ class RestServer:
 class _Service:
     """One app on one listener. tls: of an https:// one."""
 
-    def __init__(self, app: FastAPI, listener: Listener, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, app: FastAPI, listener: ListenerAddress, tls: ssl.SSLContext | None) -> None:
         self._listener, self.tls = listener, tls
         self._sockets: list[socket.socket] = []
         self._server = _Uvicorn(
             _Config(
                 app,
                 tls,
-                http=Protocol,  # of h11, which takes any method and hands on the path as it was sent
+                http=LimitedProtocol,  # of h11, which takes any method and hands on the path as it was sent
                 lifespan="off",
                 access_log=False,
                 log_config=None,
@@ -175,12 +179,12 @@ def exposure(url: str, addresses: Sequence[str], context: ssl.SSLContext | None,
     return None
 
 
-def _url(listener: Listener, port: int) -> str:
+def _url(listener: ListenerAddress, port: int) -> str:
     host = f"[{listener.host}]" if ":" in listener.host else listener.host
     return f"{listener.scheme}://{host}:{port}"
 
 
-def _bind(listener: Listener) -> list[socket.socket]:
+def _bind(listener: ListenerAddress) -> list[socket.socket]:
     """Listening sockets on every address that the host's name stands for and this machine has."""
     sockets: list[socket.socket] = []
     problem: OSError | None = None
@@ -220,7 +224,7 @@ def _listen(family: int, address: tuple[Any, ...]) -> socket.socket:
     return bound
 
 
-def _cannot_listen(listener: Listener, error: OSError) -> SetupError:
+def _cannot_listen(listener: ListenerAddress, error: OSError) -> SetupError:
     return SetupError(
         f"The REST interface cannot listen at {_url(listener, listener.port)} ({error.strerror}); "
         "stop what uses that address or set `listeners` to another."

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headrace.errors import ConfigError
+from headrace.jvm.jars import extension_jar
+from headrace.jvm.java import find_java
 from headrace.runtime.worker_config import WorkerConfig
-from headrace.spark.jars import extension_jar
-from headrace.spark.java import find_java
 
 LISTENERS, ADMIN_LISTENERS = "listeners.https.", "admin.listeners.https."
 _PROTOCOLS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}

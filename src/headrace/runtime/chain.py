@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.converters.base import Reader, Writers
-from headrace.converters.given import Given, GivenHeaders
-from headrace.record import HEADERS_TYPE, Record
+from headrace.converters.base import ConverterReader, Writers
+from headrace.converters.typed_column import TypedColumn, TypedHeaders
+from headrace.record import HEADERS_TYPE, RecordColumns
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.tolerance import Tolerance, letter_headers, report
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
@@ -48,7 +48,7 @@ class TaskChain:
     What the converters read decides the plan: schemas that come with the records have to be known first (`learn`).
     """
 
-    def __init__(self, steps: Steps, record: Record) -> None:
+    def __init__(self, steps: Steps, record: RecordColumns) -> None:
         self._steps, self._record = steps, record
         self._reading = steps.reading
         self._origin = [quoted(ORIGIN + part) for part in record.origin]
@@ -132,7 +132,7 @@ class TaskChain:
         }
 
     def _new(self, part: str) -> Sql | None:
-        reader: Reader = getattr(self._reading, part)
+        reader: ConverterReader = getattr(self._reading, part)
         return reader.schema_in(f"in_{part}", self._known[part])
 
     def _classes(self) -> Mapping[str, str]:
@@ -146,10 +146,10 @@ class TaskChain:
 class SourceChain(TaskChain):
     """Between what a source gives and what Spark's Kafka writer takes."""
 
-    def __init__(self, plan: TaskPlan, record: Record) -> None:
-        key = plan.source_key_converter or Given(record.key_kind)
-        value = plan.source_value_converter or Given(record.value_kind)
-        reading = Readers(key, value, GivenHeaders())
+    def __init__(self, plan: TaskPlan, record: RecordColumns) -> None:
+        key = plan.source_key_converter or TypedColumn(record.key_kind)
+        value = plan.source_value_converter or TypedColumn(record.value_kind)
+        reading = Readers(key, value, TypedHeaders())
         steps = Steps(plan.connector, plan.task, reading, plan.stages, plan.converters, plan.tolerance)
         super().__init__(steps, record)
 
@@ -181,7 +181,7 @@ class SourceChain(TaskChain):
 
 
 class FeedChain(SourceChain):
-    """Between a lane's columns and what a feed hands to its producer (`spark/java/io/headrace/lanes/Chain.java`)."""
+    """Between a lane's columns and what a feed hands to its producer (`jvm/java/io/headrace/lanes/Chain.java`)."""
 
     def lane_columns(self, columns: DataFrame) -> DataFrame:
         """The chain over `headrace.spark.plane.columns`.

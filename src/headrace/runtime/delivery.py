@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 from headrace.connectors.base import Offsets, Progress
 from headrace.errors import RetriableError
-from headrace.runtime.counting import Counts
 from headrace.runtime.exactly_once import ExactlyOnce
 from headrace.runtime.gate import Gate
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Committed
-from headrace.runtime.target_watch import TargetWatch
+from headrace.runtime.record_counts import RecordCounts
 from headrace.runtime.tolerance import NO_TOLERANCE, Tolerance
-from headrace.spark.target import Target
+from headrace.runtime.topic_watch import TopicWatch
+from headrace.spark.destination_topic import DestinationTopic
 from headrace.spark.topic_writer import TopicWriter, topics_in
 from headrace.values.scope import kept
 
@@ -48,7 +48,7 @@ class Ports:
     is_active: Callable[[str], bool]
     record_active: Callable[[str], None]
     store_offsets: Callable[[Offsets], None]
-    look_up: Callable[[str], Target]
+    look_up: Callable[[str], DestinationTopic]
 
 
 @dataclass(frozen=True)
@@ -109,11 +109,11 @@ class Delivery:
         """
         self._ports, self._recorder, self._tolerance, self._exactly = ports, recorder, tolerance, exactly
         self._writer = TopicWriter(producer, ports.look_up)
-        self._watch = TargetWatch(ports.renew_topics)
+        self._watch = TopicWatch(ports.renew_topics)
         self.commits = OffsetCommits(ports.store_offsets, recorder)
         self.batches = 0
 
-    def __call__(self, frame: DataFrame, progress: Progress, routing: Routing, counts: Counts) -> None:
+    def __call__(self, frame: DataFrame, progress: Progress, routing: Routing, counts: RecordCounts) -> None:
         """Deliver one batch.
 
         frame: columns of `headrace.spark.kafka.producer_columns`; counts: what its records are read through. Raises ConnectError,

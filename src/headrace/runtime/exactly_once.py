@@ -23,7 +23,7 @@ from headrace.runtime.metrics.events import Transactional
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark import failure
 from headrace.spark.feeds import OffsetTemplate
-from headrace.spark.transactions import Covered, Entry, Transactions, Written
+from headrace.spark.transactions import CoveredRecords, Entry, TaskTransactions, Written
 
 log = structlog.get_logger(__name__)
 
@@ -78,7 +78,7 @@ def _template(topic: str, key: bytes, value: bytes) -> OffsetTemplate:
 class ExactlyOnce:
     """The transactions of one task, from batch to batch."""
 
-    def __init__(self, task: str, transactions: Transactions, ports: OffsetPorts, recorder: TaskRecorder) -> None:
+    def __init__(self, task: str, transactions: TaskTransactions, ports: OffsetPorts, recorder: TaskRecorder) -> None:
         """task: its name, for messages."""
         self._task, self._transactions, self._ports, self._recorder = task, transactions, ports, recorder
         self._begun, self._expired = False, 0
@@ -129,10 +129,10 @@ class ExactlyOnce:
     def write(self, frame: DataFrame, producer: Mapping[str, str], progress: Progress) -> Offsets:
         """Write a batch; returns the offsets that are yet to be stored, if it had no record."""
         entries = [entry for some in self._ports.records(progress.offsets) for entry in some]
-        written = self._written(frame, producer, Covered((), {(): entries}))
+        written = self._written(frame, producer, CoveredRecords((), {(): entries}))
         return () if written.parts else progress.offsets
 
-    def _written(self, frame: DataFrame, producer: Mapping[str, str], covered: Covered) -> Written:
+    def _written(self, frame: DataFrame, producer: Mapping[str, str], covered: CoveredRecords) -> Written:
         begun = time.monotonic()
         try:
             written = self._transactions.write(frame, producer, covered)

@@ -26,12 +26,12 @@ from headrace.runtime.feed_settings import lane_consumer, lane_producer
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Batch, InFlight, Transactional
 from headrace.runtime.plan import TaskPlan
-from headrace.runtime.target_watch import LOOK_S
 from headrace.runtime.tolerance import FailedRecord
+from headrace.runtime.topic_watch import LOOK_S
 from headrace.spark import failure, feeds, large_records, plane
+from headrace.spark.destination_topic import KAFKA_BATCH_BYTES, DestinationTopic
 from headrace.spark.feeds import Feed, FeedPartition, Update
 from headrace.spark.plane import DataPlane, Handle
-from headrace.spark.target import KAFKA_BATCH_BYTES, Target
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -69,11 +69,11 @@ class FeedRun:
     ) -> None:
         """columns: what the chain was built upon (`headrace.spark.plane.columns`)."""
         self._needs, self._source, self._routing, self._chain, self._columns = needs, source, routing, chain, columns
-        self._known: dict[str, Target] = {}
+        self._known: dict[str, DestinationTopic] = {}
         self._asked: dict[str, list[float]] = {}  # when a known topic was asked for again
         self._acknowledged: dict[Partition, int] = dict(source.positions)
         self._stored: dict[Partition, int] = dict(source.positions)
-        self._counts = feeds.Counts()
+        self._counts = feeds.FeedCounts()
         self._batch_bytes: int | None = None  # the largest batch that the topics take, where that is less than is configured
         self._handle: Handle | None = None
         self._deadline: float | None = None
@@ -118,7 +118,7 @@ class FeedRun:
         producer = lane_producer(plan.producer, self._batch_bytes, transactions=exactly is not None)
         positions = self._acknowledged
         stores = exactly.templates(self._needs.task.offsets(dict.fromkeys(positions, 1)), list(positions)) if exactly else {}
-        self._counts = feeds.Counts()
+        self._counts = feeds.FeedCounts()
         return Feed(
             name=f"{plan.connector}-{plan.task}",
             consumer=lane_consumer(self._source.consumer),
@@ -233,7 +233,7 @@ class FeedRun:
         self._fit(known)
         handle.know(self._target(topic))
 
-    def _found(self, topic: str) -> Target:
+    def _found(self, topic: str) -> DestinationTopic:
         """A topic that exists; one that an earlier run has found, and that was deleted since, is created again if it may be."""
         ports = self._needs.ports
         try:
@@ -243,7 +243,7 @@ class FeedRun:
                 raise
             return ports.look_up(topic)
 
-    def _repeated(self, topic: str, known: Target) -> None:
+    def _repeated(self, topic: str, known: DestinationTopic) -> None:
         """The feed asks for a topic that is as it was: wait a little, as brokers have to hear of a topic that was created again.
 
         Raises RetriableError if that does not help for long.
@@ -257,7 +257,7 @@ class FeedRun:
                 "not known."
             )
 
-    def _fit(self, known: Target) -> None:
+    def _fit(self, known: DestinationTopic) -> None:
         """Raise SmallerBatchesError if the topic may not take the batches of the lane's producer (KAFKA-8350: it splits them
         without an end).
         """

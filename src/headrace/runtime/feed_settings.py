@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.runtime.plan import is_default_client_id
-from headrace.spark.kafka import ONE_REQUEST, patient
+from headrace.spark.kafka import ONE_REQUEST, with_api_timeout
 from headrace.spark.topic_writer import PRODUCER
 
 # A lane assigns, seeks and stores offsets itself.
@@ -35,7 +35,7 @@ _NOT_FOR_PRODUCER = {"key.serializer", "value.serializer", "transactional.id"}
 def lane_consumer(settings: Mapping[str, str]) -> dict[str, str]:
     """Java consumer settings of a lane, from those of a task."""
     chosen = {k: v for k, v in settings.items() if k not in _NOT_FOR_CONSUMER}
-    return {**_CONSUMER, **patient(chosen), **_OWN}
+    return {**_CONSUMER, **with_api_timeout(chosen), **_OWN}
 
 
 def lane_producer(settings: Mapping[str, str], batch_bytes: int | None, *, transactions: bool) -> dict[str, str]:

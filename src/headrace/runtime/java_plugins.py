@@ -9,8 +9,8 @@ import structlog
 
 from headrace import plugins
 from headrace.config import parse_list
+from headrace.connect_config.versions import by_version
 from headrace.connectors.java.connector import JavaSourceConnector
-from headrace.connectors.versions import by_version
 from headrace.converters.java import JavaConverter, JavaHeaderConverter
 from headrace.errors import ConnectError, NotFoundError
 from headrace.plugins import Kind

@@ -14,9 +14,9 @@ from headrace.connectors.base import FeedSource, FeedTask, Offsets, Progress
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import summary
 from headrace.runtime.chain import SourceChain
-from headrace.runtime.counting import Counts
 from headrace.runtime.delivery import Delivery
 from headrace.runtime.plan import TaskPlan
+from headrace.runtime.record_counts import RecordCounts
 from headrace.runtime.routing import routing
 from headrace.spark.kafka import read_batch
 
@@ -44,7 +44,7 @@ class KafkaBatches:
             if not moved:
                 self._stopping.wait((self._task.context.interval_ms or 0) / 1000 or _LOOK_S)
                 continue
-            counts, frame = Counts(spark), read_batch(spark, self._source.consumer, moved)
+            counts, frame = RecordCounts(spark), read_batch(spark, self._source.consumer, moved)
             chain = SourceChain(self._plan, self._source.record(frame))
             incoming = chain.incoming(counts.reading(frame))
             if chain.learns:

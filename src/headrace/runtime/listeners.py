@@ -15,7 +15,7 @@ _LISTENER = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
 
 
 @dataclass(frozen=True)
-class Listener:
+class ListenerAddress:
     """One address to listen on: scheme "http" or "https", host ("" is every interface), port (0 is any free one)."""
 
     scheme: str
@@ -28,7 +28,7 @@ class Listener:
         return self.host in ("", "0.0.0.0", "::")
 
 
-def parse_listener(text: str) -> Listener:
+def parse_listener(text: str) -> ListenerAddress:
     """Read `scheme://host:port`, an empty host meaning every interface. Raises ConfigError in Kafka's words."""
     found = _LISTENER.fullmatch(text.strip())
     if not found:
@@ -36,7 +36,7 @@ def parse_listener(text: str) -> Listener:
     scheme = found[1].lower()
     if scheme not in ("http", "https"):
         raise ConfigError('Listener protocol must be either "http" or "https".')
-    return Listener(scheme, found[2], int(found[3]))
+    return ListenerAddress(scheme, found[2], int(found[3]))
 
 
 class ValidListeners:
@@ -56,7 +56,7 @@ class ValidListeners:
 
 
 def advertised(
-    listeners: Sequence[Listener], scheme: str | None, host: str | None, port: int | None, bound_port: int | None = None
+    listeners: Sequence[ListenerAddress], scheme: str | None, host: str | None, port: int | None, bound_port: int | None = None
 ) -> tuple[str, str, int]:
     """The (scheme, host, port) under which others reach this worker, by Kafka Connect's rules.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from headrace.connectors.base import Props
 from headrace.converters.base import Converter, HeaderConverter, load, load_header
 from headrace.errors import ConfigError
-from headrace.runtime.losses import LossTopic, loss_topic
+from headrace.runtime.data_loss_log import DataLossTopic, loss_topic
 from headrace.runtime.tolerance import Tolerance, tolerance
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.topic_writer import PRODUCER
@@ -46,7 +46,7 @@ class TaskPlan:
     source_value_converter: Converter | None
     stages: tuple[Stage, ...]
     tolerance: Tolerance
-    losses: LossTopic
+    losses: DataLossTopic
 
     @property
     def converters(self) -> Converters:

@@ -7,7 +7,7 @@ from functools import cache
 
 from headrace.connectors.base import FeedSource, Poll, Stream
 from headrace.converters.base import load, load_header
-from headrace.converters.given import Given, GivenHeaders
+from headrace.converters.typed_column import TypedColumn, TypedHeaders
 from headrace.runtime.delivery import Routing
 from headrace.transforms.chain import INPUT, NO_HEADERS, Converters, Readers, compile_chain
 from headrace.transforms.stages import Stage
@@ -56,7 +56,7 @@ def _router(routers: Sequence[Stage]) -> Callable[[str], str | None] | None:
             continue
         if stage.transformation.routes != "by topic" or (stage.predicate is not None and not stage.predicate.by_topic):
             return None
-    nothing = Readers(Given("null"), Given("null"), GivenHeaders())
+    nothing = Readers(TypedColumn("null"), TypedColumn("null"), TypedHeaders())
     bytes_ = load("org.apache.kafka.connect.converters.ByteArrayConverter", {}, is_key=True)
     header = load_header("org.apache.kafka.connect.storage.SimpleHeaderConverter", {})
     compiled = compile_chain(routers, nothing, Converters(bytes_, bytes_, header), show=True)

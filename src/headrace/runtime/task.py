@@ -38,7 +38,7 @@ class TaskEvents:
     streams: Callable[[StreamMode], None]
 
 
-class Work(Protocol):
+class WorkerTask(Protocol):
     """What a task of one kind does, on the thread of its runner; `end` and `cut_off` come from other threads."""
 
     @property
@@ -75,7 +75,7 @@ class Work(Protocol):
 class TaskRunner:
     """Runs one task on a thread of its own, from `start` until `stop` or failure."""
 
-    def __init__(self, task: Task, work: Work, events: TaskEvents, recorder: TaskRecorder) -> None:
+    def __init__(self, task: Task, work: WorkerTask, events: TaskEvents, recorder: TaskRecorder) -> None:
         self._task, self._work, self._events, self._recorder = task, work, events, recorder
         self._stopping = task.context.stopping
         self._thread = threading.Thread(target=self._main, name=f"task-{task.context.id}", daemon=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import structlog
 
 from headrace.config.providers import Resolved
+from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import (
     Connector,
     ConnectorContext,
@@ -32,28 +33,26 @@ from headrace.connectors.base import (
     Task,
     TaskContext,
 )
-from headrace.connectors.validation import connector_class
 from headrace.errors import ConnectError
-from headrace.kafka import fencing
 from headrace.kafka.admin import Admin, shared
-from headrace.kafka.fencing import WRITERS, transactional_ids
-from headrace.kafka.member_writes import GroupOffsets, MemberWrites, Proof, Write
+from headrace.kafka.group_transactions import GroupOffsets, GroupTransactions, Proof, Write
+from headrace.kafka.transactional_ids import WRITERS, fence, transactional_ids
 from headrace.plugins import Kind
+from headrace.runtime.data_loss_log import DataLossLog
 from headrace.runtime.delivery import Ports
 from headrace.runtime.exactly_once import ExactlyOnce, OffsetPorts, interval_ms
 from headrace.runtime.hosted import plan_hosted
-from headrace.runtime.losses import LossLog
 from headrace.runtime.metrics import Metrics, TaskRecorder
 from headrace.runtime.plan import TaskPlan, client_settings, plan_source_task
 from headrace.runtime.sink.delivery import SinkPorts
 from headrace.runtime.sink.partitions import SinkPartitions
 from headrace.runtime.sink.plan import SinkPlan, plan_sink_task
-from headrace.runtime.sink.work import SinkWork
-from headrace.runtime.source_work import SourceDependencies, SourceWork
-from headrace.runtime.task import TaskEvents, TaskRunner, Work
+from headrace.runtime.sink.worker_sink_task import WorkerSinkTask
+from headrace.runtime.task import TaskEvents, TaskRunner, WorkerTask
 from headrace.runtime.worker_config import WorkerConfig
-from headrace.spark import target
-from headrace.spark.transactions import Entry, Transactions
+from headrace.runtime.worker_source_task import SourceDependencies, WorkerSourceTask
+from headrace.spark import destination_topic
+from headrace.spark.transactions import Entry, TaskTransactions
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import SettingsForNewTopic, TopicCreator
 
@@ -120,7 +119,7 @@ class Worker:
         topics: TopicStore,
         spark: Callable[[], SparkSession],
         session: Callable[[], Proof],
-        writes: MemberWrites | None = None,
+        writes: GroupTransactions | None = None,
         own_offsets: Callable[[Props], OffsetStore] | None = None,
     ) -> None:
         """spark: the session of this process, made at the first call; session: gives a task what proves, to the brokers, that it
@@ -183,7 +182,7 @@ class Worker:
         if isinstance(instance, OffsetTask):
             recorder.own = instance.measures
         if cls.plugin_kind == Kind.SINK:
-            work: Work = self._sink_work(context, instance, (config, props), recorder)
+            work: WorkerTask = self._sink_work(context, instance, (config, props), recorder)
         else:
             work = self._source_work(context, instance, (config, props), (recorder, events))
         runner = TaskRunner(instance, work, events, recorder)
@@ -192,7 +191,7 @@ class Worker:
 
     def _source_work(
         self, context: TaskContext, task: Any, configs: tuple[Props, Props], told: tuple[TaskRecorder, TaskEvents]
-    ) -> SourceWork:
+    ) -> WorkerSourceTask:
         name, recorder = context.connector, told[0]
         plan = plan_source_task(name, context.task, *configs, self.config)
         if isinstance(task, HostedTask):
@@ -204,10 +203,10 @@ class Worker:
             read_offsets=lambda partitions: StoredOffsets(store.get(name, partitions)),
             recorder=recorder,
             streams=told[1].streams,
-            record_losses=LossLog(plan.losses, plan.task, shared(plan.admin), plan.producer).write,
+            record_losses=DataLossLog(plan.losses, plan.task, shared(plan.admin), plan.producer).write,
             exactly=self._exactly_once(plan, type(task), store, proof, recorder) if self.config.exactly_once_enabled else None,
         )
-        return SourceWork(plan, task, needs)
+        return WorkerSourceTask(plan, task, needs)
 
     def _stored(self, name: str, config: Props) -> Stored:
         """A connector's stored offsets, asked whenever it likes; config: resolved."""
@@ -229,7 +228,7 @@ class Worker:
             if (value := plan.producer.get(key, own)) != own:
                 log.warning(f"The value '{value}' for the '{key}' property will be ignored as it cannot be overridden for source "
                             f"tasks with exactly-once support. The value '{own}' will be used instead.")  # fmt: skip
-        return ExactlyOnce(f"{name}-{plan.task}", Transactions(ids, plan.producer), ports, recorder)
+        return ExactlyOnce(f"{name}-{plan.task}", TaskTransactions(ids, plan.producer), ports, recorder)
 
     def fence(self, name: str, config: Props, tasks: int) -> None:
         """Fence off the producers of a connector's so many tasks, whoever runs them (KIP-618). Raises KafkaFailure.
@@ -239,9 +238,9 @@ class Worker:
         config = self.config.resolver.resolve(config).props
         most, group = writers(connector_class(config).task_for(config)), self.config.worker_group or ""
         ids = [one for task in range(tasks) for one in transactional_ids(group, name, task, most)]
-        fencing.fence(client_settings(f"connector-adminclient-{name}", "producer", config, self.config), ids, _FENCE_S)
+        fence(client_settings(f"connector-adminclient-{name}", "producer", config, self.config), ids, _FENCE_S)
 
-    def _sink_work(self, context: TaskContext, task: Any, configs: tuple[Props, Props], recorder: TaskRecorder) -> SinkWork:
+    def _sink_work(self, context: TaskContext, task: Any, configs: tuple[Props, Props], recorder: TaskRecorder) -> WorkerSinkTask:
         plan = plan_sink_task(context, *configs, self.config)
         admin = shared(plan.consumer)
         partitions = SinkPartitions(admin, plan)
@@ -254,7 +253,7 @@ class Worker:
             still_there=partitions.still_there,
             recorder=recorder,
         )
-        return SinkWork(plan, task, partitions, ports, self.spark)
+        return WorkerSinkTask(plan, task, partitions, ports, self.spark)
 
     def _commits(self, plan: SinkPlan, admin: Admin) -> Callable[[str, GroupOffsets], None]:
         """How a sink commits: as a member of the worker group, if it reads the worker's own cluster as the worker itself."""
@@ -291,7 +290,7 @@ class Worker:
             is_active=lambda topic: self._is_active(plan.connector, topic),
             record_active=lambda topic: self._record_active(plan.connector, plan.task, topic),
             store_offsets=store_offsets,
-            look_up=lambda topic: target.look_up(admin, topic, stopping),
+            look_up=lambda topic: destination_topic.look_up(admin, topic, stopping),
         )
 
 

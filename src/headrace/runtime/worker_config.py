@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.config import Importance, Type, option
-from headrace.runtime.common_config import WorkerConfig
+from headrace.runtime.common_worker_config import WorkerConfig
 from headrace.runtime.distributed_config import DistributedConfig
 
 __all__ = ["DistributedConfig", "StandaloneConfig", "WorkerConfig", "read_worker_config"]

@@ -20,7 +20,7 @@ import structlog
 from headrace.config import Password
 from headrace.config.redaction import SHORTEST
 from headrace.errors import ConnectError
-from headrace.spark.jars import connect_classpath
+from headrace.jvm.jars import connect_classpath
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,7 +60,7 @@ def hiding(secrets: Iterable[str]) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Listener:
+class HostListener:
     """Who is asked by a hosted connector or task."""
 
     reconfigure: Callable[[], None]
@@ -71,7 +71,7 @@ class Listener:
     """The stored offsets of these source partitions, in their order."""
 
 
-_LISTENERS: dict[str, Listener] = {}  # of the process: there is one host in its JVM
+_LISTENERS: dict[str, HostListener] = {}  # of the process: there is one host in its JVM
 _following = threading.Event()
 
 
@@ -91,7 +91,7 @@ class ConnectHost:
             raise PluginError(found["error"])
         return found["answer"]
 
-    def listen(self, id: str, listener: Listener) -> None:
+    def listen(self, id: str, listener: HostListener) -> None:
         """Have what the connector or task of this id asks answered by `listener`."""
         _LISTENERS[id] = listener
 
@@ -132,7 +132,7 @@ class ConnectHost:
         elif listener is not None:
             listener.failed(event["text"])
 
-    def _answer_offsets(self, event: Mapping[str, Any], listener: Listener | None) -> None:
+    def _answer_offsets(self, event: Mapping[str, Any], listener: HostListener | None) -> None:
         offsets: list[str] = []
         error = None if listener is not None else "the connector or task has ended"
         try:

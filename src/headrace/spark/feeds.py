@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 LATENCY_BOUNDS_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000)
-"""Upper bounds of `Counts.latency`, whose last number counts what is longer."""
+"""Upper bounds of `FeedCounts.latency`, whose last number counts what is longer."""
 
 
 class Ages(NamedTuple):
@@ -102,7 +102,7 @@ class PartitionUpdate:
 
 
 @dataclass(frozen=True)
-class Counts:
+class FeedCounts:
     """Totals of a feed since it was added, and what is true of it now."""
 
     read: int = 0
@@ -150,7 +150,7 @@ class Update:
     """Nothing of the feed is read, or in flight, any more: it was removed, or has failed."""
     failure: FeedFailure | None
     partitions: Sequence[PartitionUpdate]
-    counts: Counts
+    counts: FeedCounts
     topics: frozenset[str]
     """Topics that it has records for, and waits until they are known (`headrace.spark.plane.Handle.know`)."""
     schemas: Mapping[str, frozenset[str]]
@@ -210,12 +210,12 @@ def _partition(node: Mapping[str, Any]) -> PartitionUpdate:
     return PartitionUpdate(**values, age=Ages(*node["age"]), latency=Ages(*node["latency"]))
 
 
-def _counts(parts: Sequence[Mapping[str, Any]]) -> Counts:
+def _counts(parts: Sequence[Mapping[str, Any]]) -> FeedCounts:
     def total(name: str) -> int:
         return sum(part[name] for part in parts)
 
-    latency = tuple(map(sum, zip(*(part["latency"] for part in parts), strict=True))) if parts else Counts().latency
-    return Counts(
+    latency = tuple(map(sum, zip(*(part["latency"] for part in parts), strict=True))) if parts else FeedCounts().latency
+    return FeedCounts(
         read=total("read"),
         written=total("written"),
         failed=total("failed"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import ConfigError, HeadraceError, RetriableError
 from headrace.spark import failure
-from headrace.spark.extras import EXTRAS, FORMATS
+from headrace.spark.optional_jars import EXTRAS, FORMATS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import ConfigError
-from headrace.spark.extras import FORMATS
+from headrace.spark.optional_jars import FORMATS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -1,7 +1,7 @@
 """Records in and out of Kafka through Spark's own source and sink.
 
 Spark's sink writes topic, key, value, headers and partition, but no timestamp. A producer interceptor of headrace
-(`spark/java`, docs/decisions/0003) sets it: the last header of a record, `__headrace.timestamp`, carries the milliseconds as
+(`jvm/java`, docs/decisions/0003) sets it: the last header of a record, `__headrace.timestamp`, carries the milliseconds as
 text, and is taken off again before the record is sent.
 """
 
@@ -18,7 +18,7 @@ import structlog
 from headrace.config import Type, parse_type
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import by_topic
-from headrace.record import HEADERS_TYPE, Record
+from headrace.record import HEADERS_TYPE, RecordColumns
 from headrace.spark.plane import in_driver
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def read_batch(spark: SparkSession, consumer: Mapping[str, str], ranges: Mapping
     """
     before = by_topic({p: start for p, (start, _) in ranges.items()})
     after = by_topic({p: end for p, (_, end) in ranges.items()})
-    settings = patient(consumer)
+    settings = with_api_timeout(consumer)
     reader = spark.read.format("kafka").options(
         assign=json.dumps({topic: sorted(parts) for topic, parts in before.items()}),
         startingOffsets=offsets_json(before),
@@ -87,7 +87,7 @@ def read_batch(spark: SparkSession, consumer: Mapping[str, str], ranges: Mapping
     return reader.option("kafkaConsumer.pollTimeoutMs", settings["default.api.timeout.ms"]).load()
 
 
-def patient(consumer: Mapping[str, str]) -> dict[str, str]:
+def with_api_timeout(consumer: Mapping[str, str]) -> dict[str, str]:
     """Consumer settings with `default.api.timeout.ms`: how long Spark waits for an answer, or a record known to be there.
 
     Kafka's minute and Spark's two hold up all partitions of a task for as long if one of them is deleted under it.
@@ -106,7 +106,7 @@ def parse_offsets(text: str) -> dict[str, dict[int, int]]:
     return {t: {int(p): int(o) for p, o in parts.items()} for t, parts in json.loads(text).items()}
 
 
-def producer_columns(record: Record) -> list[Column]:
+def producer_columns(record: RecordColumns) -> list[Column]:
     """The columns that Spark's Kafka sink wants, the timestamp as the last header, then the origin's (the sink ignores those)."""
     from pyspark.sql import functions as F
 

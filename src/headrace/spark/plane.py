@@ -2,7 +2,7 @@
 
 A *lane* is a consumer and a producer with the same client settings. A *feed* is what one task reads and writes: its source
 partitions, with a chain, offsets and errors of its own. Adding or removing a feed starts and plans no query. The lanes are Java
-(`spark/java/io/headrace/lanes`); this module gives them feeds, and takes their updates. Docs: docs/decisions/0017.
+(`jvm/java/io/headrace/lanes`); this module gives them feeds, and takes their updates. Docs: docs/decisions/0017.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from typing import Any
 import structlog
 
 from headrace.errors import ConnectError, SetupError
-from headrace.spark.jars import Progress, claimed, connect_classpath, home, wheel_jar
-from headrace.spark.java import find_java
+from headrace.jvm.jars import Progress, claimed, connect_classpath, home, wheel_jar
+from headrace.jvm.java import find_java
 
 log = structlog.get_logger(__name__)
 

@@ -15,12 +15,12 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from headrace.errors import SetupError
-from headrace.spark.archive import using
+from headrace.jvm.class_archive import using
+from headrace.jvm.jars import extension_jar, jars
+from headrace.jvm.java import find_java
+from headrace.jvm.output import launch
 from headrace.spark.callbacks import start_callbacks
-from headrace.spark.extras import FORMATS, wanted
-from headrace.spark.jars import extension_jar, jars
-from headrace.spark.java import find_java
-from headrace.spark.jvm_output import launch
+from headrace.spark.optional_jars import FORMATS, wanted
 from headrace.spark.plane import cores, default_master, in_driver
 
 if TYPE_CHECKING:

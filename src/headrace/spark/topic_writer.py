@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from headrace.config import Type, parse_type
 from headrace.errors import ConnectError, RetriableError
 from headrace.spark import failure, large_records
+from headrace.spark.destination_topic import KAFKA_BATCH_BYTES, DestinationTopic
 from headrace.spark.kafka import write
-from headrace.spark.target import KAFKA_BATCH_BYTES, Target
 from headrace.values.scope import kept
 from headrace.values.sql import lit
 
@@ -34,14 +34,14 @@ _FEW = 4  # topics that are looked for one by one
 class TopicWriter:
     """A producer's settings, and what is `known` of the topics that it writes to."""
 
-    def __init__(self, producer: Mapping[str, str], look_up: Callable[[str], Target]) -> None:
+    def __init__(self, producer: Mapping[str, str], look_up: Callable[[str], DestinationTopic]) -> None:
         """producer: Java producer settings; look_up: describes an existing topic. Raises ConfigError for a batch.size that is
         none.
         """
         self._producer, self._look_up = dict(producer), look_up
         self._batch_bytes: int = parse_type("batch.size", producer.get("batch.size", str(KAFKA_BATCH_BYTES)), Type.INT)
         self._compresses = producer.get("compression.type", "none").strip().lower() != "none"
-        self.known: dict[str, Target] = {}
+        self.known: dict[str, DestinationTopic] = {}
 
     def learn(self, topic: str) -> None:
         """Describe a topic that exists and is not known yet."""

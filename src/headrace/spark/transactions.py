@@ -1,6 +1,6 @@
 """Batches in Kafka transactions, the driver's side (KIP-618): who may write, what goes together, what was committed.
 
-The executors write (`spark/java/…/TransactionalWrite.java`): each Spark partition of a batch is a transaction, with the Connect
+The executors write (`jvm/java/…/TransactionalWrite.java`): each Spark partition of a batch is a transaction, with the Connect
 offsets of the source partitions that it has records of. Nothing of a record comes to the driver. Docs: decisions/0010.
 """
 
@@ -32,7 +32,7 @@ _TIMEOUT = "transaction.timeout.ms"
 
 
 @dataclass(frozen=True)
-class GroupOffsets:
+class CommittedGroupOffsets:
     """Committed offsets of a consumer group, by topic and partition, each with its text; only for batches that are one
     transaction.
     """
@@ -42,7 +42,7 @@ class GroupOffsets:
 
 
 @dataclass(frozen=True)
-class Covered:
+class CoveredRecords:
     """What a batch covers.
 
     names: the parts of a record's origin that tell its source partition; empty: one offset stands for all records; offsets: the
@@ -54,7 +54,7 @@ class Covered:
     names: Sequence[str]
     offsets: Mapping[Part, Sequence[Entry]]
     ordinal: str | None = None
-    group: GroupOffsets | None = None
+    group: CommittedGroupOffsets | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Written:
     sizes: Sequence[int]
 
 
-class Transactions:
+class TaskTransactions:
     """The transactional ids of one task, for one run of it after the other."""
 
     def __init__(self, ids: Sequence[str], admin: Mapping[str, str], roll_ms: int | None = None) -> None:
@@ -104,7 +104,7 @@ class Transactions:
             self._jvm.io.headrace.Transactions.end(self._run)
         self._run = ""
 
-    def write(self, frame: DataFrame, producer: Mapping[str, str], covered: Covered) -> Written:
+    def write(self, frame: DataFrame, producer: Mapping[str, str], covered: CoveredRecords) -> Written:
         """Write a batch of `producer_columns` with its offsets, and return when all of it is committed.
 
         producer: Java producer settings. Raises what Spark raises; some of the transactions may be committed then.
@@ -132,7 +132,7 @@ class Transactions:
         """How long brokers leave a transaction open, by the settings of the last batch. Raises ConfigError."""
         return parse_type(_TIMEOUT, self._settings[_TIMEOUT], Type.INT)
 
-    def _plan(self, covered: Covered) -> dict[str, Any]:
+    def _plan(self, covered: CoveredRecords) -> dict[str, Any]:
         return {
             "run": self._run,
             "settings": self._settings,
@@ -155,14 +155,14 @@ class Transactions:
         return Written(frozenset(parts), sizes)
 
 
-def _columns(covered: Covered) -> list[str]:
+def _columns(covered: CoveredRecords) -> list[str]:
     columns = ["topic", "cast(key AS binary)", "cast(value AS binary)", "headers", "partition"]
     columns += [f"cast(`{ORIGIN}{name}` AS string)" for name in covered.names]
     ordinal = "NULL" if covered.ordinal is None else f"`{ORIGIN}{covered.ordinal}`"
     return [f"{sql} AS c{n}" for n, sql in enumerate([*columns, f"cast({ordinal} AS bigint)"])]
 
 
-def _group(given: GroupOffsets) -> dict[str, Any]:
+def _group(given: CommittedGroupOffsets) -> dict[str, Any]:
     return {"id": given.group, "offsets": [[t, p, offset, text] for (t, p), (offset, text) in given.offsets.items()]}
 
 

@@ -9,13 +9,13 @@ print(builder.build().describe())
 
 from headrace.streams.app import KafkaStreams
 from headrace.streams.builder import StreamsBuilder
-from headrace.streams.client import StreamThreadExceptionResponse
 from headrace.streams.cogrouped import CogroupedKStream
 from headrace.streams.config import StreamsConfig
 from headrace.streams.global_table import GlobalKTable
 from headrace.streams.grouped_stream import KGroupedStream, SessionWindowedKStream, TimeWindowedKStream
 from headrace.streams.grouped_table import KGroupedTable
 from headrace.streams.initialization import InitParameters
+from headrace.streams.instance import StreamThreadExceptionResponse
 from headrace.streams.materialized import Materialized, StoreType
 from headrace.streams.operations import EmitStrategy
 from headrace.streams.options import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from headrace.errors import ArgumentError
 from headrace.streams import table
-from headrace.streams.flow import Flow, repartition
+from headrace.streams.flow import StreamFlow, repartition
 from headrace.streams.graph import Graph, GraphNode, Operator
 from headrace.streams.materialized import Materialized, Settled, settle
 from headrace.streams.operations import Aggregation, Count, EmitStrategy, Reduce, StreamAggregate
@@ -24,12 +24,12 @@ AGGREGATE, REDUCE = "KSTREAM-AGGREGATE-", "KSTREAM-REDUCE-"
 class Grouping:
     """A stream grouped by key, which may have to be repartitioned first; a topic that the user named is made once."""
 
-    flow: Flow
+    flow: StreamFlow
     grouped: Grouped
     repartition_required: bool
     topic: GraphNode | None = None
 
-    def parent(self, settled: Settled) -> Flow:
+    def parent(self, settled: Settled) -> StreamFlow:
         """What an aggregation into this store comes behind."""
         if not self.repartition_required:
             return self.flow

@@ -9,10 +9,10 @@ from typing import Any, Self
 from headrace.errors import ArgumentError
 from headrace.kafka.admin import Admin
 from headrace.streams import initialization
-from headrace.streams.client import Client, Handler
 from headrace.streams.config import StreamsConfig
 from headrace.streams.durations import Duration, milliseconds
 from headrace.streams.initialization import Findings, InitParameters
+from headrace.streams.instance import Handler, StreamsInstance
 from headrace.streams.internal_topics import InternalTopic
 from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.states import Listener, State
@@ -30,7 +30,7 @@ class KafkaStreams:
         self.topology = topology
         self.config = StreamsConfig(config)
         self._admin: Admin | None = None
-        self._client = Client(topology, self.config, self._connected)
+        self._client = StreamsInstance(topology, self.config, self._connected)
 
     def __enter__(self) -> Self:
         return self

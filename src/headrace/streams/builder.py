@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.errors import ArgumentError, TopologyError
 from headrace.streams.config import topology_settings
-from headrace.streams.flow import SOURCE, Flow
+from headrace.streams.flow import SOURCE, StreamFlow
 from headrace.streams.global_table import GlobalKTable
 from headrace.streams.graph import Graph
 from headrace.streams.materialized import Materialized, Settled, settle
@@ -41,7 +41,7 @@ class StreamsBuilder:
         name = self._graph.names.given_or(consumed.name, SOURCE)
         node = StreamSource(name, given, consumed)
         self._graph.add(self._graph.root, node)
-        return KStream(Flow(self._graph, name, node, frozenset({name}), consumed.key_serde, consumed.value_serde))
+        return KStream(StreamFlow(self._graph, name, node, frozenset({name}), consumed.key_serde, consumed.value_serde))
 
     def table(self, topic: str, *options: Consumed | Materialized, **keywords: Consumed | Materialized) -> KTable:
         """The latest value per key of a topic; a null value deletes."""
@@ -51,7 +51,7 @@ class StreamsBuilder:
         node = TableSourceNode(source, name, topic, consumed, view)
         node.versioned = settled.materialized.versioned
         self._graph.add(self._graph.root, node)
-        flow = Flow(self._graph, name, node, frozenset({source}), consumed.key_serde, consumed.value_serde)
+        flow = StreamFlow(self._graph, name, node, frozenset({source}), consumed.key_serde, consumed.value_serde)
         return KTable(flow, view, settled.queryable_name)
 
     def global_table(self, topic: str, *options: Consumed | Materialized, **keywords: Consumed | Materialized) -> GlobalKTable:

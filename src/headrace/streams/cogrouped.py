@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from headrace.errors import ArgumentError
 from headrace.streams import table
 from headrace.streams.aggregation import Grouping, grace_ms, only, windowed_serde, windowed_store
-from headrace.streams.flow import Flow, copartitioned, repartition
+from headrace.streams.flow import StreamFlow, copartitioned, repartition
 from headrace.streams.graph import Graph, GraphNode, Operator
 from headrace.streams.materialized import Materialized, Settled, settle
 from headrace.streams.operations import CogroupMerge, Fold, Function, StreamAggregate
@@ -71,7 +71,7 @@ class CogroupedKStream:
         merge = Operator(graph.names.suffixed_or(name, "-cogroup-merge", MERGE), CogroupMerge(store.name))
         graph.add(nodes, merge)
         key_serde = windowed_serde(settled.key_serde, self._windows)
-        flow = Flow(graph, merge.name, merge, frozenset({merge.name}), key_serde, settled.value_serde)
+        flow = StreamFlow(graph, merge.name, merge, frozenset({merge.name}), key_serde, settled.value_serde)
         return table.KTable(flow, StoredView(store.name), settled.queryable_name)
 
     def _repartition(self, graph: Graph, settled: Settled) -> None:

@@ -16,7 +16,7 @@ _GENERATED = re.compile(r"KSTREAM.*-[0-9]{10}")
 
 
 @dataclass(frozen=True)
-class Flow:
+class StreamFlow:
     """Where records come from. `sources`: the names of the source nodes that have to be co-partitioned with those of a join."""
 
     graph: Graph
@@ -26,13 +26,13 @@ class Flow:
     key_serde: Serde | None = None
     value_serde: Serde | None = None
 
-    def to(self, node: GraphNode, **changes: object) -> Flow:
+    def to(self, node: GraphNode, **changes: object) -> StreamFlow:
         """Behind an operator, which is put into the graph here; `changes`: fields that are not as before."""
         self.graph.add(self.node, node)
         return replace(self, name=node.name, node=node, **changes)  # type: ignore[arg-type]
 
 
-def copartitioned(flows: Iterable[Flow]) -> frozenset[str]:
+def copartitioned(flows: Iterable[StreamFlow]) -> frozenset[str]:
     """The sources of all, noted as ones whose topics need the same number of partitions."""
     given = list(flows)
     sources = frozenset().union(*(flow.sources for flow in given))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.streams import table
-from headrace.streams.flow import Flow
+from headrace.streams.flow import StreamFlow
 from headrace.streams.graph import Graph, GraphNode, Operator
 from headrace.streams.materialized import Materialized, settle
 from headrace.streams.nodes import RepartitionTopic
@@ -93,7 +93,7 @@ def join(kind: JoinKind, left: KTable, right: KTable, functions: tuple[Function,
         uses=left.view.stores(),
     )
     graph.add(answers, respond)
-    flow = Flow(graph, respond.name, respond, sources, left.flow.key_serde)
+    flow = StreamFlow(graph, respond.name, respond, sources, left.flow.key_serde)
     return _result(names, flow, options[1] or Materialized())
 
 
@@ -113,7 +113,7 @@ def _answering(names: _Names, right: KTable, questions: StreamSource) -> list[Gr
     return [lookup, change]
 
 
-def _result(names: _Names, flow: Flow, materialized: Materialized) -> KTable:
+def _result(names: _Names, flow: StreamFlow, materialized: Materialized) -> KTable:
     name = names.of("-result", _OUTPUT)
     settled = settle(materialized, names.graph, _OUTPUT)
     key_serde = settled.key_serde or flow.key_serde

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, overload
 from headrace.errors import ArgumentError
 from headrace.streams import cogrouped
 from headrace.streams.aggregation import Grouping, aggregate
-from headrace.streams.flow import Flow
+from headrace.streams.flow import StreamFlow
 from headrace.streams.materialized import Materialized
 from headrace.streams.operations import Count, EmitStrategy, Fold, Function, Reduce
 from headrace.streams.options import Grouped, Named, take
@@ -22,7 +22,7 @@ Options = Named | Materialized
 class KGroupedStream:
     """A stream grouped by key."""
 
-    def __init__(self, flow: Flow, grouped: Grouped, repartition_required: bool) -> None:
+    def __init__(self, flow: StreamFlow, grouped: Grouped, repartition_required: bool) -> None:
         self.grouping = Grouping(flow, grouped, repartition_required)
 
     def count(self, *options: Options, **keywords: Options) -> KTable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headrace.streams import table
-from headrace.streams.flow import REPARTITION_SUFFIX, SINK, SOURCE, Flow
+from headrace.streams.flow import REPARTITION_SUFFIX, SINK, SOURCE, StreamFlow
 from headrace.streams.graph import Operator
 from headrace.streams.materialized import Materialized, settle
 from headrace.streams.operations import Aggregation, Count, Fold, Function, Reduce, TableAggregate
@@ -21,7 +21,7 @@ AGGREGATE, REDUCE = "KTABLE-AGGREGATE-", "KTABLE-REDUCE-"
 class KGroupedTable:
     """A table grouped by a new key. An update first takes the old value out of its group, then puts the new one in."""
 
-    def __init__(self, flow: Flow, grouped: Grouped) -> None:
+    def __init__(self, flow: StreamFlow, grouped: Grouped) -> None:
         self._flow, self._grouped = flow, grouped
         self._topic: Repartition | None = None
 

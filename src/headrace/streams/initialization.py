@@ -23,7 +23,7 @@ from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure, RetriableKafkaFailure
 from headrace.streams.config import MANUAL_SETUP, StreamsConfig
 from headrace.streams.internal_topics import InternalTopic, check_copartitioned, derive, external_topics
-from headrace.streams.setup import set_up
+from headrace.streams.topic_setup import set_up
 from headrace.streams.topology import Topology
 from headrace.streams.verification import ExistingTopic, Verification, verify
 

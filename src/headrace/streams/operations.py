@@ -44,7 +44,7 @@ class EmitStrategy(StrEnum):
 
 
 @dataclass(frozen=True)
-class Filter:
+class FilterOperation:
     """Keep the records for which the predicate is true; with `negate` those for which it is false."""
 
     predicate: Function
@@ -350,7 +350,7 @@ class ForeignKeyRespond:
 
 
 Operation = (
-    Filter | SelectKey | Map | MapValues | FlatMap | FlatMapValues | Peek | ForEach | Print | Branch | PassThrough
+    FilterOperation | SelectKey | Map | MapValues | FlatMap | FlatMapValues | Peek | ForEach | Print | Branch | PassThrough
     | RepartitionFilter | UserProcessor | StreamAggregate | TableAggregate | CogroupMerge | JoinBuffer | StreamJoin | SelfJoin
     | StreamTableJoin | GlobalTableJoin | TableSource | ToStream | TableFilter | TableMapValues | TableTransformValues
     | Suppress | TableGroupBy | TableJoin | TableJoinMerge | ForeignKeySend | ForeignKeyReceive | ForeignKeyLookup

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 from headrace.errors import ArgumentError
 from headrace.streams import branched, global_table, grouped_stream, stream_join, table
-from headrace.streams.flow import FILTER, SINK, Flow, copartitioned, repartition
+from headrace.streams.flow import FILTER, SINK, StreamFlow, copartitioned, repartition
 from headrace.streams.graph import Operator
 from headrace.streams.materialized import Materialized, settle
-from headrace.streams.operations import Filter as FilterOperation
+from headrace.streams.operations import FilterOperation as FilterOperation
 from headrace.streams.operations import (
     FlatMap,
     FlatMapValues,
@@ -50,7 +50,7 @@ _KEY_SELECT, _TO_TABLE = "KSTREAM-KEY-SELECT-", "KSTREAM-TOTABLE-"
 class KStream:
     """A stream of records. `repartition_required`: its key has changed, so whatever needs the key has to repartition first."""
 
-    def __init__(self, flow: Flow, repartition_required: bool = False) -> None:
+    def __init__(self, flow: StreamFlow, repartition_required: bool = False) -> None:
         self.flow = flow
         self.repartition_required = repartition_required
         self._repartitioned: Repartition | None = None
@@ -112,7 +112,7 @@ class KStream:
         node.merges = True
         self.flow.graph.add([self.flow.node, other_stream.flow.node], node)
         sources = self.flow.sources | other_stream.flow.sources
-        flow = Flow(self.flow.graph, node.name, node, sources)
+        flow = StreamFlow(self.flow.graph, node.name, node, sources)
         return KStream(flow, self.repartition_required or other_stream.repartition_required)
 
     def repartition(self, *options: Repartitioned, **keywords: Repartitioned) -> KStream:
@@ -211,10 +211,12 @@ class KStream:
         if self._repartitioned is None or prefix != self.flow.name:
             self._repartitioned = topic
             self.flow.graph.add(self.flow.node, topic)
-        flow = Flow(self.flow.graph, topic.name, self._repartitioned, frozenset({topic.name}), topic.key_serde, topic.value_serde)
+        flow = StreamFlow(
+            self.flow.graph, topic.name, self._repartitioned, frozenset({topic.name}), topic.key_serde, topic.value_serde
+        )
         return KStream(flow)
 
-    def copartitioned_with(self, other: Flow) -> frozenset[str]:
+    def copartitioned_with(self, other: StreamFlow) -> frozenset[str]:
         """Both sources, noted as co-partitioned."""
         return copartitioned([self.flow, other])
 
@@ -243,7 +245,9 @@ class KStream:
         node.changes_key = True
         return KStream(self.flow.to(node, key_serde=None, value_serde=None), True)
 
-    def _process(self, prefix: str, operation: UserProcessor, options: tuple[Named | str, ...], keywords: dict[str, Any]) -> Flow:
+    def _process(
+        self, prefix: str, operation: UserProcessor, options: tuple[Named | str, ...], keywords: dict[str, Any]
+    ) -> StreamFlow:
         stores = [option for option in options if isinstance(option, str)]
         (named,) = take(tuple(option for option in options if not isinstance(option, str)), keywords, Named)
         # a given name takes no number here: Kafka makes one only if it needs it

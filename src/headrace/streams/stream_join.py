@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from headrace.errors import ArgumentError, StreamsError
 from headrace.streams import stream
-from headrace.streams.flow import Flow
+from headrace.streams.flow import StreamFlow
 from headrace.streams.graph import Graph, GraphNode, Operator
 from headrace.streams.materialized import StoreType
 from headrace.streams.naming import valid_name
@@ -135,7 +135,7 @@ def join(
         stores,
     )
     graph.add([left.flow.node, right.flow.node], node)
-    return stream.KStream(Flow(graph, node.name, node, sources, joined.key_serde, None))
+    return stream.KStream(StreamFlow(graph, node.name, node, sources, joined.key_serde, None))
 
 
 def _only(store: StateStore) -> Callable[[], tuple[StateStore, ...]]:

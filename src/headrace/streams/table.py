@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from headrace.errors import ArgumentError, TopologyError
 from headrace.streams import foreign_key, grouped_table, stream, table_join
-from headrace.streams.flow import Flow
+from headrace.streams.flow import StreamFlow
 from headrace.streams.graph import GraphNode, Operator
 from headrace.streams.materialized import Materialized, Settled
 from headrace.streams.operations import (
@@ -35,7 +35,7 @@ _SUPPRESS = "KTABLE-SUPPRESS-"
 class KTable:
     """The latest value per key. `view`: where it is looked up; `queryable_store_name`: None if it has no named store."""
 
-    def __init__(self, flow: Flow, view: View, queryable_store_name: str | None) -> None:
+    def __init__(self, flow: StreamFlow, view: View, queryable_store_name: str | None) -> None:
         self.flow, self.view = flow, view
         self.queryable_store_name = queryable_store_name
 

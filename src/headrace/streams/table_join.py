@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import ArgumentError
 from headrace.streams import table
-from headrace.streams.flow import Flow, copartitioned
+from headrace.streams.flow import StreamFlow, copartitioned
 from headrace.streams.graph import GraphNode
 from headrace.streams.materialized import settle
 from headrace.streams.operations import Function, JoinKind, TableJoin, TableJoinMerge
@@ -65,7 +65,7 @@ def join(kind: JoinKind, left: KTable, right: KTable, joiner: Function, options:
     node = TableTableJoin(merge, sides, store)
     node.versioned = settled is not None and settled.materialized.versioned
     graph.add([left.flow.node, right.flow.node], node)
-    flow = Flow(graph, merge, node, sources, key_serde, settled.value_serde if settled else None)
+    flow = StreamFlow(graph, merge, node, sources, key_serde, settled.value_serde if settled else None)
     # a generated store is kept and looked up, and Kafka gives its name to those who ask
     kept = store.name if store else None
     return table.KTable(flow, JoinView(left.view, right.view, kept), kept)

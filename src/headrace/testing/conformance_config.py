@@ -11,7 +11,7 @@ from typing import Any
 
 from headrace import plugins
 from headrace.config.providers import Resolver
-from headrace.connectors.validation import validate
+from headrace.connect_config.validation import validate
 from headrace.converters.base import load
 from headrace.errors import ConfigError, HeadraceError, NotFoundError
 from headrace.plugins import Kind
@@ -26,7 +26,7 @@ _CONNECTORS = (
 
 
 @dataclass(frozen=True)
-class Worker:
+class WorkerDefaults:
     """The settings of a worker that validation asks for: Kafka's defaults."""
 
     key_converter: str = "org.apache.kafka.connect.json.JsonConverter"
@@ -51,7 +51,7 @@ def run_config_case(case: Mapping[str, Any]) -> str | None:
 
 def problems(config: Mapping[str, str]) -> dict[str, list[str]]:
     """What validation says: property name → sentences, of those with any."""
-    body = validate(None, {"name": "case", **_connector(), **config}, Worker())
+    body = validate(None, {"name": "case", **_connector(), **config}, WorkerDefaults())
     return {one["value"]["name"]: one["value"]["errors"] for one in body["configs"] if one["value"]["errors"]}
 
 

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import httpx
 
-from headrace.cli.process import run_distributed
 from headrace.errors import RestError, SetupError
+from headrace.worker_process import run_distributed
 
 _START_S = 90
 

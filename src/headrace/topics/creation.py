@@ -18,7 +18,7 @@ import structlog
 
 from headrace.config import ConfigDef, java_text
 from headrace.config.java_pattern import java_regex
-from headrace.connectors.topic_creation_options import (
+from headrace.connect_config.topic_creation import (
     DEFAULT_GROUP,
     EXCLUDE,
     GROUPS,

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import structlog
 
-from headrace.connectors.topic_creation_options import BROKER_DEFAULT
+from headrace.connect_config.topic_creation import BROKER_DEFAULT
 from headrace.connectors.topic_settings import TopicSettings
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin, TopicInfo

@@ -12,14 +12,14 @@ from headrace.config.validators import Lambda
 from headrace.errors import ConfigError
 from headrace.transforms import casting
 from headrace.transforms.base import PartTransformation, java_split, key_and_value, replace_null_option
+from headrace.values.open_struct import OpenStruct
 from headrace.values.record import copied, members, struct
 from headrace.values.sql import NEVER, Sql, both, lit
-from headrace.values.table import Table
-from headrace.values.typed import Alternative, Typed, Value, combined, mapped, or_null
+from headrace.values.typed_value import Case, TypedValue, Value, combined, mapped, or_null
 
 if TYPE_CHECKING:
+    from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
-    from headrace.values.run import Run
 
 
 TYPES = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string")
@@ -101,10 +101,10 @@ class Cast(PartTransformation):
         for when, _, table in members(run, tuple(structs), "cast types", null_passes=True):
             with run.only(when):
                 changed = self._map(run, table) if table.schema is None else self._struct(run, table)
-            found.append(Alternative(when, struct(changed)))
+            found.append(Case(when, struct(changed)))
         return replace(record, **{self.target: combined(found)})
 
-    def _map(self, run: Run, table: Table) -> Table:
+    def _map(self, run: CompileContext, table: OpenStruct) -> OpenStruct:
         for name, kind in self.casts.items():
             if table.rest is not None and table.rest_when is None and name not in table.fields:
                 table = table.with_field(name, casting.json_member(run, table.rest, name, kind))
@@ -113,7 +113,7 @@ class Cast(PartTransformation):
             table = table.with_field(name, or_null(cast))
         return table
 
-    def _struct(self, run: Run, table: Table) -> Table:
+    def _struct(self, run: CompileContext, table: OpenStruct) -> OpenStruct:
         assert table.schema
         changed = copied(table, self.replace_null_with_default)
         for name, kind in self.casts.items():
@@ -122,7 +122,7 @@ class Cast(PartTransformation):
                 changed = changed.with_field(name, cast)
         return replace(changed, schema=table.schema.with_fields({}).same_but(optional=table.schema.optional))
 
-    def _whole(self, run: Run, kind: str, when: Sql | None, typed: Typed) -> Typed | Value:
+    def _whole(self, run: CompileContext, kind: str, when: Sql | None, typed: TypedValue) -> TypedValue | Value:
         if typed.kind == "null":
             return typed
         if typed.schema is None:
@@ -134,4 +134,4 @@ class Cast(PartTransformation):
         null = typed.is_null()
         if not old.optional or null == NEVER:
             return replace(cast, schema=same)
-        return Alternative(null, typed), Alternative(f"(NOT {null})", replace(cast, schema=same))
+        return Case(null, typed), Case(f"(NOT {null})", replace(cast, schema=same))

@@ -6,19 +6,19 @@ import base64
 from typing import Any
 
 from headrace.values import kinds
+from headrace.values.compile_context import CompileContext
 from headrace.values.payload import narrowed
-from headrace.values.run import Run
 from headrace.values.schema import DATE, DECIMAL, Schema
-from headrace.values.scope import Reader
+from headrace.values.scope import JsonReader
 from headrace.values.sql import KINDS, Sql, base64_text, both, call, case, kind_in, lit
 from headrace.values.text import date_text
-from headrace.values.typed import NULL, Alternative, Typed, Value, constant
+from headrace.values.typed_value import NULL, Case, TypedValue, Value, constant
 
 _SUPPORTED = "supported types are [INT8, INT16, INT32, INT64, FLOAT32, FLOAT64, BOOLEAN, STRING, BYTES]"
 _FROM = {"map": "MAP", "list": "ARRAY", "struct": "STRUCT"}
 
 
-def cast(run: Run, when: Sql | None, typed: Typed, target: str) -> Typed:
+def cast(run: CompileContext, when: Sql | None, typed: TypedValue, target: str) -> TypedValue:
     """The value as the target's kind, without schema; what cannot be cast is a fault of the records of the condition."""
     kind = typed.kind
     if kind == "null":
@@ -26,24 +26,24 @@ def cast(run: Run, when: Sql | None, typed: Typed, target: str) -> Typed:
     if kind in _FROM:
         name = typed.schema.type.upper() if typed.schema else _FROM[kind]
         run.fail(_there(when, typed), lit(f"Cast transformation does not support casting from {name}; {_SUPPORTED}"))
-        return Typed(target, _null(target))
+        return TypedValue(target, _null(target))
     if typed.schema is None and kind == "date":
         message = (
             f"Cast transformation was passed a value of type class {typed.java} which is not supported by Connect's data API"
         )
         run.fail(when, lit(message))
-        return Typed(target, _null(target))
+        return TypedValue(target, _null(target))
     if kind == "bytes" and target != "string":
         run.fail(_there(when, typed), lit("Unexpected type in Cast transformation: class [B"))
-        return Typed(target, _null(target))
+        return TypedValue(target, _null(target))
     if target == "string":
-        return Typed(target, _text(typed))
+        return TypedValue(target, _text(typed))
     if target == "boolean":
-        return Typed(target, _boolean(typed))
-    return Typed(target, _number(run, when, typed, target))
+        return TypedValue(target, _boolean(typed))
+    return TypedValue(target, _number(run, when, typed, target))
 
 
-def json_member(run: Run, reader: Reader, name: str, target: str) -> Value:
+def json_member(run: CompileContext, reader: JsonReader, name: str, target: str) -> Value:
     """A member of a JSON object cast, as one call for all the kinds that it may have: the same as `cast` of each of them."""
     suffix = reader.member(name)
     k, n, d, s = (f"{reader.name}_{part}{suffix}" for part in "klds")
@@ -58,20 +58,20 @@ def json_member(run: Run, reader: Reader, name: str, target: str) -> Value:
     message = call("concat", lit("Value ("), s, lit(") was out of range for requested data type"))
     cause = call("concat", lit('java.lang.NumberFormatException: For input string: "'), s, lit('"'))
     run.fail(both(kind_in(k, [5]), f"({found} IS NULL)"), message, cause=cause)
-    return (Alternative(absent, NULL), Alternative(there, Typed(target, found)))
+    return (Case(absent, NULL), Case(there, TypedValue(target, found)))
 
 
-def with_schema(run: Run, when: Sql | None, typed: Typed, target: str) -> Typed:
+def with_schema(run: CompileContext, when: Sql | None, typed: TypedValue, target: str) -> TypedValue:
     """The same with a schema: optional as it was, its default cast too; name, version, doc and parameters are gone."""
     assert typed.schema is not None
     found = cast(run, when, typed, target)
     schema = Schema(target, typed.schema.optional)
     if typed.schema.default is not None:
         schema = schema.same_but(default=_default(typed.schema, target))
-    return Typed(target, found.sql if found.kind != "null" else _null(target), schema)
+    return TypedValue(target, found.sql if found.kind != "null" else _null(target), schema)
 
 
-def _there(when: Sql | None, typed: Typed) -> Sql | None:
+def _there(when: Sql | None, typed: TypedValue) -> Sql | None:
     return when if typed.schema is None else both(when, f"(NOT {typed.is_null()})")
 
 
@@ -80,7 +80,7 @@ def _null(target: str) -> Sql:
     return f"cast(NULL as {names.get(target, 'bigint')})"
 
 
-def _text(typed: Typed) -> Sql:
+def _text(typed: TypedValue) -> Sql:
     if typed.kind == "date":
         return case([(f"({typed.sql} IS NOT NULL)", date_text(typed.sql))])
     if typed.kind == "bytes":
@@ -88,13 +88,13 @@ def _text(typed: Typed) -> Sql:
     return typed.sql if typed.kind in ("string", "huge", "decimal") else f"string({typed.sql})"
 
 
-def _encoded(typed: Typed) -> Sql:
+def _encoded(typed: TypedValue) -> Sql:
     """A date as the integer that its schema stands for."""
     days = typed.schema is not None and typed.schema.name == DATE
     return f"({typed.sql} div 86400000L)" if days else typed.sql
 
 
-def _boolean(typed: Typed) -> Sql:
+def _boolean(typed: TypedValue) -> Sql:
     if typed.kind == "boolean":
         return typed.sql
     if typed.kind == "string":
@@ -102,7 +102,7 @@ def _boolean(typed: Typed) -> Sql:
     return f"({_integral(typed, 'int64')} <> 0L)"
 
 
-def _integral(typed: Typed, target: str) -> Sql:
+def _integral(typed: TypedValue, target: str) -> Sql:
     if typed.kind in kinds.INTEGERS:
         return typed.sql
     if typed.kind == "date":
@@ -113,7 +113,7 @@ def _integral(typed: Typed, target: str) -> Sql:
     return call("headrace_double_long", f"double({typed.sql})", bits)
 
 
-def _number(run: Run, when: Sql | None, typed: Typed, target: str) -> Sql:
+def _number(run: CompileContext, when: Sql | None, typed: TypedValue, target: str) -> Sql:
     is_float = target in ("float32", "float64")
     if typed.kind == "boolean":
         one = case([(f"({typed.sql})", "1L"), (f"(NOT {typed.sql})", "0L")])

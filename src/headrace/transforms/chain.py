@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from headrace.converters.base import Converter, HeaderConverter, HeaderReader, Reader, Writers
+from headrace.converters.base import Converter, ConverterReader, HeaderConverter, HeaderReader, Writers
 from headrace.record import HEADERS_TYPE
 from headrace.transforms.stages import Stage
+from headrace.values.compile_context import CompileContext
+from headrace.values.open_struct import choose
 from headrace.values.record import ConnectRecord
-from headrace.values.run import Run
 from headrace.values.scope import Scope
 from headrace.values.sql import NEVER, Sql, both, case, negated
-from headrace.values.table import choose
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -44,8 +44,8 @@ class Converters(Writers):
 class Readers:
     """What reads a connector's keys, values and headers: its converters, or none where the source gives typed columns."""
 
-    key: Reader
-    value: Reader
+    key: ConverterReader
+    value: ConverterReader
     header: HeaderReader
 
 
@@ -95,7 +95,7 @@ def compile_chain(
     offset, as a sink's has; show: records that a filter takes out are kept.
     """
     scope = Scope()
-    run = Run(scope)
+    run = CompileContext(scope)
     record = _read(run, reading, writing, schemas or {}, sink)
     seen = [Seen("input", record, run.alive)]
     for stage in stages:
@@ -114,7 +114,7 @@ def compile_chain(
 
 
 def _read(
-    run: Run, reading: Converters | Readers, writing: Writers, schemas: Mapping[str, Sequence[str]], sink: bool
+    run: CompileContext, reading: Converters | Readers, writing: Writers, schemas: Mapping[str, Sequence[str]], sink: bool
 ) -> ConnectRecord:
     with run.step("input.key"):
         key = reading.key.read(run, "in_key", schemas.get("key", ()))
@@ -126,7 +126,7 @@ def _read(
     return ConnectRecord(run, "in_topic", "in_partition", offset, "in_timestamp", key, value, headers, writing.header).bound()
 
 
-def _staged(run: Run, stage: Stage, record: ConnectRecord, show: bool) -> tuple[ConnectRecord, Sql | None]:
+def _staged(run: CompileContext, stage: Stage, record: ConnectRecord, show: bool) -> tuple[ConnectRecord, Sql | None]:
     """The record after a stage, and when the stage was applied (None: always)."""
     applies: Sql | None = None
     with run.step(f"transform:{stage.alias}"):

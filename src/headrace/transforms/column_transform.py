@@ -10,7 +10,7 @@ from headrace.config import ConfigDef
 from headrace.errors import ConfigError
 from headrace.plugins import Kind
 from headrace.transforms.base import Transformation
-from headrace.transforms.set_parts import PARTS, fit_to, with_parts
+from headrace.transforms.record_parts import PARTS, fit_to, with_parts
 from headrace.values.columns import NAMES, Columns
 from headrace.values.expressions import Expression, evaluate
 
@@ -62,10 +62,10 @@ class ColumnTransform(UserTransform):
 
     def stage(self) -> Transformation:
         """The transformation that a chain applies."""
-        return OfColumns(self)
+        return ColumnTransformation(self)
 
 
-class OfColumns(Transformation):
+class ColumnTransformation(Transformation):
     """Makes a ColumnTransform a stage of a chain."""
 
     def __init__(self, user: ColumnTransform) -> None:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from headrace.config import ConfigDef, Importance, Option, Type
 from headrace.config.validators import CaseInsensitiveValidString
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
-from headrace.transforms.field_path import field_path
+from headrace.values.field_path import field_path
+from headrace.values.open_struct import OpenStruct
 from headrace.values.record import members, null, opened
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, case, lit
-from headrace.values.table import Table
-from headrace.values.typed import Alternative, Value, always, combined, mapped, only_when, or_null
+from headrace.values.typed_value import Case, Value, always, combined, mapped, only_when, or_null
 
 if TYPE_CHECKING:
+    from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
-    from headrace.values.run import Run
 
 
 @key_and_value("org.apache.kafka.connect.transforms.ExtractField")
@@ -64,7 +64,7 @@ class ExtractField(PartTransformation):
                 found += only_when(when, self._field(run, table, self.path))
         return replace(record, **{self.target: combined(found)})
 
-    def _field(self, run: Run, table: Table, path: tuple[str, ...]) -> Value:
+    def _field(self, run: CompileContext, table: OpenStruct, path: tuple[str, ...]) -> Value:
         step, *others = path
         if table.schema is not None and step not in table.fields:
             run.fail(None, lit(f"Unknown field: {self.field}"), "java.lang.IllegalArgumentException")
@@ -75,8 +75,8 @@ class ExtractField(PartTransformation):
         value = or_null(value, schemaless=table.schema is None)
         return self._nested(run, value, tuple(others)) if others else value
 
-    def _nested(self, run: Run, value: Value, path: tuple[str, ...]) -> Value:
-        found: list[Alternative] = []
+    def _nested(self, run: CompileContext, value: Value, path: tuple[str, ...]) -> Value:
+        found: list[Case] = []
         for a in value:
             typed = a.value
             with run.only(a.when):
@@ -94,11 +94,11 @@ class ExtractField(PartTransformation):
                     run.fail(None, lit(why + typed.java))
         return combined(found)
 
-    def _of_null(self, run: Run, when: Sql | None, schema: Schema) -> Value:
+    def _of_null(self, run: CompileContext, when: Sql | None, schema: Schema) -> Value:
         with run.only(when):
             return self._leaf_of_null(run, schema, self.path)
 
-    def _leaf_of_null(self, run: Run, schema: Schema, path: tuple[str, ...]) -> Value:
+    def _leaf_of_null(self, run: CompileContext, schema: Schema, path: tuple[str, ...]) -> Value:
         """Null with the schema of the field that the path leads to."""
         for step in path:
             if schema.type != "struct":

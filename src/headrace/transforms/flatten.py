@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Option, Type
 from headrace.transforms.base import PartTransformation, key_and_value
+from headrace.values.open_struct import OpenStruct
 from headrace.values.record import members, of_null, opened, struct
 from headrace.values.schema import Schema, SchemaBuilderError
 from headrace.values.sql import call, case, lit
-from headrace.values.table import Table
-from headrace.values.typed import Alternative, Typed, Value, combined, mapped
+from headrace.values.typed_value import Case, TypedValue, Value, combined, mapped
 from headrace.values.writing import JsonWriter
 
 if TYPE_CHECKING:
+    from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
-    from headrace.values.run import Run
 
 
 @key_and_value("org.apache.kafka.connect.transforms.Flatten")
@@ -43,18 +43,16 @@ class Flatten(PartTransformation):
         for when, typed, table in members(run, value, "flattening", null_passes=True):
             if typed.schema is None:
                 text = JsonWriter(run, final=False).typed(typed, when)
-                found.append(
-                    Alternative(when, Typed("map", case([(when, call("headrace_json_flat", text, lit(self.delimiter)))])))
-                )
+                found.append(Case(when, TypedValue("map", case([(when, call("headrace_json_flat", text, lit(self.delimiter)))]))))
                 continue
             assert table.schema
             fields: dict[str, Value] = {}
             with run.only(when):
                 self._flatten(run, fields, "", table, table.schema.optional)
-            found.append(Alternative(when, struct(Table(fields, schema=table.schema.with_fields({})))))
+            found.append(Case(when, struct(OpenStruct(fields, schema=table.schema.with_fields({})))))
         return replace(record, **{self.target: combined(found)})
 
-    def _flatten(self, run: Run, into: dict[str, Value], prefix: str, table: Table, optional: bool) -> None:
+    def _flatten(self, run: CompileContext, into: dict[str, Value], prefix: str, table: OpenStruct, optional: bool) -> None:
         """Add a struct's fields; optional: one of the structs around it may be null."""
         for name, value in table.fields.items():
             full = f"{prefix}{self.delimiter}{name}" if prefix else name
@@ -81,6 +79,6 @@ def inner_schema(value: Value) -> Schema:
     return schema
 
 
-def _optional(typed: Typed, optional: bool) -> Typed:
+def _optional(typed: TypedValue, optional: bool) -> TypedValue:
     assert typed.schema
     return replace(typed, schema=typed.schema.same_but(optional=typed.schema.optional or optional))

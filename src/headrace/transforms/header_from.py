@@ -9,14 +9,14 @@ from headrace.config import ConfigDef, Importance, Option, Type
 from headrace.config.validators import ValidString
 from headrace.errors import ConfigError
 from headrace.transforms.base import NON_EMPTY_LIST, PartTransformation, key_and_value, replace_null_option
+from headrace.values.open_struct import OpenStruct
 from headrace.values.record import appended, copied, members, struct
 from headrace.values.sql import Sql, lit
-from headrace.values.table import Table
-from headrace.values.typed import Alternative, Value, combined, mapped, only_when, or_null
+from headrace.values.typed_value import Case, Value, combined, mapped, only_when, or_null
 
 if TYPE_CHECKING:
+    from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
-    from headrace.values.run import Run
 
 
 @key_and_value("org.apache.kafka.connect.transforms.HeaderFrom")
@@ -49,20 +49,20 @@ class HeaderFrom(PartTransformation):
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Append the headers, and take the fields out if they are to be moved."""
         run, moves = record.run, self.operation == "move"
-        changed: list[Alternative] = []
-        headers: list[list[Alternative]] = [[] for _ in self.fields]
+        changed: list[Case] = []
+        headers: list[list[Case]] = [[] for _ in self.fields]
         for when, typed, table in members(run, getattr(record, self.target), f"header {self.operation}", null_passes=False):
             for field, header in zip(self.fields, headers, strict=True):
                 header += only_when(when, self._header(run, when, table, field))
             if moves:
                 typed = struct(self._moved(table))
-            changed.append(Alternative(when, typed))
+            changed.append(Case(when, typed))
         written = record.headers
         for name, header in zip(self.headers, headers, strict=True):
             written = appended(written, name, record.headers_written.write(combined(header), run))
         return replace(record, headers=written, **({self.target: combined(changed)} if moves else {}))
 
-    def _header(self, run: Run, when: Sql | None, table: Table, field: str) -> Value:
+    def _header(self, run: CompileContext, when: Sql | None, table: OpenStruct, field: str) -> Value:
         if table.schema is None:
             return or_null(table.get(field))
         if field not in table.fields:
@@ -71,6 +71,6 @@ class HeaderFrom(PartTransformation):
             return ()
         return mapped(table.fields[field], lambda _when, typed: typed.or_default(self.replace_null_with_default))
 
-    def _moved(self, table: Table) -> Table:
+    def _moved(self, table: OpenStruct) -> OpenStruct:
         rest = table.without(tuple(self.fields))
         return rest if table.schema is None else copied(rest, self.replace_null_with_default)

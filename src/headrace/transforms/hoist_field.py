@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Option, Type
 from headrace.transforms.base import PartTransformation, key_and_value
+from headrace.values.open_struct import OpenStruct
 from headrace.values.record import struct
 from headrace.values.schema import Schema
-from headrace.values.table import Table
-from headrace.values.typed import Alternative, Value, always, combined, present
+from headrace.values.typed_value import Case, Value, always, combined, present
 
 if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord
@@ -37,10 +37,10 @@ class HoistField(PartTransformation):
         value: Value = getattr(record, self.target)
         plain = tuple(a for a in value if a.value.schema is None)
         found = [
-            Alternative(a.when, struct(Table({self.field: always(a.value)}, schema=Schema("struct"))))
+            Case(a.when, struct(OpenStruct({self.field: always(a.value)}, schema=Schema("struct"))))
             for a in value
             if a.value.schema is not None
         ]
         if plain:
-            found.append(Alternative(present(plain), struct(Table({self.field: plain}))))
+            found.append(Case(present(plain), struct(OpenStruct({self.field: plain}))))
         return replace(record, **{self.target: combined(found)})

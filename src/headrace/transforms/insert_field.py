@@ -10,11 +10,11 @@ from headrace.config.types import invalid
 from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
 from headrace.values.kinds import of_schema
+from headrace.values.open_struct import OpenStruct, choose
 from headrace.values.record import copied, members, struct
 from headrace.values.schema import TIMESTAMP, Schema, SchemaBuilderError
 from headrace.values.sql import Sql, lit
-from headrace.values.table import Table, choose
-from headrace.values.typed import Alternative, Typed, always, combined
+from headrace.values.typed_value import Case, TypedValue, always, combined
 
 if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord
@@ -85,14 +85,14 @@ class InsertField(PartTransformation):
             changed = table if table.schema is None else copied(table, self.replace_null_with_default)
             for spec, schema, sql in self._insertions(record):
                 if table.schema is None:
-                    changed = _put(changed, spec.name, Typed(schema.type, sql))
+                    changed = _put(changed, spec.name, TypedValue(schema.type, sql))
                 elif spec.name in changed.fields:
                     message = f"Cannot create field because of field name duplication {spec.name}"
                     run.fail(when, lit(message), SchemaBuilderError.java_class)
                 else:
-                    typed = Typed(of_schema(schema), sql, schema.same_but(optional=spec.optional))
+                    typed = TypedValue(of_schema(schema), sql, schema.same_but(optional=spec.optional))
                     changed = changed.with_field(spec.name, always(typed))
-            found.append(Alternative(when, struct(changed)))
+            found.append(Case(when, struct(changed)))
         return replace(record, **{self.target: combined(found)})
 
     def _insertions(self, record: ConnectRecord) -> list[tuple[InsertionSpec, Schema, Sql]]:
@@ -107,7 +107,7 @@ class InsertField(PartTransformation):
         return [(spec, schema, sql) for spec, schema, sql in wanted if spec is not None]
 
 
-def _put(table: Table, name: str, typed: Typed) -> Table:
+def _put(table: OpenStruct, name: str, typed: TypedValue) -> OpenStruct:
     """Set a member of a map, unless its value is null: Kafka leaves a partition or timestamp that is not there out."""
     old = table.get(name)
     return table.with_field(name, choose(f"({typed.sql} IS NOT NULL)", always(typed), old))

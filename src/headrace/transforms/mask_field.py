@@ -14,11 +14,11 @@ from headrace.values.kinds import NUMBERS
 from headrace.values.payload import narrowed
 from headrace.values.record import copied, members, struct
 from headrace.values.sql import Sql, both, case, lit
-from headrace.values.typed import Alternative, Typed, combined, mapped, or_null
+from headrace.values.typed_value import Case, TypedValue, combined, mapped, or_null
 
 if TYPE_CHECKING:
+    from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
-    from headrace.values.run import Run
 
 
 @key_and_value("org.apache.kafka.connect.transforms.MaskField")
@@ -54,10 +54,10 @@ class MaskField(PartTransformation):
                         changed = changed.with_field(name, or_null(mapped(table.get(name), partial(self._masked, run))))
                     elif name in changed.fields:
                         changed = changed.with_field(name, mapped(changed.fields[name], partial(self._masked, run)))
-            found.append(Alternative(when, struct(changed)))
+            found.append(Case(when, struct(changed)))
         return replace(record, **{self.target: combined(found)})
 
-    def _masked(self, run: Run, when: Sql | None, typed: Typed) -> Typed:
+    def _masked(self, run: CompileContext, when: Sql | None, typed: TypedValue) -> TypedValue:
         if typed.kind == "null":
             return typed
         masked = _empty(typed) if self.replacement is None else self._replaced(run, both(when, _there(typed)), typed)
@@ -69,9 +69,9 @@ class MaskField(PartTransformation):
             return typed
         kind = "int64" if typed.kind == "huge" else typed.kind
         sql = masked if typed.schema is None else case([(_there(typed), masked)])
-        return Typed(kind, sql, typed.schema)
+        return TypedValue(kind, sql, typed.schema)
 
-    def _replaced(self, run: Run, when: Sql | None, typed: Typed) -> Sql | None:
+    def _replaced(self, run: CompileContext, when: Sql | None, typed: TypedValue) -> Sql | None:
         assert self.replacement is not None
         if typed.kind == "string":
             return lit(self.replacement)
@@ -89,12 +89,12 @@ class MaskField(PartTransformation):
         return narrowed(lit((int(number) + 2**63) % 2**64 - 2**63), "int64" if typed.kind == "huge" else typed.kind)
 
 
-def _empty(typed: Typed) -> Sql | None:
+def _empty(typed: TypedValue) -> Sql | None:
     """The value that stands for nothing, None if the kind has none."""
     known = {"boolean": "false", "float32": "float(0)", "float64": "double(0)", "string": "''", "decimal": "'0'", "date": "0L"}
     known |= {"list": "'[]'", "map": "'{}'", "huge": "0L", "int8": "0L", "int16": "0L", "int32": "0L", "int64": "0L"}
     return known.get(typed.kind)
 
 
-def _there(typed: Typed) -> Sql | None:
+def _there(typed: TypedValue) -> Sql | None:
     return None if typed.schema is None or typed.table else f"({typed.sql} IS NOT NULL)"

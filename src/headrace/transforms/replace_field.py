@@ -9,15 +9,15 @@ from headrace.config import ConfigDef, Option, Type
 from headrace.config.types import invalid
 from headrace.config.validators import Lambda, ValidList
 from headrace.transforms.base import PartTransformation, java_split, key_and_value, replace_null_option
+from headrace.values.open_struct import OpenStruct, choose
 from headrace.values.record import copied, members, struct
 from headrace.values.schema import SchemaBuilderError
 from headrace.values.sql import lit
-from headrace.values.table import Table, choose
-from headrace.values.typed import Alternative, Value, combined, present
+from headrace.values.typed_value import Case, Value, combined, present
 
 if TYPE_CHECKING:
+    from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
-    from headrace.values.run import Run
 
 
 def _parse_renames(mappings: list[str]) -> dict[str, str]:
@@ -66,10 +66,10 @@ class ReplaceField(PartTransformation):
         for when, _, table in members(run, value, "field replacement", null_passes=True):
             with run.only(when):
                 changed = self._map(table) if table.schema is None else self._struct(run, table)
-            found.append(Alternative(when, struct(changed)))
+            found.append(Case(when, struct(changed)))
         return replace(record, **{self.target: combined(found)})
 
-    def _map(self, table: Table) -> Table:
+    def _map(self, table: OpenStruct) -> OpenStruct:
         kept = tuple(sorted(self.include - self.exclude))
         changed = table.only(kept) if self.include else table.without(tuple(sorted(self.exclude)))
         renamed = {
@@ -82,7 +82,7 @@ class ReplaceField(PartTransformation):
             changed = changed.with_field(new, choose(present(value), value, changed.get(new)))
         return changed
 
-    def _struct(self, run: Run, table: Table) -> Table:
+    def _struct(self, run: CompileContext, table: OpenStruct) -> OpenStruct:
         assert table.schema
         fields: dict[str, Value] = {}
         for name, value in copied(table, self.replace_null_with_default).fields.items():
@@ -92,4 +92,4 @@ class ReplaceField(PartTransformation):
             if new in fields:
                 run.fail(None, lit(f"Cannot create field because of field name duplication {new}"), SchemaBuilderError.java_class)
             fields[new] = value
-        return Table(fields, schema=table.schema.with_fields({}))
+        return OpenStruct(fields, schema=table.schema.with_fields({}))

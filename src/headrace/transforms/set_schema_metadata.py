@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from headrace.config import ConfigDef, Importance, Option, Type
 from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
+from headrace.values.open_struct import OpenStruct
 from headrace.values.record import copied, opened
 from headrace.values.schema import Schema
 from headrace.values.sql import lit
-from headrace.values.table import Table
-from headrace.values.typed import Alternative, combined
+from headrace.values.typed_value import Case, combined
 
 if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord
@@ -55,8 +55,8 @@ class SetSchemaMetadata(PartTransformation):
                 run.fail(a.when, lit("Cannot list fields on non-struct type"))
                 continue
             table = None if a.value.kind == "null" else self._copied(opened(run, a.value), changed)
-            found.append(Alternative(a.when, replace(a.value, schema=changed, table=table)))
+            found.append(Case(a.when, replace(a.value, schema=changed, table=table)))
         return replace(record, **{self.target: combined(found)})
 
-    def _copied(self, table: Table, schema: Schema) -> Table:
+    def _copied(self, table: OpenStruct, schema: Schema) -> OpenStruct:
         return replace(copied(table, self.replace_null_with_default), schema=schema.same_but(fields={}))

@@ -11,15 +11,15 @@ from headrace.config.validators import NonEmptyString
 from headrace.errors import ConfigError
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
-from headrace.transforms.field_path import field_path
-from headrace.transforms.set_parts import PARTS, fit_to, with_field, with_parts
-from headrace.values.expressions import Expression, Result, evaluate
+from headrace.transforms.record_parts import PARTS, fit_to, with_field, with_parts
+from headrace.values.expressions import Expression, ExpressionResult, evaluate
+from headrace.values.field_path import field_path
 from headrace.values.record import members, struct
-from headrace.values.typed import Alternative, Value, combined
+from headrace.values.typed_value import Case, Value, combined
 
 if TYPE_CHECKING:
+    from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
-    from headrace.values.run import Run
 
 _SEES = (
     "It sees <code>topic</code> (STRING), <code>partition</code> (INT), <code>offset</code> (BIGINT, NULL for a source), "
@@ -105,12 +105,12 @@ class Sql(Transformation):
         return changed
 
 
-def _edited(run: Run, value: Value, edits: Mapping[tuple[str, ...], Result]) -> Value:
+def _edited(run: CompileContext, value: Value, edits: Mapping[tuple[str, ...], ExpressionResult]) -> Value:
     """A map or struct with fields set; null stays null."""
     found = [a for a in value if a.value.kind == "null"]
     for when, _, table in members(run, value, "SQL expression", null_passes=True):
         with run.only(when):
             for path, result in edits.items():
                 table = with_field(run, table, path, result)
-        found.append(Alternative(when, struct(table)))
+        found.append(Case(when, struct(table)))
     return combined(found)

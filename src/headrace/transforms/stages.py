@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from headrace import plugins
 from headrace.config import Option
-from headrace.connectors.enrich import chain_definition
+from headrace.connect_config.enrich import chain_definition
 from headrace.errors import ConfigError, ConnectError
 from headrace.plugins import Kind
 from headrace.predicates.base import Predicate
-from headrace.predicates.column_predicate import ColumnPredicate, OfColumns
+from headrace.predicates.column_predicate import ColumnPredicate, ColumnPredicateStage
 from headrace.predicates.combination import Combination
 from headrace.transforms.base import Transformation
 from headrace.transforms.column_transform import UserTransform
@@ -63,7 +63,7 @@ def _predicate(alias: str, props: Mapping[str, str], options: Mapping[str, Optio
         raise ConnectError(f"{unknown.java_class}: {unknown}") from unknown
     made = _class(prefix, props, Kind.PREDICATE)(_below(prefix, props))
     if isinstance(made, ColumnPredicate):
-        made = OfColumns(made)
+        made = ColumnPredicateStage(made)
     if isinstance(made, Combination):  # validation has seen that none is a part of itself
         made.parts = [_predicate(part, props, options) for part in made.aliases]
         made.by_topic = all(part.by_topic for part in made.parts)

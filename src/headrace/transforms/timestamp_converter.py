@@ -11,15 +11,15 @@ from headrace.config.validators import ValidString
 from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
 from headrace.transforms.date_pattern import date_pattern
+from headrace.values.compile_context import DATA
 from headrace.values.record import copied, members, struct
-from headrace.values.run import DATA
 from headrace.values.schema import DATE, TIME, TIMESTAMP, Schema
 from headrace.values.sql import Sql, both, call, case, lit
-from headrace.values.typed import Alternative, Typed, combined, mapped, or_null
+from headrace.values.typed_value import Case, TypedValue, combined, mapped, or_null
 
 if TYPE_CHECKING:
+    from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
-    from headrace.values.run import Run
 
 
 @key_and_value("org.apache.kafka.connect.transforms.TimestampConverter")
@@ -67,7 +67,7 @@ class TimestampConverter(PartTransformation):
         run, value = record.run, getattr(record, self.target)
         if self.field is None:
             return replace(record, **{self.target: mapped(value, partial(self._converted, run))})
-        found = [Alternative(a.when, self._null(a.value)) for a in value if a.value.kind == "null"]
+        found = [Case(a.when, self._null(a.value)) for a in value if a.value.kind == "null"]
         for when, _, table in members(run, value, "converting timestamp formats", null_passes=True):
             with run.only(when):
                 if table.schema is None:
@@ -77,10 +77,10 @@ class TimestampConverter(PartTransformation):
                     if self.field in changed.fields:
                         field = mapped(changed.fields[self.field], partial(self._converted, run))
                         changed = changed.with_field(self.field, field)
-            found.append(Alternative(when, struct(changed)))
+            found.append(Case(when, struct(changed)))
         return replace(record, **{self.target: combined(found)})
 
-    def _converted(self, run: Run, when: Sql | None, typed: Typed) -> Typed:
+    def _converted(self, run: CompileContext, when: Sql | None, typed: TypedValue) -> TypedValue:
         if typed.kind == "null" and typed.schema is None:
             return typed
         source = _source(typed)
@@ -96,9 +96,9 @@ class TimestampConverter(PartTransformation):
         millis = run.scope.bind(case([(when, self._millis(run, when, typed, source))]))
         optional = typed.schema is not None and typed.schema.optional
         result = None if typed.schema is None else schema.same_but(optional=optional)
-        return Typed(kind, self._unix(millis) if self.target_type == "unix" else self._text(sql, millis), result)
+        return TypedValue(kind, self._unix(millis) if self.target_type == "unix" else self._text(sql, millis), result)
 
-    def _millis(self, run: Run, when: Sql | None, typed: Typed, source: str) -> Sql:
+    def _millis(self, run: CompileContext, when: Sql | None, typed: TypedValue, source: str) -> Sql:
         """Milliseconds since the epoch; NULL for null."""
         if source == "date":
             return typed.sql
@@ -122,7 +122,7 @@ class TimestampConverter(PartTransformation):
         factor, divides = _PRECISIONS[self.unix_precision]
         return _saturated(millis, factor) if divides else f"({millis} div {factor}L)"
 
-    def _null(self, typed: Typed) -> Typed:
+    def _null(self, typed: TypedValue) -> TypedValue:
         """Null, with the schema that it would have."""
         schema = typed.schema
         if schema is None or self.field is None or self.field not in schema.fields:
@@ -154,7 +154,7 @@ _PRECISIONS = {
 """What a number is multiplied by, or divided by, to get milliseconds."""
 
 
-def _source(typed: Typed) -> str | None:
+def _source(typed: TypedValue) -> str | None:
     """What the value is: "date", "unix", "string", or None."""
     if typed.schema is not None and typed.schema.name in (DATE, TIME, TIMESTAMP):
         return "date"

@@ -9,11 +9,11 @@ from headrace.config import ConfigDef, Importance, Option, Type
 from headrace.config.validators import ValidList
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation, replace_null_option
+from headrace.values.open_struct import OpenStruct
 from headrace.values.record import copied, members, struct
 from headrace.values.schema import Schema
 from headrace.values.sql import lit
-from headrace.values.table import Table
-from headrace.values.typed import Alternative, combined, or_null
+from headrace.values.typed_value import Case, combined, or_null
 
 if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord
@@ -48,9 +48,9 @@ class ValueToKey(Transformation):
                 run.fail(when, lit(f"Field does not exist: {missing[0]}"))
                 continue
             if table.schema is None:
-                key = Table({name: or_null(table.get(name)) for name in self.fields})
+                key = OpenStruct({name: or_null(table.get(name)) for name in self.fields})
             else:
                 fields = copied(table, self.replace_null_with_default).fields
-                key = Table({name: fields[name] for name in self.fields}, schema=Schema("struct"))
-            found.append(Alternative(when, struct(key)))
+                key = OpenStruct({name: fields[name] for name in self.fields}, schema=Schema("struct"))
+            found.append(Case(when, struct(key)))
         return replace(record, key=combined(found))

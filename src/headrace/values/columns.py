@@ -11,14 +11,14 @@ from headrace.values.kinds import of_schema as kind_of
 from headrace.values.record import opened
 from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 from headrace.values.sql import NEVER, Sql, call, case, lit, quoted
-from headrace.values.typed import Alternative, Typed, Value
+from headrace.values.typed_value import Case, TypedValue, Value
 from headrace.values.writing import JsonWriter
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
+    from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
-    from headrace.values.run import Run
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def types(record: ConnectRecord) -> dict[str, str]:
     return {**_TYPES, "key": shape(record.key).ddl, "value": shape(record.value).ddl}
 
 
-def expression(run: Run, record: ConnectRecord, name: str) -> Sql:
+def expression(run: CompileContext, record: ConnectRecord, name: str) -> Sql:
     """The part of the record with this name, of its type; what cannot be shown so is a fault of the present step."""
     if name in ("key", "value"):
         value: Value = getattr(record, name)
@@ -82,7 +82,7 @@ def expression(run: Run, record: ConnectRecord, name: str) -> Sql:
     return getattr(record, name)
 
 
-def column(run: Run, value: Value, name: str) -> Sql:
+def column(run: CompileContext, value: Value, name: str) -> Sql:
     """A value as one column of the type that it has; structs of several schemas as one of all their fields, else VARIANT.
 
     Of fields with one name and several types, integers and floats take the widest, all others become text.
@@ -112,7 +112,7 @@ def _wider(a: str, b: str) -> str:
     return a if a == b else "STRING"
 
 
-def json_text(run: Run, value: Value) -> Sql:
+def json_text(run: CompileContext, value: Value) -> Sql:
     """A value as JSON text, NULL for null."""
     writer = JsonWriter(run, final=False)
     text = case([(a.when, writer.typed(a.value, a.when)) for a in value if a.value.kind != "null"])
@@ -128,7 +128,7 @@ def shape(value: Value) -> Shape:
     return found.pop() if len(found) == 1 else _VARIANT
 
 
-def _of_typed(typed: Typed) -> Shape:
+def _of_typed(typed: TypedValue) -> Shape:
     if typed.schema is None:
         return Shape(_SCHEMALESS[typed.kind]) if typed.kind in _SCHEMALESS and typed.table is None else _VARIANT
     if typed.table is not None:
@@ -165,7 +165,7 @@ def _text_keys(schema: Schema) -> bool:
     return schema.keys is not None and schema.keys.type == "string"
 
 
-def _sql(run: Run, value: Value, wanted: Shape, name: str) -> Sql:
+def _sql(run: CompileContext, value: Value, wanted: Shape, name: str) -> Sql:
     if wanted.ddl == "VARIANT":
         return _variant(run, value, name)
     branches = []
@@ -176,7 +176,7 @@ def _sql(run: Run, value: Value, wanted: Shape, name: str) -> Sql:
     return case(branches, f"cast(NULL as {wanted.ddl})")
 
 
-def _variant(run: Run, value: Value, name: str) -> Sql:
+def _variant(run: CompileContext, value: Value, name: str) -> Sql:
     text = json_text(run, value)
     parsed = run.scope.bind(f"try_parse_json({text})")
     why = f"The {name} does not fit Spark's type VARIANT: an object has a name twice, or it is too large or too deep"
@@ -184,10 +184,10 @@ def _variant(run: Run, value: Value, name: str) -> Sql:
     return parsed
 
 
-def _typed(run: Run, a: Alternative, wanted: Shape, name: str) -> Sql:
+def _typed(run: CompileContext, a: Case, wanted: Shape, name: str) -> Sql:
     typed, sql = a.value, a.value.sql
     if wanted.fields:
-        guarded = typed if typed.table or a.when is None else Typed(typed.kind, case([(a.when, sql)]), typed.schema)
+        guarded = typed if typed.table or a.when is None else TypedValue(typed.kind, case([(a.when, sql)]), typed.schema)
         table = opened(run, guarded)
         return call("named_struct", *(x for n, s in wanted.fields for x in (lit(n), _sql(run, table.fields[n], s, f"field {n}"))))
     if typed.kind == "decimal":

@@ -46,14 +46,14 @@ class Expression:
 
 
 @dataclass(frozen=True)
-class Result:
+class ExpressionResult:
     """Where the result of an expression stands, and its type."""
 
     sql: Sql
     type: DataType
 
 
-def evaluate(record: ConnectRecord, expressions: Mapping[str, Expression]) -> dict[str, Result]:
+def evaluate(record: ConnectRecord, expressions: Mapping[str, Expression]) -> dict[str, ExpressionResult]:
     """The results of expressions, all of them over the record as it is; a record of which one fails, fails at the present step.
 
     Raises ConfigError for an expression that Spark does not accept, or that is not about one record.
@@ -80,7 +80,7 @@ def evaluate(record: ConnectRecord, expressions: Mapping[str, Expression]) -> di
     places = run.scope.bind_named({n: expression(run, record, n) for n in known if n in names}, columns)
     for key, one in expressions.items():
         run.fail(f"({guard} AND {places[key]} IS NULL)", lit(f"The expression {one.text} of '{one.option}' failed"))
-    return {key: Result(f"{place}.v", found_types[key]) for key, place in places.items()}
+    return {key: ExpressionResult(f"{place}.v", found_types[key]) for key, place in places.items()}
 
 
 def _analyzed(one: Expression, column: Column, known: Mapping[str, str]) -> tuple[DataType, set[str]]:

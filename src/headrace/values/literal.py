@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.values import kinds
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, lit
-from headrace.values.typed import NULL, Typed, constant
+from headrace.values.typed_value import NULL, TypedValue, constant
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,22 +37,22 @@ def rows(values: Sequence[Mapping[str, Sql]]) -> DataFrame:
 
 
 @cache
-def inferred(text: str) -> Typed:
+def inferred(text: str) -> TypedValue:
     """The value that Connect infers from text (`Values.parseString`), with its schema: `300` is an int16, `[1]` an array."""
     if not text:
-        return Typed("string", lit(""), Schema("string"))
+        return TypedValue("string", lit(""), Schema("string"))
     found = evaluated(f"headrace_header_literal({lit(text)})")
     if found["text"] is None:
         return NULL
     if found["type"] is None or found["type"] in _NESTED:
-        return Typed("list" if found["text"].startswith("[") else "map", lit(found["text"]))
+        return TypedValue("list" if found["text"].startswith("[") else "map", lit(found["text"]))
     schema = Schema(found["type"], name=found["name"], version=1 if found["name"] else None)
     kind = kinds.of_schema(schema)
     if kind == "date":
-        return Typed(kind, lit(int(found["millis"])), schema)
+        return TypedValue(kind, lit(int(found["millis"])), schema)
     if kind == "decimal":
-        return Typed(kind, lit(found["java"]), schema.same_but(parameters={"scale": "0"}))
+        return TypedValue(kind, lit(found["java"]), schema.same_but(parameters={"scale": "0"}))
     if kind in ("string", "boolean"):
-        return Typed(kind, lit(found["java"]) if kind == "string" else lit(found["java"] == "true"), schema)
+        return TypedValue(kind, lit(found["java"]) if kind == "string" else lit(found["java"] == "true"), schema)
     number = found["java"]
-    return Typed(kind, constant(schema, float(number) if kind.startswith("float") else int(number)), schema)
+    return TypedValue(kind, constant(schema, float(number) if kind.startswith("float") else int(number)), schema)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from headrace.values import kinds
-from headrace.values.run import Run
+from headrace.values.compile_context import CompileContext
 from headrace.values.schema import DATE, DECIMAL, TIME, Schema
-from headrace.values.scope import Reader
+from headrace.values.scope import JsonReader
 from headrace.values.sql import Sql, call, case, kind_in, lit
-from headrace.values.typed import Alternative, Typed, Value, always, constant
+from headrace.values.typed_value import Case, TypedValue, Value, always, constant
 
 _DAY = 86_400_000
 
@@ -19,7 +19,9 @@ def node_type(k: Sql) -> Sql:
     return f"element_at(array('NULL', 'BOOLEAN', 'NUMBER', 'NUMBER', 'STRING', 'ARRAY', 'OBJECT', 'NUMBER'), int({k}))"
 
 
-def struct_fields(run: Run, reader: Reader, schema: Schema, trusted: bool, defaults: bool = True) -> dict[str, Value]:
+def struct_fields(
+    run: CompileContext, reader: JsonReader, schema: Schema, trusted: bool, defaults: bool = True
+) -> dict[str, Value]:
     """The fields of a struct that a reader reads.
 
     trusted: the payload was normalized before, nothing can be wrong with it; defaults: nulls become the field's default.
@@ -30,7 +32,9 @@ def struct_fields(run: Run, reader: Reader, schema: Schema, trusted: bool, defau
     return found
 
 
-def payload(run: Run, reader: Reader, suffix: str, schema: Schema, trusted: bool, defaults: bool, name: str = "null") -> Value:
+def payload(
+    run: CompileContext, reader: JsonReader, suffix: str, schema: Schema, trusted: bool, defaults: bool, name: str = "null"
+) -> Value:
     """The value that the columns with this suffix hold, by its schema; faults are reported to the present step."""
     k, n, d, s = (f"{reader.name}_{part}{suffix}" for part in "klds")
     null = kind_in(k, (0, 1)) or "true"
@@ -47,10 +51,10 @@ def payload(run: Run, reader: Reader, suffix: str, schema: Schema, trusted: bool
         else _primitive(run, (k, n, d, s, number), schema, trusted)
     )
     sql = case([(null, constant(schema) if default else "NULL")], sql)
-    return always(Typed(kind, sql, schema))
+    return always(TypedValue(kind, sql, schema))
 
 
-def _primitive(run: Run, columns: tuple[Sql, Sql, Sql, Sql, Sql], schema: Schema, trusted: bool) -> Sql:
+def _primitive(run: CompileContext, columns: tuple[Sql, Sql, Sql, Sql, Sql], schema: Schema, trusted: bool) -> Sql:
     k, n, d, s, number = columns
     if schema.type in kinds.BITS:
         return case([(number, narrowed(n, schema.type))], "0L")
@@ -76,7 +80,7 @@ _BASE64 = (
 )
 
 
-def _logical(run: Run, columns: tuple[Sql, Sql, Sql], null: Sql, schema: Schema, trusted: bool) -> Sql:
+def _logical(run: CompileContext, columns: tuple[Sql, Sql, Sql], null: Sql, schema: Schema, trusted: bool) -> Sql:
     k, n, s = columns
     node = node_type(k)
     if schema.logical == DECIMAL:
@@ -99,7 +103,7 @@ def _logical(run: Run, columns: tuple[Sql, Sql, Sql], null: Sql, schema: Schema,
     return case([(fits, f"({n} * {_DAY}L)" if schema.logical == DATE else n)])
 
 
-def _nested(run: Run, columns: tuple[Sql, Sql], null: Sql, schema: Schema, trusted: bool, defaults: bool) -> Value:
+def _nested(run: CompileContext, columns: tuple[Sql, Sql], null: Sql, schema: Schema, trusted: bool, defaults: bool) -> Value:
     k, s = columns
     kind = kinds.of_schema(schema)
     if trusted:
@@ -119,14 +123,14 @@ def _nested(run: Run, columns: tuple[Sql, Sql], null: Sql, schema: Schema, trust
         normal = run.scope.bind(case([(_is(k, wanted), call("headrace_json_normal", s, lit(_text(schema)), lit(mode)))]))
         run.fail(f"({normal}.error IS NOT NULL)", f"{normal}.error")
         raw = f"{normal}.value"
-    present = Typed(kind, case([(f"(NOT {null})", raw)]), schema)
+    present = TypedValue(kind, case([(f"(NOT {null})", raw)]), schema)
     if schema.default is not None and defaults:
-        present = Typed(kind, call("coalesce", present.sql, constant(schema)), schema)
+        present = TypedValue(kind, call("coalesce", present.sql, constant(schema)), schema)
     if kind != "struct":
         return always(present)
     if not schema.optional:
-        return always(Typed(kind, raw, schema))
-    return (Alternative(null, Typed("null", schema=schema)), Alternative(f"(NOT {null})", Typed(kind, raw, schema)))
+        return always(TypedValue(kind, raw, schema))
+    return (Case(null, TypedValue("null", schema=schema)), Case(f"(NOT {null})", TypedValue(kind, raw, schema)))
 
 
 def _text(schema: Schema) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headrace.values import kinds
-from headrace.values.run import Run
+from headrace.values.compile_context import CompileContext
+from headrace.values.open_struct import OpenStruct
 from headrace.values.schema import Schema
 from headrace.values.sql import NEVER, Sql, both, lit
-from headrace.values.table import Table
-from headrace.values.typed import Typed, Value, always, bound, mapped
+from headrace.values.typed_value import TypedValue, Value, always, bound, mapped
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class ConnectRecord:
     that a filter has taken the record out.
     """
 
-    run: Run
+    run: CompileContext
     topic: Sql
     partition: Sql
     offset: Sql | None
@@ -53,12 +53,14 @@ class ConnectRecord:
 class HeaderWriter:
     """Turns a value into the bytes of a header."""
 
-    def write(self, value: Value, run: Run) -> Sql:
+    def write(self, value: Value, run: CompileContext) -> Sql:
         """Binary, NULL for null; reports what it cannot write as a fault of the present step."""
         raise NotImplementedError
 
 
-def members(run: Run, value: Value, purpose: str, null_passes: bool) -> Iterator[tuple[Sql | None, Typed, Table]]:
+def members(
+    run: CompileContext, value: Value, purpose: str, null_passes: bool
+) -> Iterator[tuple[Sql | None, TypedValue, OpenStruct]]:
     """The alternatives of a value that are maps without, or structs with schema, open for edits; the others fail.
 
     purpose: what Kafka's message names; null_passes: null is left out silently rather than refused.
@@ -82,7 +84,7 @@ def members(run: Run, value: Value, purpose: str, null_passes: bool) -> Iterator
             run.fail(when, lit(f"Only {wanted} for [{purpose}], found: {found}"))
 
 
-def opened(run: Run, typed: Typed) -> Table:
+def opened(run: CompileContext, typed: TypedValue) -> OpenStruct:
     """The members of a map or struct."""
     if typed.table is not None:
         return typed.table
@@ -90,32 +92,32 @@ def opened(run: Run, typed: Typed) -> Table:
 
     source = f"cast({typed.sql} as binary)"
     if typed.schema is None:
-        return Table(rest=run.scope.reader(source))
+        return OpenStruct(rest=run.scope.reader(source))
     reader = run.scope.reader(source, "t")
-    return Table(struct_fields(run, reader, typed.schema, trusted=True), schema=typed.schema.same_but(fields={}))
+    return OpenStruct(struct_fields(run, reader, typed.schema, trusted=True), schema=typed.schema.same_but(fields={}))
 
 
-def of_null(schema: Schema) -> Table:
+def of_null(schema: Schema) -> OpenStruct:
     """The fields of a struct that is null: each is null, with its schema."""
-    return Table({name: always(null(inner)) for name, inner in schema.fields.items()}, schema=schema.same_but(fields={}))
+    return OpenStruct({name: always(null(inner)) for name, inner in schema.fields.items()}, schema=schema.same_but(fields={}))
 
 
-def null(schema: Schema) -> Typed:
+def null(schema: Schema) -> TypedValue:
     """Null with a schema."""
     kind = kinds.of_schema(schema)
-    return Typed("null" if kind == "struct" else kind, "NULL", schema)
+    return TypedValue("null" if kind == "struct" else kind, "NULL", schema)
 
 
-def struct(table: Table) -> Typed:
+def struct(table: OpenStruct) -> TypedValue:
     """A struct, or a map, of these members."""
-    return Typed("struct" if table.schema else "map", schema=table.schema, table=table)
+    return TypedValue("struct" if table.schema else "map", schema=table.schema, table=table)
 
 
-def copied(table: Table, replace_null: bool, keep_schema: bool = False) -> Table:
+def copied(table: OpenStruct, replace_null: bool, keep_schema: bool = False) -> OpenStruct:
     """A struct copied field by field, as transformations do: nulls become defaults, the struct's own flags are lost."""
     assert table.schema is not None
     fields = {n: mapped(v, lambda _when, typed: typed.or_default(replace_null)) for n, v in table.fields.items()}
-    return Table(fields, schema=table.schema if keep_schema else table.schema.with_fields({}))
+    return OpenStruct(fields, schema=table.schema if keep_schema else table.schema.with_fields({}))
 
 
 def appended(headers: Sql, name: str, value: Sql) -> Sql:

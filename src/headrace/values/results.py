@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from headrace.errors import ConfigError
 from headrace.values import kinds
+from headrace.values.open_struct import OpenStruct, json_value
 from headrace.values.schema import DATE, DECIMAL, TIMESTAMP, Schema
 from headrace.values.sql import Sql, call, case, lit, quoted
-from headrace.values.table import Table, json_value
-from headrace.values.typed import NULL, Alternative, Typed, Value, always
+from headrace.values.typed_value import NULL, Case, TypedValue, Value, always
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
-    from headrace.values.run import Run
+    from headrace.values.compile_context import CompileContext
 
 _KINDS = {
     "tinyint": "int8", "smallint": "int16", "int": "int32", "bigint": "int64", "float": "float32", "double": "float64",
@@ -24,7 +24,7 @@ _KINDS = {
 _ISO = "yyyy-MM-dd\\'T\\'HH:mm:ss.SSSXXX"
 
 
-def schemaless(run: Run, type_: DataType, sql: Sql) -> Value:
+def schemaless(run: CompileContext, type_: DataType, sql: Sql) -> Value:
     """Data without schema: what JSON has; DECIMAL becomes an integer or a double, dates and times their ISO text.
 
     Raises ConfigError for a type that Connect has nothing for.
@@ -45,34 +45,34 @@ def schemaless(run: Run, type_: DataType, sql: Sql) -> Value:
         return always(NULL)
     if isinstance(type_, VariantType):
         return json(run, f"to_json({sql})")
-    null, given = Alternative(f"({sql} IS NULL)", NULL), f"({sql} IS NOT NULL)"
+    null, given = Case(f"({sql} IS NULL)", NULL), f"({sql} IS NOT NULL)"
     if isinstance(type_, StructType):
         fields = {f.name: schemaless(run, f.dataType, f"{sql}.{quoted(f.name)}") for f in type_.fields}
-        return null, Alternative(given, Typed("map", table=Table(fields)))
+        return null, Case(given, TypedValue("map", table=OpenStruct(fields)))
     if isinstance(type_, (ArrayType, MapType)):
         options = "map('ignoreNullFields', 'false')"
-        return null, Alternative(given, Typed("list" if isinstance(type_, ArrayType) else "map", f"to_json({sql}, {options})"))
+        return null, Case(given, TypedValue("list" if isinstance(type_, ArrayType) else "map", f"to_json({sql}, {options})"))
     if isinstance(type_, DecimalType) and type_.scale == 0:
         fits = f"({sql} BETWEEN -9223372036854775808BD AND 9223372036854775807BD)"
-        large = Alternative(f"({given} AND NOT {fits})", Typed("huge", f"string({sql})"))
-        return null, Alternative(f"({given} AND {fits})", Typed("int64", f"try_cast({sql} as bigint)")), large
+        large = Case(f"({given} AND NOT {fits})", TypedValue("huge", f"string({sql})"))
+        return null, Case(f"({given} AND {fits})", TypedValue("int64", f"try_cast({sql} as bigint)")), large
     if isinstance(type_, DecimalType):
-        return null, Alternative(given, Typed("float64", f"double({sql})"))
+        return null, Case(given, TypedValue("float64", f"double({sql})"))
     if isinstance(type_, (TimestampType, TimestampNTZType)):
-        return null, Alternative(given, Typed("string", f"date_format({sql}, '{_ISO}')"))
+        return null, Case(given, TypedValue("string", f"date_format({sql}, '{_ISO}')"))
     if isinstance(type_, DateType):
-        return null, Alternative(given, Typed("string", f"string({sql})"))
-    return null, Alternative(given, Typed(*_primitive(type_, sql)))
+        return null, Case(given, TypedValue("string", f"string({sql})"))
+    return null, Case(given, TypedValue(*_primitive(type_, sql)))
 
 
-def json(run: Run, text: Sql) -> Value:
+def json(run: CompileContext, text: Sql) -> Value:
     """Schemaless data from a JSON text, NULL for null; text that is no JSON is a fault of the present step."""
     text = run.scope.bind(text)
     reader = run.scope.reader(f"cast({text} as binary)")
     run.fail(f"({reader.field('error')} IS NOT NULL)", lit("The result is not JSON"), cause=reader.field("error"))
-    found = [Alternative(f"({text} IS NULL)", NULL)]
+    found = [Case(f"({text} IS NULL)", NULL)]
     for a in json_value(reader, ""):
-        found.append(replace(a, value=replace(a.value, table=Table(rest=reader))) if a.value.kind == "map" else a)
+        found.append(replace(a, value=replace(a.value, table=OpenStruct(rest=reader))) if a.value.kind == "map" else a)
     return tuple(found)
 
 
@@ -88,18 +88,18 @@ def with_schema(type_: DataType, sql: Sql) -> Value:
     if isinstance(type_, StructType):
         fields = {f.name: with_schema(f.dataType, f"{sql}.{quoted(f.name)}") for f in type_.fields}
         meta = schema.same_but(fields={})
-        struct = Typed("struct", schema=meta, table=Table(fields, schema=meta))
-        return Alternative(f"({sql} IS NULL)", Typed("null", schema=schema)), Alternative(f"({sql} IS NOT NULL)", struct)
+        struct = TypedValue("struct", schema=meta, table=OpenStruct(fields, schema=meta))
+        return Case(f"({sql} IS NULL)", TypedValue("null", schema=schema)), Case(f"({sql} IS NOT NULL)", struct)
     if isinstance(type_, (ArrayType, MapType)):
         options = "map('ignoreNullFields', 'false')"
-        return always(Typed(kind, f"to_json({_payload(type_, sql, 0)}, {options})", schema))
+        return always(TypedValue(kind, f"to_json({_payload(type_, sql, 0)}, {options})", schema))
     if schema.logical == DATE:
-        return always(Typed(kind, f"(unix_date({sql}) * 86400000L)", schema))
+        return always(TypedValue(kind, f"(unix_date({sql}) * 86400000L)", schema))
     if schema.logical == TIMESTAMP:
-        return always(Typed(kind, f"unix_millis({sql})", schema))
+        return always(TypedValue(kind, f"unix_millis({sql})", schema))
     if schema.logical == DECIMAL:
-        return always(Typed(kind, f"string({sql})", schema))
-    return always(Typed(*_primitive(type_, sql), schema))
+        return always(TypedValue(kind, f"string({sql})", schema))
+    return always(TypedValue(*_primitive(type_, sql), schema))
 
 
 def schema_of(type_: DataType) -> Schema:

@@ -21,7 +21,7 @@ _SIMPLE = re.compile(r"[\w.`]+|'(?:[^'\\]|\\.)*'|\(-\d+L\)")
 
 
 @dataclass
-class Reader:
+class JsonReader:
     """One pass over a JSON text (a binary column): what is asked of it is collected while the chain is compiled.
 
     `field` and `member` give columns of the struct that `headrace_json_read` makes; `rest` is the text of all the members that
@@ -57,7 +57,7 @@ class Scope:
     """Names expressions; `apply` adds them to a DataFrame."""
 
     def __init__(self) -> None:
-        self._layers: list[dict[str, Sql] | Reader | Filter | Named] = []
+        self._layers: list[dict[str, Sql] | JsonReader | FilterLayer | NamedLayer] = []
         self._pending: dict[str, Sql] = {}
         self._known: dict[Sql, str] = {}
         self._count = 0
@@ -81,31 +81,31 @@ class Scope:
         bound = {name: self.bind(sql) for name, sql in names.items()}
         self._flush()
         found = {key: self._new("h") for key in columns}
-        self._layers.append(Named(bound, {found[key]: column for key, column in columns.items()}))
+        self._layers.append(NamedLayer(bound, {found[key]: column for key, column in columns.items()}))
         return found
 
-    def reader(self, source: Sql, mode: str = "") -> Reader:
+    def reader(self, source: Sql, mode: str = "") -> JsonReader:
         """A pass over the JSON text in `source`, a binary expression."""
         bound = self.bind(f"coalesce({source}, X'')")  # nothing reads as JSON's null
         self._flush()
-        made = Reader(self._new("r"), bound, mode)
+        made = JsonReader(self._new("r"), bound, mode)
         self._layers.append(made)
         return made
 
     def keep(self, condition: Sql) -> None:
         """Let only rows pass where the condition holds."""
         self._flush()
-        self._layers.append(Filter(condition))
+        self._layers.append(FilterLayer(condition))
 
     def apply(self, frame: DataFrame) -> DataFrame:
         """The frame with every named column added, and without the rows that were not kept."""
         self._flush()
         for layer in self._layers:
-            if isinstance(layer, Filter):
+            if isinstance(layer, FilterLayer):
                 frame = kept(frame, layer.condition)
-            elif isinstance(layer, Named):
+            elif isinstance(layer, NamedLayer):
                 frame = layer.apply(frame)
-            elif isinstance(layer, Reader):
+            elif isinstance(layer, JsonReader):
                 # Its fields become columns at once: one access each, however often they are used.
                 frame = frame.selectExpr("*", f"{layer.sql()} AS {layer.name}").selectExpr("*", *layer.columns())
             else:
@@ -138,14 +138,14 @@ def counted(frame: DataFrame, accumulator: int) -> DataFrame:
 
 
 @dataclass(frozen=True)
-class Filter:
+class FilterLayer:
     """A layer that drops rows."""
 
     condition: Sql
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedLayer:
     """A layer whose columns refer to names of their own, which are gone after it."""
 
     names: Mapping[str, Sql]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from headrace.values import kinds
+from headrace.values.compile_context import CompileContext
 from headrace.values.record import opened
-from headrace.values.run import Run
 from headrace.values.sql import Sql, base64_text, call, case, concat, lit
-from headrace.values.typed import Typed, Value
+from headrace.values.typed_value import TypedValue, Value
 from headrace.values.writing import JsonWriter
 
 _DAY = 86_400_000
@@ -28,7 +28,7 @@ def date_text(millis: Sql) -> Sql:
     )
 
 
-def header_text(run: Run, typed: Typed) -> Sql:
+def header_text(run: CompileContext, typed: TypedValue) -> Sql:
     """What SimpleHeaderConverter writes (`Values.convertToString`); NULL for null."""
     if typed.kind == "null":
         return "NULL"
@@ -43,7 +43,7 @@ def header_text(run: Run, typed: Typed) -> Sql:
     return f"string({typed.sql})"
 
 
-def java_text(run: Run, typed: Typed) -> Sql:
+def java_text(run: CompileContext, typed: TypedValue) -> Sql:
     """Java's `toString`; NULL for null. Bytes have none that means anything: the caller has refused them."""
     if typed.kind == "null":
         return "NULL"
@@ -60,13 +60,13 @@ def java_text(run: Run, typed: Typed) -> Sql:
     return f"string({typed.sql})"
 
 
-def _struct_text(run: Run, typed: Typed) -> Sql:
+def _struct_text(run: CompileContext, typed: TypedValue) -> Sql:
     """`Struct{a=1,b=x}`, without the fields that are null."""
     table = opened(run, typed)
     parts = [concat_if(name, value, run) for name, value in table.fields.items()]
     return concat(lit("Struct{"), call("concat_ws", lit(","), *parts), lit("}"))
 
 
-def concat_if(name: str, value: Value, run: Run) -> Sql:
+def concat_if(name: str, value: Value, run: CompileContext) -> Sql:
     """`name=text`, NULL for null."""
     return call("concat", lit(name + "="), case([(a.when, java_text(run, a.value)) for a in value]))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 from headrace.values import kinds
-from headrace.values.run import Run
+from headrace.values.compile_context import CompileContext
+from headrace.values.open_struct import OpenStruct
 from headrace.values.schema import DATE, Schema
-from headrace.values.scope import Reader
+from headrace.values.scope import JsonReader
 from headrace.values.sql import Sql, base64_text, both, call, case, concat, lit
-from headrace.values.table import Table
-from headrace.values.typed import Typed, Value, present
+from headrace.values.typed_value import TypedValue, Value, present
 
 _DAY = 86_400_000
 
@@ -18,7 +18,7 @@ _DAY = 86_400_000
 class JsonWriter:
     """Writes values as JSON; what cannot be written is a fault of the run's present step."""
 
-    def __init__(self, run: Run, replace_null: bool = True, numeric: bool = False, final: bool = True) -> None:
+    def __init__(self, run: CompileContext, replace_null: bool = True, numeric: bool = False, final: bool = True) -> None:
         """replace_null: defaults are written for nulls; numeric: decimals as numbers; final: nothing is read from texts any
         more.
         """
@@ -28,7 +28,7 @@ class JsonWriter:
         """JSON text of the payload; NULL where no alternative holds."""
         return case([(a.when, self.typed(a.value, both(within, a.when))) for a in value])
 
-    def typed(self, typed: Typed, when: Sql | None) -> Sql:
+    def typed(self, typed: TypedValue, when: Sql | None) -> Sql:
         """JSON text of one alternative, there when the condition holds."""
         if typed.kind == "null":
             if typed.schema is not None and not typed.schema.optional:
@@ -55,13 +55,13 @@ class JsonWriter:
     def _required(self, when: Sql | None) -> None:
         self._run.fail(when, lit("Conversion error: null value for field that is required and has no default value"))
 
-    def _schemaless(self, typed: Typed, when: Sql | None) -> Sql:
+    def _schemaless(self, typed: TypedValue, when: Sql | None) -> Sql:
         if typed.kind in ("date", "decimal"):
             self._run.fail(when, lit(f"Java class class {typed.java} does not have corresponding schema type."))
             return lit("null")
         return self.fragment(typed, typed.sql, when)
 
-    def fragment(self, typed: Typed, sql: Sql, when: Sql | None) -> Sql:
+    def fragment(self, typed: TypedValue, sql: Sql, when: Sql | None) -> Sql:
         """JSON text of a value that is not null; NULL for NULL."""
         kind = typed.kind
         if kind in kinds.INTEGERS or kind == "boolean":
@@ -90,7 +90,7 @@ class JsonWriter:
         self._run.fail(both(when, f"({sql} IS NOT NULL AND {unscaled} IS NULL)"), message)
         return base64(unscaled)
 
-    def table(self, table: Table, when: Sql | None) -> Sql:
+    def table(self, table: OpenStruct, when: Sql | None) -> Sql:
         """A JSON object of the members that are there; the text itself where nobody has changed them."""
         if table.rest is not None and not table.fields and table.rest_when is None:
             return table.rest.field("s")
@@ -109,10 +109,10 @@ class JsonWriter:
             return concat(lit("{"), *separated, lit("}"))
         return concat(lit("{"), call("concat_ws", lit(","), *parts), lit("}"))
 
-    def _rest(self, reader: Reader, known: dict[str, Value]) -> Sql:
+    def _rest(self, reader: JsonReader, known: dict[str, Value]) -> Sql:
         if self._final:
             return reader.field("rest")
-        frozen = Reader(reader.name, reader.source, reader.mode, list(known))
+        frozen = JsonReader(reader.name, reader.source, reader.mode, list(known))
         for name in known:
             if name not in reader.names:
                 frozen.member(name)
@@ -132,7 +132,7 @@ def json_default(schema: Schema) -> str:
     return json.dumps(schema.default, ensure_ascii=False, separators=(",", ":"))
 
 
-def schema_text(value: Typed, field: str | None = None) -> Sql:
+def schema_text(value: TypedValue, field: str | None = None) -> Sql:
     """The JSON text of the schema of one alternative."""
     if value.table is None or value.table.schema is None:
         return lit("null" if value.schema is None else value.schema.text(field))

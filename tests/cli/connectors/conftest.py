@@ -13,9 +13,9 @@ from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from headrace.cli.app import app
-from headrace.cluster.alone import Alone
 from headrace.cluster.herder import Herder
-from headrace.cluster.memory import memory_stores
+from headrace.cluster.standalone.group import StandaloneGroup
+from headrace.cluster.standalone.stores import memory_stores
 from headrace.errors import HeadraceError
 from headrace.rest import RestServer
 from headrace.runtime.worker import Worker
@@ -60,9 +60,9 @@ def url(tmp_path: Path) -> Iterator[str]:
     props = {"key.converter": CONVERTER, "value.converter": CONVERTER, "listeners": "http://localhost:0"}
     config = StandaloneConfig({**props, "offset.storage.file.filename": str(tmp_path / "worker-offsets")})
     stores = memory_stores(config)
-    worker = Worker(config, stores.offsets, stores.status, no_spark, Alone().session)  # type: ignore[arg-type]
+    worker = Worker(config, stores.offsets, stores.status, no_spark, StandaloneGroup().session)  # type: ignore[arg-type]
     stores.start()
-    herder = Herder(worker, stores, "localhost:8083", "cluster", Alone())
+    herder = Herder(worker, stores, "localhost:8083", "cluster", StandaloneGroup())
     server = RestServer(herder, config)
     with capture_logs():  # else the worker's log would be among what a command prints
         server.start()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from headrace.cli.connectors.client import Client
+from headrace.cli.connectors.client import RestClient
 from headrace.errors import ConfigError, ConnectError, RestError
 
 REBALANCE = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
@@ -16,8 +16,8 @@ REBALANCE = "Cannot complete request because of a conflicting operation (e.g. wo
 
 def client(
     handle: Callable[[httpx.Request], httpx.Response], url: str = "http://localhost:8083", patience_s: float = 0
-) -> Client:
-    return Client(url, patience_s, httpx.MockTransport(handle))
+) -> RestClient:
+    return RestClient(url, patience_s, httpx.MockTransport(handle))
 
 
 def error(status: int, message: str) -> httpx.Response:
@@ -114,7 +114,7 @@ def test_no_answer_in_time_names_the_request():
 @pytest.mark.parametrize("url", ["", "localhost:8083", "ftp://x", "http://", "http://x:port", "http://x?y"])
 def test_what_is_no_address_is_told(url: str):
     with pytest.raises(ConfigError, match="has to be like http://localhost:8083"):
-        Client(url)
+        RestClient(url)
 
 
 def test_a_body_is_json():

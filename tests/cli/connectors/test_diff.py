@@ -1,19 +1,19 @@
 from __future__ import annotations
 
 from headrace.cli.connectors.texts import diff_lines
-from headrace.config.diff import Action, Diff, Setting, compare, plan, summary
+from headrace.config.diff import Action, ChangedSetting, Diff, compare, plan, summary
 from headrace.config.secrets import HIDDEN, Secrets
 
 
 def test_a_new_connector_has_all_of_its_settings_new():
     assert compare("a", None, {"k": "v", "b": "w"}) == Diff(
-        "a", Action.CREATE, (Setting("b", None, "w"), Setting("k", None, "v"))
+        "a", Action.CREATE, (ChangedSetting("b", None, "w"), ChangedSetting("k", None, "v"))
     )
 
 
 def test_added_changed_and_removed_keys_are_told_apart():
     running, wanted = {"same": "1", "changed": "1", "removed": "1"}, {"same": "1", "changed": "2", "added": "2"}
-    settings = (Setting("added", None, "2"), Setting("changed", "1", "2"), Setting("removed", "1", None))
+    settings = (ChangedSetting("added", None, "2"), ChangedSetting("changed", "1", "2"), ChangedSetting("removed", "1", None))
     assert compare("a", running, wanted) == Diff("a", Action.CHANGE, settings, unchanged=1)
 
 
@@ -26,7 +26,7 @@ def test_a_stored_null_is_as_good_as_none():
 
 
 def test_an_empty_value_is_a_value():
-    assert compare("a", {"k": ""}, {}).settings == (Setting("k", "", None),)
+    assert compare("a", {"k": ""}, {}).settings == (ChangedSetting("k", "", None),)
 
 
 def test_only_pruning_deletes_what_no_file_wants():
@@ -38,7 +38,7 @@ def test_only_pruning_deletes_what_no_file_wants():
 
 def test_a_masked_diff_shows_that_a_password_changes_but_neither_value():
     diff = compare("a", {"db.password": "one", "url": "x"}, {"db.password": "two", "url": "y"}).masked(Secrets())
-    assert diff.settings == (Setting("db.password", HIDDEN, HIDDEN), Setting("url", "x", "y"))
+    assert diff.settings == (ChangedSetting("db.password", HIDDEN, HIDDEN), ChangedSetting("url", "x", "y"))
 
 
 def test_a_diff_reads_well():

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from headrace.cluster.alone import Alone
-from headrace.cluster.reports import Reports
+from headrace.cluster.standalone.group import StandaloneGroup
+from headrace.cluster.status_reporter import StatusReporter
 from headrace.config.providers import ConfigProvider, configured_resolver
-from headrace.connectors import validation
+from headrace.connect_config import validation
 from headrace.connectors.base import ConnectorContext
 from headrace.errors import BadRequestError, ConfigError, ConnectError
 from headrace.preview.run import prepare
 from headrace.runtime.worker import RunningConnector, Worker, task_configs
 from headrace.runtime.worker_config import DistributedConfig, StandaloneConfig, WorkerConfig
-from tests.connectors.conftest import WORKER
+from tests.connect_config.conftest import WORKER
 
 PREFIX = "org.apache.kafka.common.config.provider."
 
@@ -161,7 +161,7 @@ def test_a_file_that_is_gone_is_the_answer_of_a_validation(worker: WorkerConfig)
 
 def test_task_configurations_hold_placeholders(worker: WorkerConfig, secrets: Callable[[str], str]) -> None:
     config = {"name": "c", "connector.class": "FileStreamSource", "topic": secrets("password"), "tasks.max": "1"}
-    made = Worker(worker, None, None, None, Alone().session)  # type: ignore[arg-type]
+    made = Worker(worker, None, None, None, StandaloneGroup().session)  # type: ignore[arg-type]
     running: RunningConnector = made.start_connector(config, ConnectorContext("c", lambda: None, lambda _: None))
     assert running.instance.task_configs(1)[0]["topic"] == "tOp-s3cr3t"
     assert task_configs(running) == [{**config, "task.class": "org.apache.kafka.connect.file.FileStreamSourceTask"}]
@@ -185,6 +185,6 @@ def test_a_status_does_not_show_a_value(worker: WorkerConfig, secrets: Callable[
     store: Any = SimpleNamespace(put_task_status_safe=lambda _name, _task, status: written.append(status))
     error = ConnectError("cannot log in with tOp-s3cr3t")
     error.__cause__ = ValueError("bad tOp-s3cr3t")
-    Reports(store, "w:1", True).task("c", 0, "FAILED", None, error)
+    StatusReporter(store, "w:1", True).task("c", 0, "FAILED", None, error)
     assert "s3cr3t" not in written[0]["trace"]
     assert written[0]["trace"].count(secrets("password")) == 2

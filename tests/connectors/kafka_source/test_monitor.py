@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headrace.config.java_pattern import java_regex
 from headrace.connectors.kafka_source.assignment import LeaderTopicPartition
-from headrace.connectors.kafka_source.monitor import TIMEOUT, PartitionMonitor, Watch, differs, select
+from headrace.connectors.kafka_source.monitor import TIMEOUT, PartitionMonitor, TopicMonitorSettings, differs, select
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.errors import ConnectError
@@ -62,7 +62,7 @@ class Watching:
     """A monitor of a real cluster and what it has reported."""
 
     def __init__(self, bootstrap: str, whitelist: str, timeout_s: float = 10, interval_s: float = 0.2) -> None:
-        watch = Watch(java_regex(whitelist), timeout_s, interval_s)
+        watch = TopicMonitorSettings(java_regex(whitelist), timeout_s, interval_s)
         self.changes = 0
         self.monitor = PartitionMonitor(Admin({"bootstrap.servers": bootstrap}).topics, watch, self._changed)
 

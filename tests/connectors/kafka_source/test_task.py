@@ -1,4 +1,4 @@
-"""What the task makes of Spark's offsets (the rest is tested on real clusters, tests/mirror)."""
+"""What the task makes of Spark's offsets (the rest is tested on real clusters, tests/kafka_source)."""
 
 from __future__ import annotations
 

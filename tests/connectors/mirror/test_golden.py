@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.config import to_text
-from headrace.connectors.common import SourceConnectorConfig
+from headrace.connect_config.common import SourceConnectorConfig
 from headrace.connectors.mirror.checkpoint_config import MirrorCheckpointConfig
 from headrace.connectors.mirror.formats import Checkpoint, FormatError, Heartbeat, OffsetSync
 from headrace.connectors.mirror.heartbeat_config import MirrorHeartbeatConfig

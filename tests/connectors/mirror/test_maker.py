@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.config import load_properties
-from headrace.connectors.mirror import maker
+from headrace.connectors.mirror import mm2_properties
 from headrace.errors import ConfigError
 from tests.golden.mirror.record import GOLDEN, HERE
 
@@ -17,15 +17,15 @@ PROPS = load_properties(HERE / "mm2.properties")
 
 
 def test_the_flows_are_mirror_makers() -> None:
-    assert {str(flow) for flow in maker.flows(PROPS)} == set(FOUND)
+    assert {str(flow) for flow in mm2_properties.flows(PROPS)} == set(FOUND)
 
 
-@pytest.mark.parametrize("flow", maker.flows(PROPS), ids=str)
-def test_every_flow_has_mirror_makers_configurations(flow: maker.Flow) -> None:
+@pytest.mark.parametrize("flow", mm2_properties.flows(PROPS), ids=str)
+def test_every_flow_has_mirror_makers_configurations(flow: mm2_properties.ReplicationFlow) -> None:
     theirs = FOUND[str(flow)]
-    assert maker.worker(PROPS, flow) == theirs["worker"]
-    for name in maker.CONNECTORS:
-        assert maker.connector(PROPS, flow, name) == theirs[name], name
+    assert mm2_properties.worker(PROPS, flow) == theirs["worker"]
+    for name in mm2_properties.CONNECTORS:
+        assert mm2_properties.connector(PROPS, flow, name) == theirs[name], name
 
 
 @pytest.mark.parametrize(
@@ -38,4 +38,4 @@ def test_every_flow_has_mirror_makers_configurations(flow: maker.Flow) -> None:
 )
 def test_a_file_without_flows_is_told(props: dict[str, str], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
-        maker.flows(props)
+        mm2_properties.flows(props)

@@ -7,10 +7,10 @@ import pytest
 from headrace.connectors.mirror.acls import Acl, copied
 from headrace.connectors.mirror.checkpoint_connector import MirrorCheckpointConnector
 from headrace.connectors.mirror.clients import client
-from headrace.connectors.mirror.filters import Filter, Selection
-from headrace.connectors.mirror.plan import Topics, deal, decode, encode, missing
+from headrace.connectors.mirror.filters import NameFilter, Selection
+from headrace.connectors.mirror.mirrored_topics import MirroredTopics, decode, encode, missing, round_robin
 from headrace.connectors.mirror.policies import policy
-from headrace.connectors.mirror.settings import Change, Setting, SettingFilter, needed
+from headrace.connectors.mirror.settings import Change, SettingFilter, TopicSetting, needed
 from headrace.connectors.mirror.source_config import MirrorSourceConfig
 from headrace.connectors.mirror.source_connector import MirrorSourceConnector
 from headrace.errors import ConfigError
@@ -24,7 +24,7 @@ def info(name: str, partitions: int) -> TopicInfo:
 
 
 def test_a_topic_that_has_been_in_the_target_is_not_mirrored_back() -> None:
-    chosen = Selection(policy(DEFAULT, "A", ".", True, {}), Filter([".*"], []), "B")
+    chosen = Selection(policy(DEFAULT, "A", ".", True, {}), NameFilter([".*"], []), "B")
     assert [t for t in ("orders", "B.orders", "C.B.orders", "C.orders", "B", "x.internal") if chosen.accepts(t)] == [
         "orders", "C.orders", "B", "x.internal",
     ]  # fmt: skip
@@ -32,7 +32,7 @@ def test_a_topic_that_has_been_in_the_target_is_not_mirrored_back() -> None:
 
 def test_heartbeats_are_mirrored_whatever_the_filter_says() -> None:
     def accepted(heartbeats: bool) -> list[str]:
-        chosen = Selection(policy(DEFAULT, "A", ".", True, {}), Filter(["orders"], []), "B", heartbeats)
+        chosen = Selection(policy(DEFAULT, "A", ".", True, {}), NameFilter(["orders"], []), "B", heartbeats)
         return [t for t in ("orders", "heartbeats", "C.heartbeats", "B.heartbeats") if chosen.accepts(t)]
 
     assert accepted(True) == ["orders", "heartbeats", "C.heartbeats"]
@@ -50,24 +50,24 @@ def test_a_topic_with_a_name_of_its_own_is_found_again() -> None:
 
 
 def test_copies_are_created_and_grow_but_never_shrink() -> None:
-    wanted = Topics({"a": 3, "b": 2, "c": 1}, {"a": "A.a", "b": "A.b", "c": "A.c"})
+    wanted = MirroredTopics({"a": 3, "b": 2, "c": 1}, {"a": "A.a", "b": "A.b", "c": "A.c"})
     lacks = missing(wanted, {"A.b": info("A.b", 1), "A.c": info("A.c", 5)})
     assert (lacks.create, dict(lacks.grow)) == (("a",), {"A.b": 2})
 
 
 def test_partitions_are_dealt_like_cards() -> None:
-    dealt = deal([("a", 0), ("a", 1), ("a-b", 0)], 2)
+    dealt = round_robin([("a", 0), ("a", 1), ("a-b", 0)], 2)
     assert dealt == [[("a", 0), ("a-b", 0)], [("a", 1)]]
     assert [decode(encode(mine)) for mine in dealt] == dealt
-    assert deal([], 2) == []
+    assert round_robin([], 2) == []
 
 
 SETTINGS = [
-    Setting("retention.ms", "5", is_default=False),
-    Setting("cleanup.policy", "delete", is_default=True),
-    Setting("min.insync.replicas", "2", is_default=False),
-    Setting("secret", "x", is_default=False, hidden=True),
-    Setting("segment.bytes", "1", is_default=True, static=True),
+    TopicSetting("retention.ms", "5", is_default=False),
+    TopicSetting("cleanup.policy", "delete", is_default=True),
+    TopicSetting("min.insync.replicas", "2", is_default=False),
+    TopicSetting("secret", "x", is_default=False, hidden=True),
+    TopicSetting("segment.bytes", "1", is_default=True, static=True),
 ]
 
 
@@ -85,9 +85,9 @@ def test_with_defaults_from_the_source_they_are_written() -> None:
 
 def test_a_copy_that_is_right_is_left_alone() -> None:
     wanted = [Change("retention.ms", "5"), Change("cleanup.policy", None), Change("x", "1")]
-    present = [Setting("retention.ms", "5", is_default=False), Setting("cleanup.policy", "compact", is_default=False)]
+    present = [TopicSetting("retention.ms", "5", is_default=False), TopicSetting("cleanup.policy", "compact", is_default=False)]
     assert needed(wanted, present) == [Change("cleanup.policy", None), Change("x", "1")]
-    assert needed([Change("segment.bytes", None)], [Setting("segment.bytes", "1", is_default=False, own=False)]) == []
+    assert needed([Change("segment.bytes", None)], [TopicSetting("segment.bytes", "1", is_default=False, own=False)]) == []
 
 
 def test_acls_are_copied_as_far_as_they_are_for_reading() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.connectors.mirror.formats import OffsetSync
-from headrace.connectors.mirror.syncs import Ends, Pace, pair, within
+from headrace.connectors.mirror.offset_syncs import Ends, SyncThrottle, pair, within
 from headrace.connectors.mirror.translation import TOO_OLD, Translations
 
 P = ("t", 0)
@@ -62,7 +62,7 @@ def test_no_group_skips_a_record_whatever_is_missing_or_there_twice(batches: lis
 
 
 def test_the_first_pair_and_those_far_from_the_last_one_are_written_at_once() -> None:
-    pace = Pace(lag_max=100)
+    pace = SyncThrottle(lag_max=100)
     first, near, far = (OffsetSync(*P, n, n) for n in (1, 50, 500))
     assert pace.take(first, 0) == [first]
     assert pace.take(near, 0.1) == []
@@ -71,7 +71,7 @@ def test_the_first_pair_and_those_far_from_the_last_one_are_written_at_once() ->
 
 
 def test_others_are_written_within_a_second() -> None:
-    pace = Pace(lag_max=100)
+    pace = SyncThrottle(lag_max=100)
     first, near = (OffsetSync(*P, n, n) for n in (1, 50))
     pace.take(first, 0)
     pace.take(near, 0.1)

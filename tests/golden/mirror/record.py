@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from headrace.config import load_properties
-from headrace.spark.jars import jars
+from headrace.jvm.jars import jars
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "mirror.json"

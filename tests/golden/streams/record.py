@@ -17,7 +17,7 @@ import textwrap
 from pathlib import Path
 from types import ModuleType
 
-from headrace.spark.jars import jars
+from headrace.jvm.jars import jars
 from tests.streams import programs
 from tests.streams.programs.case import Case
 

@@ -13,14 +13,14 @@ from rich.text import Text
 
 from headrace.cli.connectors import options, tables
 from headrace.cli.connectors.deploy import ask_to_validate
-from headrace.cli.connectors.files import Wanted, read_all
+from headrace.cli.connectors.files import ConnectorFile, read_all
 from headrace.cli.connectors.texts import config_errors, diff_lines, plain
 from headrace.config.diff import Action, Diff, plan, summary
 from headrace.config.secrets import Secrets
 from headrace.errors import ConfigError, ConnectError, HeadraceError
 
 if TYPE_CHECKING:
-    from headrace.cli.connectors.client import Answer, Client
+    from headrace.cli.connectors.client import Answer, RestClient
 
 Paths = Annotated[
     list[Path],
@@ -66,13 +66,13 @@ def apply(
         typer.echo(json.dumps({"connectors": [_as_json(diff, answers.get(diff.name)) for diff in shown]}, ensure_ascii=False))
 
 
-def _plan(client: Client, wanted: Mapping[str, Wanted], prune: bool) -> list[Diff]:
+def _plan(client: RestClient, wanted: Mapping[str, ConnectorFile], prune: bool) -> list[Diff]:
     found = client.call("GET", "connectors", query={"expand": "info"}).object
     running = {name: one["info"]["config"] for name, one in found.items()}
     return plan(running, {name: one.config for name, one in wanted.items()}, prune)
 
 
-def _checked(client: Client, wanted: Mapping[str, Wanted]) -> dict[str, Secrets]:
+def _checked(client: RestClient, wanted: Mapping[str, ConnectorFile]) -> dict[str, Secrets]:
     """The secrets of every wanted configuration, by name. Raises ConfigError with all errors of those that are invalid."""
     problems: list[str] = []
     secrets: dict[str, Secrets] = {}
@@ -84,7 +84,7 @@ def _checked(client: Client, wanted: Mapping[str, Wanted]) -> dict[str, Secrets]
     return secrets
 
 
-def _check(client: Client, one: Wanted) -> tuple[list[str], Secrets]:
+def _check(client: RestClient, one: ConnectorFile) -> tuple[list[str], Secrets]:
     """The errors of a configuration, and its secrets by what the worker knows of its options."""
     try:
         answer = ask_to_validate(client, one)
@@ -96,7 +96,7 @@ def _check(client: Client, one: Wanted) -> tuple[list[str], Secrets]:
     return problems, Secrets(config.get("definition") for config in answer.object["configs"])
 
 
-def _carry_out(client: Client, todo: Sequence[Diff], wanted: Mapping[str, Wanted], quiet: bool) -> dict[str, Answer]:
+def _carry_out(client: RestClient, todo: Sequence[Diff], wanted: Mapping[str, ConnectorFile], quiet: bool) -> dict[str, Answer]:
     """Do it, one connector after the other, up to the first that fails; returns the answers by name.
 
     Raises ConnectError with the name of the one that failed, and of those that were done before it.
@@ -113,7 +113,7 @@ def _carry_out(client: Client, todo: Sequence[Diff], wanted: Mapping[str, Wanted
     return done
 
 
-def _do(client: Client, diff: Diff, wanted: Mapping[str, Wanted]) -> Answer:
+def _do(client: RestClient, diff: Diff, wanted: Mapping[str, ConnectorFile]) -> Answer:
     if diff.action is Action.DELETE:
         return client.call("DELETE", "connectors", diff.name)
     one = wanted[diff.name]

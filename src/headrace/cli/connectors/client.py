@@ -65,7 +65,7 @@ class Answer:
         return self.status == 409 and not self.message.endswith("already exists")
 
 
-class Client:
+class RestClient:
     """Talks to one worker.
 
     url: its address, a user and password in it are sent as basic authentication; patience_s: how long a request is repeated

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from headrace.cli.connectors import options, tables
-from headrace.cli.connectors.files import Wanted, read_file
+from headrace.cli.connectors.files import ConnectorFile, read_file
 from headrace.cli.connectors.texts import config_errors, plain
 from headrace.errors import ConfigError
 
 if TYPE_CHECKING:
-    from headrace.cli.connectors.client import Answer, Client
+    from headrace.cli.connectors.client import Answer, RestClient
 
 _CLASS = "connector.class"
 
@@ -33,7 +33,7 @@ def validate(file: options.ConfigFile, url: options.Url = options.DEFAULT_URL, a
         raise typer.Exit(1)
 
 
-def ask_to_validate(client: Client, wanted: Wanted, strict: bool = False) -> Answer:
+def ask_to_validate(client: RestClient, wanted: ConnectorFile, strict: bool = False) -> Answer:
     """The answer of a validation; strict: RestError if it is an error answer. Raises ConfigError without a connector class."""
     if not wanted.config.get(_CLASS):
         raise ConfigError(f'Missing required configuration "{_CLASS}" which has no default value.')
@@ -41,7 +41,7 @@ def ask_to_validate(client: Client, wanted: Wanted, strict: bool = False) -> Ans
     return (client.call if strict else client.ask)("PUT", *path, body=wanted.config)
 
 
-def definitions(client: Client, plugin: str | None) -> list[dict[str, Any]]:
+def definitions(client: RestClient, plugin: str | None) -> list[dict[str, Any]]:
     """What the worker knows of this plugin's options; nothing if it does not have the plugin."""
     answer = client.ask("GET", "connector-plugins", plugin, "config") if plugin else None
     return answer.json if answer and answer.ok else []

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace.cluster.standalone import connector_config
+from headrace.cluster.standalone.connector_files import connector_config
 from headrace.errors import ConfigError, HeadraceError
 
 ENDINGS = (".json", ".properties")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ConnectorFile:
     """A connector as a file wants it; initial_state: of a new one, None for running."""
 
     name: str
@@ -28,7 +28,7 @@ class Wanted:
         return {"name": self.name, "config": self.config, **state}
 
 
-def read_file(file: Path) -> Wanted:
+def read_file(file: Path) -> ConnectorFile:
     """The connector of a file: `{"name", "config"}` or a map of settings with `name` in JSON, or Java properties.
 
     `name` is always among its settings. Raises ConfigError.
@@ -40,16 +40,16 @@ def read_file(file: Path) -> Wanted:
     outer = _outer_name(file)
     if outer not in (None, name):
         raise ConfigError(f"Connector file {file} has two names: {outer}, and {name} in its config.")
-    return Wanted(name, config, file, state)
+    return ConnectorFile(name, config, file, state)
 
 
-def read_all(paths: Iterable[Path]) -> list[Wanted]:
+def read_all(paths: Iterable[Path]) -> list[ConnectorFile]:
     """The connectors of these files, and of all `*.json` and `*.properties` in these folders (not in theirs), by name.
 
     Raises ConfigError with everything that is wrong: with files that cannot be read, names that two files have, and a folder
     that has no such file.
     """
-    found: dict[str, Wanted] = {}
+    found: dict[str, ConnectorFile] = {}
     problems: list[str] = []
     for path in paths:
         files = _files(path)

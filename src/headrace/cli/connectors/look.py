@@ -13,7 +13,7 @@ from headrace.cli.connectors.texts import plain
 from headrace.config.secrets import Secrets
 
 if TYPE_CHECKING:
-    from headrace.cli.connectors.client import Answer, Client
+    from headrace.cli.connectors.client import Answer, RestClient
 
 
 def list_connectors(url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
@@ -31,7 +31,7 @@ def list_connectors(url: options.Url = options.DEFAULT_URL, as_json: options.AsJ
     tables.show(tables.connector_list(found, _versions(client, found)))
 
 
-def _versions(client: Client, found: dict[str, Any]) -> dict[str, str]:
+def _versions(client: RestClient, found: dict[str, Any]) -> dict[str, str]:
     """The version of each connector class, by all its names; asked for only if a worker does not tell it with the status."""
     if all((one.get("status") or {}).get("connector", {}).get("version") for one in found.values()):
         return {}
@@ -68,7 +68,7 @@ def describe(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json
     )
 
 
-def _asked_status(client: Client, name: str) -> Answer:
+def _asked_status(client: RestClient, name: str) -> Answer:
     """The status with what is headrace's own; or without, of a worker of Kafka Connect."""
     own = client.ask("GET", "headrace", "connectors", name, "status")
     return own if own.ok else client.ask("GET", "connectors", name, "status")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from headrace.cli.connectors.client import Answer, Client
+    from headrace.cli.connectors.client import Answer, RestClient
 
 DEFAULT_URL = "http://localhost:8083"
 
@@ -29,11 +29,11 @@ ConfigFile = Annotated[
 ]  # fmt: skip
 
 
-def connect(url: str) -> Client:
+def connect(url: str) -> RestClient:
     """A client of the worker at this address; nothing is asked yet. Raises ConfigError if it is no address."""
-    from headrace.cli.connectors.client import Client  # here, so that `--help` does not wait for the HTTP library
+    from headrace.cli.connectors.client import RestClient  # here, so that `--help` does not wait for the HTTP library
 
-    return Client(url)
+    return RestClient(url)
 
 
 def say(answer: Answer, as_json: bool, sentence: str) -> None:

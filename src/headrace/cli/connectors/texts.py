@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from headrace.config.diff import Action, Diff, Setting
+from headrace.config.diff import Action, ChangedSetting, Diff
 
 _MARKS = {Action.CREATE: "+", Action.CHANGE: "~", Action.DELETE: "-", Action.KEEP: "="}
 _WORDS = {Action.CREATE: "new", Action.CHANGE: "changes", Action.DELETE: "is deleted", Action.KEEP: "unchanged"}
@@ -37,7 +37,7 @@ def diff_lines(diff: Diff) -> Iterator[Text]:
         yield Text(f"      {diff.unchanged} unchanged", style="dim")
 
 
-def _values(setting: Setting) -> str:
+def _values(setting: ChangedSetting) -> str:
     values = (plain(value) or '""' for value in (setting.old, setting.new) if value is not None)
     return " → ".join(values)
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from headrace.cli.mirror.run import MirrorFile
-from headrace.connectors.mirror import maker
+from headrace.connectors.mirror import mm2_properties
 from headrace.errors import ConnectError
 
 _WIDE = 1000
@@ -33,7 +33,9 @@ def failover(
     from headrace.connectors.mirror.failover import as_json as rows
 
     props = load_properties(file)
-    work = Failover(maker.connector(props, _chosen(maker.flows(props), props, flow), "MirrorCheckpointConnector"))
+    work = Failover(
+        mm2_properties.connector(props, _chosen(mm2_properties.flows(props), props, flow), "MirrorCheckpointConnector")
+    )
     switches = [switch for switch in work.plan() if not group or switch.group in group]
     if not switches:
         raise ConnectError(
@@ -50,8 +52,10 @@ def failover(
     typer.echo(f"{groups} group{'s'[: groups != 1]} {done} at these offsets.")
 
 
-def _chosen(flows: list[maker.Flow], props: dict[str, str], name: str | None) -> maker.Flow:
-    mirrored = [flow for flow in flows if maker.enabled(props, flow)]
+def _chosen(
+    flows: list[mm2_properties.ReplicationFlow], props: dict[str, str], name: str | None
+) -> mm2_properties.ReplicationFlow:
+    mirrored = [flow for flow in flows if mm2_properties.enabled(props, flow)]
     found = [flow for flow in mirrored if name is None or str(flow) == name]
     if len(found) != 1:
         have = ", ".join(map(str, mirrored)) or "none"

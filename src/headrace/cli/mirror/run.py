@@ -10,7 +10,7 @@ from typing import Annotated
 import structlog
 import typer
 
-from headrace.connectors.mirror import maker
+from headrace.connectors.mirror import mm2_properties
 from headrace.errors import ConnectError
 
 log = structlog.get_logger(__name__)
@@ -34,15 +34,17 @@ def run(file: MirrorFile, clusters: Clusters = None, rest_port: RestPort = 0) ->
     Each flow has a worker in its target cluster, with the group id and the internal topics that MirrorMaker gives it, so that one
     can take over from the other. Standard output is a line for each, once it takes requests: `A->B rest=http://…`.
     """
-    from headrace.cli.signals import stop_on_signals
     from headrace.config import load_properties
     from headrace.runtime import logs
+    from headrace.signals import stop_on_signals
 
     logs.configure()
     props = load_properties(file)
-    wanted = [flow for flow in maker.flows(props) if not clusters or flow.target in clusters]
+    wanted = [flow for flow in mm2_properties.flows(props) if not clusters or flow.target in clusters]
     if not wanted:
-        raise ConnectError(f"There is no flow to {', '.join(clusters or [])}; flows: {', '.join(map(str, maker.flows(props)))}.")
+        raise ConnectError(
+            f"There is no flow to {', '.join(clusters or [])}; flows: {', '.join(map(str, mm2_properties.flows(props)))}."
+        )
     stop = threading.Event()
     stop_on_signals(stop)
     running = [FlowWorker(props, flow, rest_port and rest_port + n, stop) for n, flow in enumerate(wanted)]
@@ -58,10 +60,10 @@ def run(file: MirrorFile, clusters: Clusters = None, rest_port: RestPort = 0) ->
 class FlowWorker:
     """The worker of one flow, on a thread of its own. One that fails ends them all."""
 
-    def __init__(self, props: Mapping[str, str], flow: maker.Flow, port: int, stop: threading.Event) -> None:
+    def __init__(self, props: Mapping[str, str], flow: mm2_properties.ReplicationFlow, port: int, stop: threading.Event) -> None:
         """port: of its REST API, 0: any; stop: ends it."""
         self._props, self._flow, self._stop = props, flow, stop
-        worker = maker.worker(props, flow)
+        worker = mm2_properties.worker(props, flow)
         self._worker = (
             {"listeners": f"http://127.0.0.1:{port}", **worker} if port else {"listeners": "http://127.0.0.1:0", **worker}
         )
@@ -79,7 +81,7 @@ class FlowWorker:
             self._thread.join(_LOOK_S)
 
     def _main(self) -> None:
-        from headrace.cli.process import run_distributed
+        from headrace.worker_process import run_distributed
 
         try:
             run_distributed(self._worker, ready=self._ready, stop=self._stop)
@@ -95,11 +97,11 @@ class FlowWorker:
 
     def _configure(self, url: str) -> None:
         """Bring the connectors to what the file says; those that are right are left alone."""
-        from headrace.cli.connectors.client import Client
+        from headrace.cli.connectors.client import RestClient
 
-        client = Client(url)
-        for name in maker.CONNECTORS:
-            config = maker.connector(self._props, self._flow, name)
+        client = RestClient(url)
+        for name in mm2_properties.CONNECTORS:
+            config = mm2_properties.connector(self._props, self._flow, name)
             name = config["name"]
             try:
                 present = client.ask("GET", "connectors", name, "config")

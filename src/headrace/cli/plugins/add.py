@@ -17,7 +17,7 @@ import typer
 from headrace.cli.plugins.look import DEFAULT_PATH
 from headrace.cli.progress import progress
 from headrace.errors import BadRequestError, SetupError
-from headrace.spark.artifacts import Coordinates, fetch
+from headrace.jvm.artifacts import Coordinates, fetch
 
 _ARCHIVES = re.compile(r"\.(tar\.gz|tgz|zip|jar)$")
 

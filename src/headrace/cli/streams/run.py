@@ -6,8 +6,8 @@ import threading
 
 import typer
 
-from headrace.cli.signals import stop_on_signals
 from headrace.cli.streams import application
+from headrace.signals import stop_on_signals
 
 
 def run(app: application.App, config: application.ConfigFile = None, set_: application.Settings = None) -> None:

@@ -13,7 +13,7 @@ from headrace.config import Config, ConfigDef, Importance, Type, option
 from headrace.connectors.base import Props
 from headrace.connectors.sink import SinkBatch, SinkConnector, SinkTask, TopicPartition
 from headrace.converters.base import Writers
-from headrace.converters.text import Nothing, Text
+from headrace.converters.text_lines import NoWriter, TextLines
 from headrace.errors import ConnectError
 from headrace.plugins import Kind, plugin
 
@@ -51,7 +51,7 @@ class FileStreamSinkTask(SinkTask):
 
     def writers(self, own: Writers) -> Writers:
         """Values as text; keys are not used."""
-        return Writers(Nothing(), Text(), own.header)
+        return Writers(NoWriter(), TextLines(), own.header)
 
     def put(self, batch: SinkBatch) -> None:
         """Append the batch."""

@@ -25,7 +25,7 @@ from headrace.connectors.base import (
 )
 from headrace.errors import ConnectError
 from headrace.plugins import Kind, plugin
-from headrace.record import Record
+from headrace.record import RecordColumns
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -101,7 +101,7 @@ class FileStreamSourceTask(PollingSourceTask):
             .select(F.posexplode(lines).alias("number", "line"))
             .select("number", F.regexp_replace("line", "\r\\z", "").alias("line"))  # from a \r\n
         )  # fmt: skip
-        record = Record(
+        record = RecordColumns(
             topic=F.lit(self._config.topic), key=F.lit(None).cast("binary"), value=F.col("line"),
             key_kind="null", value_kind="line",
             origin={"file": F.lit(self._config.file), "line after byte": F.lit(begin), "number": F.col("number")},

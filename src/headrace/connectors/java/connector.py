@@ -12,7 +12,7 @@ import structlog
 from headrace.connectors.base import ConnectorContext, Props, SourceConnector, SourceOffset, SourcePartition
 from headrace.connectors.java.task import JavaSourceTask
 from headrace.errors import ConnectError
-from headrace.spark.connect_host import Listener, PluginError, hiding
+from headrace.spark.connect_host import HostListener, PluginError, hiding
 from headrace.spark.java_plugin import JavaPlugin
 
 log = structlog.get_logger(__name__)
@@ -67,7 +67,7 @@ class JavaSourceConnector(JavaPlugin, SourceConnector):
 
     def start(self, props: Props) -> None:
         """Start an instance of the class. Raises PluginError for what it throws."""
-        listener = Listener(self.context.request_reconfiguration, self._failed, self.context.stored)
+        listener = HostListener(self.context.request_reconfiguration, self._failed, self.context.stored)
         self.host.listen(self._id, listener)
         request = {"class": self.plugin_name, "location": self.location, "name": self.context.name, "props": dict(props)}
         self._passwords = self.passwords(props)

@@ -20,8 +20,8 @@ from headrace.connectors.base import (
     StoredOffsets,
     TaskContext,
 )
-from headrace.record import Record
-from headrace.spark.connect_host import ConnectHost, Listener, hiding
+from headrace.record import RecordColumns
+from headrace.spark.connect_host import ConnectHost, HostListener, hiding
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -122,7 +122,7 @@ class JavaSourceTask(HostedTask):
             return
         self._started = True
         self._passwords = self.connector.passwords(self._props)
-        self._host.listen(self._id, Listener(lambda: None, lambda _trace: None, self.context.stored))
+        self._host.listen(self._id, HostListener(lambda: None, lambda _trace: None, self.context.stored))
         context = self.context
         self._host.ask(
             "task.start",
@@ -144,10 +144,10 @@ class JavaSourceTask(HostedTask):
         reader = spark.read.format("io.headrace.PolledRecords").option("task", self._id)
         return reader.option("from", cut["from"]).option("to", cut["to"]).load()
 
-    def _record(self) -> Record:
+    def _record(self) -> RecordColumns:
         from pyspark.sql import functions as F
 
-        return Record(
+        return RecordColumns(
             topic=F.col("topic"),
             key=F.col("key"),
             value=F.col("value"),

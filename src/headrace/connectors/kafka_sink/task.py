@@ -13,9 +13,9 @@ from headrace.connectors.kafka_sink.settings import admin_settings, producer_set
 from headrace.connectors.sink import SinkBatch, SinkTask
 from headrace.kafka.admin import shared
 from headrace.kafka.failures import KafkaFailure
-from headrace.record import Record
+from headrace.record import RecordColumns
+from headrace.spark.destination_topic import look_up
 from headrace.spark.kafka import producer_columns
-from headrace.spark.target import look_up
 from headrace.spark.topic_writer import TopicWriter, topics_in
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class KafkaSinkTask(SinkTask):
     def _frame(self, frame: DataFrame) -> DataFrame:
         from pyspark.sql import functions as F
 
-        record = Record(
+        record = RecordColumns(
             topic=F.concat(F.lit(self._config.destination_topics_prefix), frame["topic"]),
             key=frame["key"],
             value=frame["value"],

@@ -7,10 +7,10 @@ from typing import Any
 
 from headrace.config import Importance, Type, Width, option, parse_type
 from headrace.config.validators import Lambda, Range, ValidString
+from headrace.connect_config.data_loss import DataLossConfig
+from headrace.connect_config.stream_mode import StreamModeConfig
 from headrace.connectors.kafka_source.overrides import CONSUMER, CONSUMER_DEFAULTS
 from headrace.connectors.kafka_source.pattern import check_whitelist, whitelist_pattern
-from headrace.connectors.loss_config import DataLossConfig
-from headrace.connectors.stream_mode_config import StreamModeConfig
 from headrace.errors import ConfigError
 
 _SERIALIZATION = "org.apache.kafka.common.serialization."

@@ -9,12 +9,12 @@ import structlog
 from headrace.config import ConfigDef
 from headrace.connectors.base import ConnectorContext, Offsets, Props, SourceConnector
 from headrace.connectors.kafka_source.assignment import TASK_PARTITIONS, decode, encode, group
-from headrace.connectors.kafka_source.behind import behind
 from headrace.connectors.kafka_source.config import KafkaSourceConfig
-from headrace.connectors.kafka_source.monitor import PartitionMonitor, Watch
+from headrace.connectors.kafka_source.monitor import PartitionMonitor, TopicMonitorSettings
 from headrace.connectors.kafka_source.overrides import admin_settings, consumer_settings
+from headrace.connectors.kafka_source.source_lag import behind
 from headrace.connectors.kafka_source.task import KafkaSourceTask, copied_of
-from headrace.connectors.lag import PartitionLag
+from headrace.connectors.partition_lag import PartitionLag
 from headrace.kafka.admin import shared
 from headrace.plugins import Kind, plugin
 
@@ -63,7 +63,7 @@ class KafkaSourceConnector(SourceConnector):
         self._shutdown_wait_s = config.max_shutdown_wait_ms / 1000
         if config.enable_auto_commit and not config.group_id:
             log.info("source.group.id is not set: no offsets are written to the source cluster for lag monitoring.")
-        watch = Watch(
+        watch = TopicMonitorSettings(
             whitelist=config.whitelist,
             timeout_s=config.topic_list_timeout_ms / 1000,
             interval_s=config.topic_list_poll_interval_ms / 1000,

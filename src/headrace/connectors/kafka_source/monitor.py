@@ -29,7 +29,7 @@ TopicLister = Callable[[float], Mapping[str, TopicInfo]]
 
 
 @dataclass(frozen=True)
-class Watch:
+class TopicMonitorSettings:
     """What to watch, and how.
 
     whitelist: matches whole names of topics; timeout_s: how long one listing may take; interval_s: the pause after it;
@@ -62,7 +62,7 @@ def differs(before: Partitions, after: Partitions, leaders: bool) -> bool:
 class PartitionMonitor:
     """Lists topics on a thread of its own, once at the start and then after every pause, until it is stopped."""
 
-    def __init__(self, list_topics: TopicLister, watch: Watch, on_change: Callable[[], None]) -> None:
+    def __init__(self, list_topics: TopicLister, watch: TopicMonitorSettings, on_change: Callable[[], None]) -> None:
         """list_topics: gives the topics of the source cluster within the seconds it gets; on_change: called on the thread."""
         self._list_topics, self._watch, self._on_change = list_topics, watch, on_change
         self._partitions: Partitions | None = None

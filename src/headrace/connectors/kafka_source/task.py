@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 import structlog
 
+from headrace.connect_config.stream_mode import warn_of_stream_mode
 from headrace.connectors.base import (
     FeedSource,
     FeedTask,
@@ -23,21 +24,20 @@ from headrace.connectors.base import (
     StoredOffsets,
     TaskContext,
 )
+from headrace.connectors.data_loss import DataLossError, Loss, PartitionLog, Policy, ReadPosition, find
 from headrace.connectors.kafka_source.assignment import TASK_PARTITIONS, decode
-from headrace.connectors.kafka_source.behind import Copied
 from headrace.connectors.kafka_source.config import KafkaSourceConfig
-from headrace.connectors.kafka_source.lag import LagCommitter
+from headrace.connectors.kafka_source.lag_group_committer import LagGroupCommitter
 from headrace.connectors.kafka_source.metrics import OF_TASK, PartitionMetrics
 from headrace.connectors.kafka_source.overrides import admin_settings, consumer_settings
-from headrace.connectors.loss import DataLossError, Log, Loss, Policy, Position, find
-from headrace.connectors.stream_mode_config import warn_of_stream_mode
+from headrace.connectors.kafka_source.source_lag import Copied
 from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka.admin import shared
+from headrace.kafka.coalesced_requests import latest_offsets, topic_ids
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import Partition
-from headrace.kafka.positions import Start, decide, warn
-from headrace.kafka.shared_questions import latest_offsets, topic_ids
-from headrace.record import Record
+from headrace.kafka.positions import StartPositions, decide, warn
+from headrace.record import RecordColumns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -75,8 +75,8 @@ class KafkaSourceTask(FeedTask):
         self._ids: dict[str, str] = {}
         self._copied: dict[Partition, int] = {}
         self._gone: set[str] = set()  # topics that were deleted, and are not there again
-        self._begun: dict[Partition, Position] = {}  # where this task has begun to read what had no stored offset
-        self._lag = LagCommitter.of(self._config, self._admin)
+        self._begun: dict[Partition, ReadPosition] = {}  # where this task has begun to read what had no stored offset
+        self._lag = LagGroupCommitter.of(self._config, self._admin)
         self.shutdown_wait_s = self._config.max_shutdown_wait_ms / 1000
 
     def partitions(self) -> list[SourcePartition]:
@@ -120,7 +120,7 @@ class KafkaSourceTask(FeedTask):
             return None
         return {f"{t}-{p}": max(0, end - at[t, p]) for (t, p), end in ends.items()}
 
-    def _decide(self, stored: StoredOffsets) -> tuple[Start, list[Loss]]:
+    def _decide(self, stored: StoredOffsets) -> tuple[StartPositions, list[Loss]]:
         topics = self._admin.topics(_TIMEOUT_S)
         self._counts = {topic: len(info.partitions) for topic, info in topics.items()}
         self._ids = {topic: topics[topic].topic_id for topic, _ in self._assigned if topic in topics and topics[topic].topic_id}
@@ -130,7 +130,7 @@ class KafkaSourceTask(FeedTask):
         if self._consumer.get("isolation.level") == "read_committed":
             readable = self._admin.partition_offsets(present, "latest", _TIMEOUT_S, read_committed=True)
         known = self._known(stored)
-        logs = {p: Log(earliest[p], latest[p], self._ids.get(p[0])) for p in present}
+        logs = {p: PartitionLog(earliest[p], latest[p], self._ids.get(p[0])) for p in present}
         losses = find(known, logs, cast("Policy", self._config.source_data_loss))
         self.check({loss.partition[0] for loss in losses})  # ids were asked for first: these may be the offsets of others
         resumed = {loss.partition: loss.resumed for loss in losses if loss.resumed is not None}
@@ -143,20 +143,20 @@ class KafkaSourceTask(FeedTask):
         warn(start, "source")
         for p, offset in start.positions.items():
             if p not in known or p in resumed:
-                self._begun[p] = Position(offset, self._ids.get(p[0]))
+                self._begun[p] = ReadPosition(offset, self._ids.get(p[0]))
         return start, losses
 
-    def _known(self, stored: StoredOffsets) -> dict[Partition, Position]:
+    def _known(self, stored: StoredOffsets) -> dict[Partition, ReadPosition]:
         """Where each partition is to go on: by its stored offset, or else by where this task has begun before."""
         found = {p: _position(stored.get(source_partition(p))) for p in self._assigned}
         return self._begun | {p: position for p, position in found.items() if position is not None}
 
-    def _record(self, frame: DataFrame) -> Record:
+    def _record(self, frame: DataFrame) -> RecordColumns:
         from pyspark.sql import functions as F
 
         kinds = {side: kind(self._config[f"source.{side}.deserializer"]) for side in ("key", "value")}
         columns = {side: frame[side].cast("string") if k == "string" else frame[side] for side, k in kinds.items()}
-        return Record(
+        return RecordColumns(
             topic=F.concat(F.lit(self._config.destination_topics_prefix), frame["topic"]),
             key=columns["key"],
             value=columns["value"],
@@ -198,7 +198,7 @@ class KafkaSourceTask(FeedTask):
         self._compare(found)
         missing = [p for p in self._assigned if p[0] in wanted - found.keys()]
         self._gone |= {topic for topic, _ in missing}
-        warn(Start({}, missing=tuple(missing)), "source")
+        warn(StartPositions({}, missing=tuple(missing)), "source")
 
     def _compare(self, found: Mapping[str, str]) -> None:
         for topic, topic_id in found.items():
@@ -246,7 +246,7 @@ def parse_partition(partition: SourcePartition) -> Partition:
 
 def copied_of(assigned: Mapping[Partition, int], offsets: Offsets, earliest: bool) -> Copied:
     """What is copied by tasks with these partitions (partition → number of the task), or by none, and how far."""
-    stored: dict[Partition, Position] = {}
+    stored: dict[Partition, ReadPosition] = {}
     for partition, offset in offsets:
         try:
             if position := _position(offset):
@@ -261,9 +261,9 @@ def kind(deserializer: str) -> str:
     return "string" if deserializer.rpartition(".")[2] == "StringDeserializer" else "bytes"
 
 
-def _position(offset: SourceOffset | None) -> Position | None:
+def _position(offset: SourceOffset | None) -> ReadPosition | None:
     """What a stored offset says; one that an administrator has set need not say of which topic it is."""
     if offset is None:
         return None
     topic_id = offset.get(TOPIC_ID)
-    return Position(int(offset["offset"]) + 1, topic_id if isinstance(topic_id, str) and topic_id else None)
+    return ReadPosition(int(offset["offset"]) + 1, topic_id if isinstance(topic_id, str) and topic_id else None)

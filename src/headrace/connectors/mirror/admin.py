@@ -20,7 +20,7 @@ from confluent_kafka.admin import (
 )
 
 from headrace.connectors.mirror.acls import Acl
-from headrace.connectors.mirror.settings import Setting
+from headrace.connectors.mirror.settings import TopicSetting
 from headrace.kafka.admin import DEFAULT_TIMEOUT_S, Admin
 from headrace.kafka.groups import GroupOffsets, Partition
 
@@ -33,10 +33,10 @@ class MirrorAdmin(Admin):
         asked = [NewPartitions(topic, total)]
         self._wait_all(lambda: self._client.create_partitions(asked, request_timeout=timeout_s), timeout_s)
 
-    def settings(self, topics: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, list[Setting]]:
+    def settings(self, topics: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, list[TopicSetting]]:
         """The settings of topics, each with where its value comes from."""
         resources = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in topics]
-        found: dict[str, list[Setting]] = {}
+        found: dict[str, list[TopicSetting]] = {}
         for resource in resources:  # librdkafka takes one at a time
             entries = self._wait_all(lambda r=resource: self._client.describe_configs([r], request_timeout=timeout_s), timeout_s)
             found[resource.name] = [_setting(entry) for entry in entries[resource].values()]
@@ -76,8 +76,8 @@ class MirrorAdmin(Admin):
         GroupOffsets(self._props, group).write(offsets, timeout_s)
 
 
-def _setting(entry: Any) -> Setting:
-    return Setting(
+def _setting(entry: Any) -> TopicSetting:
+    return TopicSetting(
         entry.name,
         entry.value,
         is_default=entry.source == ConfigSource.DEFAULT_CONFIG.value,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.config import ConfigDef, Importance, Type, option
 from headrace.config.validators import Lambda, ValidString
 from headrace.connectors.mirror.config import MirrorConfig, Only
-from headrace.connectors.mirror.filters import Filter, check_patterns
+from headrace.connectors.mirror.filters import NameFilter, check_patterns
 from headrace.connectors.mirror.source_config import MirrorSourceConfig, offset_syncs_topic
 
 _PATTERNS = Lambda(check_patterns, "list of regular expressions")
@@ -113,15 +113,15 @@ class MirrorCheckpointConfig(MirrorConfig):
     )
 
     @property
-    def group_filter(self) -> Filter:
+    def group_filter(self) -> NameFilter:
         """Which groups have checkpoints."""
-        return Filter(self.groups, self.groups_exclude)
+        return NameFilter(self.groups, self.groups_exclude)
 
     @property
-    def topic_filter(self) -> Filter:
+    def topic_filter(self) -> NameFilter:
         """Which topics' offsets are in checkpoints."""
         options = ConfigDef([MirrorSourceConfig.topics, MirrorSourceConfig.topics_exclude])  # pyright: ignore[reportArgumentType]
-        return Filter(*options.parse(self.originals).values())
+        return NameFilter(*options.parse(self.originals).values())
 
     @property
     def offset_syncs_topic(self) -> str:

@@ -12,7 +12,7 @@ import structlog
 
 from headrace.config import parse_list
 from headrace.connectors.base import Poll, PollingSourceTask, Progress, Props, SourcePartition, StoredOffsets
-from headrace.connectors.mirror import emitted
+from headrace.connectors.mirror import own_records
 from headrace.connectors.mirror.admin import MirrorAdmin
 from headrace.connectors.mirror.checkpoint_config import MirrorCheckpointConfig
 from headrace.connectors.mirror.clients import client
@@ -68,14 +68,14 @@ class MirrorCheckpointTask(PollingSourceTask):
             self._next_sync = time.monotonic() + self._config.sync_group_offsets_interval_seconds
         if not self._pending:
             return None
-        records = [({"group": c.group, "partition": c.partition, "topic": c.topic}, c) for c in self._pending[: emitted.MOST]]
-        return emitted.poll(spark, self._config.checkpoints_topic, records, int(time.time() * 1000))
+        records = [({"group": c.group, "partition": c.partition, "topic": c.topic}, c) for c in self._pending[: own_records.MOST]]
+        return own_records.poll(spark, self._config.checkpoints_topic, records, int(time.time() * 1000))
 
     def committed(self, progress: Progress) -> None:
         """What was written is the last of its partition from now on."""
-        for checkpoint in self._pending[: emitted.MOST]:
+        for checkpoint in self._pending[: own_records.MOST]:
             self._last.setdefault(checkpoint.group, {})[checkpoint.topic, checkpoint.partition] = checkpoint
-        del self._pending[: emitted.MOST]
+        del self._pending[: own_records.MOST]
 
     def stop(self) -> None:
         """End the reading of offset syncs."""

@@ -43,7 +43,7 @@ class Switch:
 
 
 @dataclass(frozen=True)
-class Position:
+class TranslatedPosition:
     """A translated position. exact: it is the end of what has been mirrored, or a pair of offsets is known for it."""
 
     checkpoint: Checkpoint
@@ -86,13 +86,13 @@ class Failover:
         for group, offsets in by_group.items():
             self._target.commit_group(group, offsets, self._timeout_s)
 
-    def _positions(self) -> dict[str, dict[Partition, Position]]:
+    def _positions(self) -> dict[str, dict[Partition, TranslatedPosition]]:
         present = self._target.topics(self._timeout_s)
         written: ByGroup = {}
         if self._config.checkpoints_topic in present:
             written = read_checkpoints(self._config.checkpoints_topic, client(self._props, "target", "consumer"), None)
         found = {
-            group: {where: Position(c, exact=False, from_source=False) for where, c in positions.items()}
+            group: {where: TranslatedPosition(c, exact=False, from_source=False) for where, c in positions.items()}
             for group, positions in written.items()
         }
         try:
@@ -108,19 +108,19 @@ class Failover:
             if (there := {(t, p): at for (t, p), at in positions.items() if t in present and p in present[t].partitions})
         }
 
-    def _ask_source(self) -> dict[str, dict[Partition, Position]]:
+    def _ask_source(self) -> dict[str, dict[Partition, TranslatedPosition]]:
         config, source = self._config, MirrorAdmin(client(self._props, "source", "admin"))
         partitions = accepted_partitions(source, config.topic_filter, self._source_s)
         groups = relevant_groups(source, config.group_filter, config.topic_filter, self._timeout_s)
         translations = self._translations()
         naming = Naming(config.policy, config.source_cluster_alias, config.target_cluster_alias)
-        found: dict[str, dict[Partition, Position]] = {}
+        found: dict[str, dict[Partition, TranslatedPosition]] = {}
         for group in groups:
             committed = source.group_offsets(group, partitions, self._timeout_s)
             names = {(naming.downstream(topic), p): (topic, p) for topic, p in committed}
             for where, checkpoint in checkpoints(group, committed, translations, naming).items():
                 exact = is_exact(translations, names[where], checkpoint.upstream)
-                found.setdefault(group, {})[where] = Position(checkpoint, exact, from_source=True)
+                found.setdefault(group, {})[where] = TranslatedPosition(checkpoint, exact, from_source=True)
         return found
 
     def _translations(self) -> Translations:

@@ -12,7 +12,7 @@ from headrace.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class Filter:
+class NameFilter:
     """Names and Java regular expressions, of which one has to match the whole name; `exclude` wins."""
 
     include: Sequence[str]
@@ -41,7 +41,7 @@ class Selection:
     """Which topics of the source are mirrored: those of the filter, heartbeats, never internal ones, never round in a circle."""
 
     policy: DefaultPolicy
-    filter: Filter
+    filter: NameFilter
     target: str
     heartbeats: bool = True
 

@@ -35,9 +35,9 @@ class OffsetSync:
     @classmethod
     def read(cls, key: bytes | None, value: bytes | None) -> OffsetSync:
         """The reverse. Raises FormatError."""
-        at = _Reader(key)
+        at = _RecordReader(key)
         topic, partition = at.string(), at.number(">i")
-        at = _Reader(value)
+        at = _RecordReader(value)
         return cls(topic, partition, at.number(">q"), at.number(">q"))
 
 
@@ -66,9 +66,9 @@ class Checkpoint:
     @classmethod
     def read(cls, key: bytes | None, value: bytes | None) -> Checkpoint:
         """The reverse. Raises FormatError."""
-        at = _Reader(key)
+        at = _RecordReader(key)
         group, topic, partition = at.string(), at.string(), at.number(">i")
-        at = _Reader(value).versioned()
+        at = _RecordReader(value).versioned()
         return cls(group, topic, partition, at.number(">q"), at.number(">q"), at.string())
 
 
@@ -91,9 +91,9 @@ class Heartbeat:
     @classmethod
     def read(cls, key: bytes | None, value: bytes | None) -> Heartbeat:
         """The reverse. Raises FormatError."""
-        at = _Reader(key)
+        at = _RecordReader(key)
         source, target = at.string(), at.string()
-        return cls(source, target, _Reader(value).versioned().number(">q"))
+        return cls(source, target, _RecordReader(value).versioned().number(">q"))
 
 
 def _string(text: str) -> bytes:
@@ -101,7 +101,7 @@ def _string(text: str) -> bytes:
     return struct.pack(">h", len(data)) + data
 
 
-class _Reader:
+class _RecordReader:
     """A position in a record's key or value."""
 
     def __init__(self, data: bytes | None) -> None:
@@ -125,7 +125,7 @@ class _Reader:
         except UnicodeDecodeError as error:
             raise FormatError(f"a text is no UTF-8: {error}") from None
 
-    def versioned(self) -> _Reader:
+    def versioned(self) -> _RecordReader:
         version = self.number(">h")
         if version != VERSION:
             raise FormatError(f"version {version} is not known")

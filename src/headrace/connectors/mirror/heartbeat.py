@@ -20,7 +20,7 @@ from headrace.connectors.base import (
     SourcePartition,
     StoredOffsets,
 )
-from headrace.connectors.mirror import emitted
+from headrace.connectors.mirror import own_records
 from headrace.connectors.mirror.admin import MirrorAdmin
 from headrace.connectors.mirror.clients import client
 from headrace.connectors.mirror.formats import Heartbeat
@@ -62,7 +62,7 @@ class MirrorHeartbeatTask(PollingSourceTask):
         self._next = time.monotonic() + self._interval_s
         now = int(time.time() * 1000)
         where: dict[str, Any] = dict(zip(_KEYS, self._aliases, strict=True))
-        return emitted.poll(spark, HEARTBEATS, [(where, Heartbeat(*self._aliases, now))], now)
+        return own_records.poll(spark, HEARTBEATS, [(where, Heartbeat(*self._aliases, now))], now)
 
 
 @plugin("org.apache.kafka.connect.mirror.MirrorHeartbeatConnector", Kind.SOURCE)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from headrace.connectors.mirror.filters import Filter
+from headrace.connectors.mirror.filters import NameFilter
 
 
 @dataclass(frozen=True)
-class Setting:
+class TopicSetting:
     """A setting of a topic.
 
     is_default: Kafka's own default; hidden: read-only or secret; static: from a broker's file; own: set on the topic itself.
@@ -38,22 +38,22 @@ class SettingFilter:
     exclude: Sequence[str]
     source_defaults: bool = False
 
-    def _passes(self, setting: Setting) -> bool:
-        return not setting.hidden and not setting.static and Filter([".*"], self.exclude).accepts(setting.name)
+    def _passes(self, setting: TopicSetting) -> bool:
+        return not setting.hidden and not setting.static and NameFilter([".*"], self.exclude).accepts(setting.name)
 
-    def of_new_topic(self, settings: Iterable[Setting]) -> dict[str, str]:
+    def of_new_topic(self, settings: Iterable[TopicSetting]) -> dict[str, str]:
         """The settings that a new copy is created with."""
         wanted = [s for s in settings if self._passes(s) and (not s.is_default or self.source_defaults)]
         return {s.name: s.value for s in wanted if s.value is not None}
 
-    def changes(self, settings: Iterable[Setting]) -> list[Change]:
+    def changes(self, settings: Iterable[TopicSetting]) -> list[Change]:
         """What to set and unset on a copy that exists."""
         return [
             Change(s.name, None if s.is_default and not self.source_defaults else s.value) for s in settings if self._passes(s)
         ]
 
 
-def needed(changes: Iterable[Change], present: Iterable[Setting]) -> list[Change]:
+def needed(changes: Iterable[Change], present: Iterable[TopicSetting]) -> list[Change]:
     """Those of the changes that change something: a copy that is right is left alone."""
     own = {s.name: s.value for s in present if s.own and not s.is_default}
     return [c for c in changes if own.get(c.name) != c.value]

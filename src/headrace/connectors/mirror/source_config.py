@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from headrace.config import Importance, Type, option
 from headrace.config.validators import Lambda, Range, ValidString
-from headrace.connectors.loss_config import DataLossConfig
+from headrace.connect_config.data_loss import DataLossConfig
+from headrace.connect_config.stream_mode import StreamModeConfig
 from headrace.connectors.mirror.config import MirrorConfig, Only
-from headrace.connectors.mirror.filters import Filter, Selection, check_patterns
-from headrace.connectors.stream_mode_config import StreamModeConfig
+from headrace.connectors.mirror.filters import NameFilter, Selection, check_patterns
 
 _PATTERNS = Lambda(check_patterns, "list of regular expressions")
 
@@ -184,7 +184,7 @@ class MirrorSourceConfig(DataLossConfig, StreamModeConfig, MirrorConfig):
     @property
     def selection(self) -> Selection:
         """Which topics are mirrored."""
-        wanted = Filter(self.topics, self.topics_exclude)
+        wanted = NameFilter(self.topics, self.topics_exclude)
         return Selection(self.policy, wanted, self.target_cluster_alias, self.heartbeats_replication_enabled)
 
     @property

@@ -8,18 +8,18 @@ import structlog
 
 from headrace.config import ConfigDef
 from headrace.connectors.base import ConnectorContext, Offsets, Props, SourceConnector, SourceOffset, SourcePartition
-from headrace.connectors.kafka_source.behind import behind
+from headrace.connectors.kafka_source.source_lag import behind
 from headrace.connectors.kafka_source.task import copied_of
-from headrace.connectors.lag import PartitionLag
 from headrace.connectors.mirror import acls
 from headrace.connectors.mirror.admin import MirrorAdmin
 from headrace.connectors.mirror.clients import client
+from headrace.connectors.mirror.mirrored_topics import MirroredTopics, Missing, decode, encode, missing, round_robin, select
 from headrace.connectors.mirror.offsets import check_offsets
-from headrace.connectors.mirror.plan import Missing, Topics, deal, decode, encode, missing, select
 from headrace.connectors.mirror.schedule import NEVER_S, Job, Schedule
 from headrace.connectors.mirror.settings import SettingFilter, needed
 from headrace.connectors.mirror.source_config import MirrorSourceConfig
 from headrace.connectors.mirror.source_task import ASSIGNED, MirrorSourceTask
+from headrace.connectors.partition_lag import PartitionLag
 from headrace.errors import ConnectError, HeadraceError
 from headrace.kafka.failures import KafkaFailure
 from headrace.plugins import Kind, plugin
@@ -50,7 +50,7 @@ class MirrorSourceConnector(SourceConnector):
     def __init__(self, context: ConnectorContext) -> None:
         super().__init__(context)
         self._props: dict[str, str] = {}
-        self._topics = Topics()
+        self._topics = MirroredTopics()
         self._schedule: Schedule | None = None
 
     @classmethod
@@ -125,7 +125,7 @@ class MirrorSourceConnector(SourceConnector):
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         """One configuration per task: everything of the connector, and the partitions of the task."""
-        dealt = deal(self._topics.partitions, max_tasks)
+        dealt = round_robin(self._topics.partitions, max_tasks)
         return [{**self._props, ASSIGNED: encode(mine), "task.index": str(n)} for n, mine in enumerate(dealt)]
 
     def stop(self) -> None:
@@ -133,7 +133,7 @@ class MirrorSourceConnector(SourceConnector):
         if self._schedule is not None:
             self._schedule.stop(_STOP_S)
 
-    def _find(self) -> Topics:
+    def _find(self) -> MirroredTopics:
         found = self._source.topics(self._config.timeout_s)
         return select(found, self._config.selection, self._config.source_cluster_alias)
 

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from headrace.connect_config.stream_mode import warn_of_stream_mode
 from headrace.connectors.base import FeedSource, Measured, Props, SourceOffset, SourcePartition, StoredOffsets, TaskContext
 from headrace.connectors.kafka_source import task as kafka
 from headrace.connectors.kafka_source.assignment import NO_LEADER, TASK_PARTITIONS, LeaderTopicPartition, encode
 from headrace.connectors.kafka_source.metrics import OF_MIRROR
 from headrace.connectors.mirror.clients import client
+from headrace.connectors.mirror.mirrored_topics import decode
+from headrace.connectors.mirror.offset_syncs import Ends, SyncWriter, pair, within
 from headrace.connectors.mirror.offsets import source_partition
-from headrace.connectors.mirror.plan import decode
 from headrace.connectors.mirror.source_config import MirrorSourceConfig
-from headrace.connectors.mirror.syncs import Ends, SyncWriter, pair, within
-from headrace.connectors.stream_mode_config import warn_of_stream_mode
 from headrace.errors import HeadraceError
 from headrace.kafka.admin import Admin
 from headrace.kafka.groups import Partition
-from headrace.record import HEADERS_TYPE, Record
+from headrace.record import HEADERS_TYPE, RecordColumns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -89,7 +89,7 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
         self._sync(source.positions)
         return replace(source, record=self._mirrored, destination=self._remote, partition_counts=None)
 
-    def _mirrored(self, frame: DataFrame) -> Record:
+    def _mirrored(self, frame: DataFrame) -> RecordColumns:
         """All records under the name of the copy; with provenance headers, without those that have been in the target cluster."""
         topics = sorted({topic for topic, _ in self._assigned})
         names = {topic: self._remote(topic) for topic in topics}

@@ -9,8 +9,8 @@ from headrace.values.columns import column, json_text
 from headrace.values.sql import Sql, case, lit
 
 if TYPE_CHECKING:
-    from headrace.values.run import Run
-    from headrace.values.typed import Value
+    from headrace.values.compile_context import CompileContext
+    from headrace.values.typed_value import Value
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class ColumnWriter:
     what: str
     ddl: str | None = None
 
-    def write(self, run: Run, value: Value) -> Sql:
+    def write(self, run: CompileContext, value: Value) -> Sql:
         """The column, NULL for null."""
         if self.ddl is None:
             return column(run, value, self.what)

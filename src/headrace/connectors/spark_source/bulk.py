@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headrace.connectors.base import Poll, PollingSourceTask, Progress, Props, SourcePartition, StoredOffsets
 from headrace.connectors.spark_source.config import SparkSourceConfig
-from headrace.connectors.spark_source.reading import Reading
+from headrace.connectors.spark_source.reading import DataSource
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,7 +19,7 @@ class BulkTask(PollingSourceTask):
     def start(self, props: Props) -> None:
         """Take the configuration. Raises ConfigError."""
         self._config = SparkSourceConfig(props)
-        self._reading = Reading(self._config)
+        self._reading = DataSource(self._config)
         self._next = 0.0
         self.poll_interval_s = self._config.poll_interval_ms / 1000
 

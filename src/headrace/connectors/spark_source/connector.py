@@ -18,8 +18,8 @@ from headrace.connectors.spark_source.bulk import BulkTask
 from headrace.connectors.spark_source.config import SparkSourceConfig
 from headrace.connectors.spark_source.files import FilesTask
 from headrace.connectors.spark_source.jdbc import JdbcTask
-from headrace.connectors.spark_source.jdbc_position import Position, whole
-from headrace.connectors.spark_source.stream import StreamTask
+from headrace.connectors.spark_source.jdbc_position import JdbcPosition, whole
+from headrace.connectors.spark_source.stream import SparkStreamTask
 from headrace.errors import ConnectError
 from headrace.plugins import Kind, plugin
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _REPEATABLE = ("delta", "kafka")
 _TASKS: Mapping[str, type[SourceTask] | type[PollingSourceTask]] = {
-    "jdbc": JdbcTask, "bulk": BulkTask, "files": FilesTask, "stream": StreamTask,
+    "jdbc": JdbcTask, "bulk": BulkTask, "files": FilesTask, "stream": SparkStreamTask,
 }  # fmt: skip
 
 
@@ -36,7 +36,7 @@ _TASKS: Mapping[str, type[SourceTask] | type[PollingSourceTask]] = {
 class SparkSourceConnector(SourceConnector):
     """Whatever Spark can read, into Kafka: files, tables of databases, Delta Lake, Python data sources and any other format."""
 
-    task_class = StreamTask
+    task_class = SparkStreamTask
 
     @classmethod
     def task_for(cls, config: Props) -> type[SourceTask] | type[PollingSourceTask]:
@@ -102,4 +102,4 @@ def _file_offset(offset: SourceOffset) -> None:
 
 
 _PARTITIONS = {"jdbc": _needs("table"), "files": _needs("format", "path"), "stream": _needs("format")}
-_OFFSETS: Mapping[str, Callable[[SourceOffset], object]] = {"jdbc": Position.of, "files": _file_offset, "stream": len}
+_OFFSETS: Mapping[str, Callable[[SourceOffset], object]] = {"jdbc": JdbcPosition.of, "files": _file_offset, "stream": len}

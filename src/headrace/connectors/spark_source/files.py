@@ -9,7 +9,7 @@ import structlog
 
 from headrace.connectors.base import Poll, PollingSourceTask, Props, SourcePartition, StoredOffsets
 from headrace.connectors.spark_source.config import SparkSourceConfig
-from headrace.connectors.spark_source.reading import Reading
+from headrace.connectors.spark_source.reading import DataSource
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +26,7 @@ class FilesTask(PollingSourceTask):
     def start(self, props: Props) -> None:
         """Take the configuration. Raises ConfigError."""
         self._config = SparkSourceConfig(props)
-        self._reading = Reading(self._config)
+        self._reading = DataSource(self._config)
         self.poll_interval_s = self._config.poll_interval_ms / 1000
         self._done: int | None = None  # how many files are not after the stored offset
 

@@ -13,8 +13,8 @@ import structlog
 
 from headrace.connectors.base import Poll, PollingSourceTask, Progress, Props, SourcePartition, StoredOffsets
 from headrace.connectors.spark_source.config import SparkSourceConfig
-from headrace.connectors.spark_source.jdbc_position import Growth, Position
-from headrace.connectors.spark_source.reading import Reading
+from headrace.connectors.spark_source.jdbc_position import Growth, JdbcPosition
+from headrace.connectors.spark_source.reading import DataSource
 from headrace.spark.jdbc import Database
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ _TIME, _NUMBER, _NAME = "headrace_time", "headrace_number", "headrace"
 
 
 class JdbcTask(PollingSourceTask):
-    """Source partition: `{"table": <table or query>}`; source offset: see `Position.of`; in mode `bulk` there is none."""
+    """Source partition: `{"table": <table or query>}`; source offset: see `JdbcPosition.of`; in mode `bulk` there is none."""
 
     def start(self, props: Props) -> None:
         """Take the configuration. Raises ConfigError."""
         self._config = config = SparkSourceConfig(props)
-        self._reading = Reading(config)
+        self._reading = DataSource(config)
         self.poll_interval_s = config.poll_interval_ms / 1000
         options = {name.lower(): value for name, value in config.options.items()}
         self._table = options["dbtable"] if "dbtable" in options else f"({options['query']}) {_NAME}_query"
@@ -54,7 +54,7 @@ class JdbcTask(PollingSourceTask):
             growth = self._growth(database)
             self._warn_of_nulls(database, growth)
             offset = stored.get(self._partition)
-            begin = Position.of(offset) if offset else self._initial()
+            begin = JdbcPosition.of(offset) if offset else self._initial()
             end = self._end(database, growth, begin)
             return None if end is None else self._rows(database, growth, begin, end)
 
@@ -64,13 +64,13 @@ class JdbcTask(PollingSourceTask):
         time_ = (times[0] if len(times) == 1 else f"COALESCE({', '.join(times)})") if "timestamp" in mode else None
         return Growth(time_, config.incrementing_column if "incrementing" in mode else None, database.timestamp)
 
-    def _initial(self) -> Position:
+    def _initial(self) -> JdbcPosition:
         ms = self._config.timestamp_initial
         if ms is None or "timestamp" not in (self._config.mode or ""):
-            return Position()
-        return Position(time=(self._began_ms if ms == -1 else ms) * 1000)
+            return JdbcPosition()
+        return JdbcPosition(time=(self._began_ms if ms == -1 else ms) * 1000)
 
-    def _end(self, database: Database, growth: Growth, begin: Position) -> Position | None:
+    def _end(self, database: Database, growth: Growth, begin: JdbcPosition) -> JdbcPosition | None:
         """The position of the last row of the batch that begins after `begin`; None if there is no row."""
         from pyspark.sql import functions as F
 
@@ -85,7 +85,7 @@ class JdbcTask(PollingSourceTask):
         values = {_TIME: F.unix_micros(F.col(_TIME).cast("timestamp")), _NUMBER: F.col(_NUMBER).cast("bigint")}
         row: Any = first.agg(F.max(F.struct(*(values[name].alias(name) for name in columns))).alias("last")).first()
         found = row["last"]
-        return None if found is None else Position(*(found[n] if n in columns else None for n in (_TIME, _NUMBER)))
+        return None if found is None else JdbcPosition(*(found[n] if n in columns else None for n in (_TIME, _NUMBER)))
 
     def _latest(self, database: Database) -> str:
         """The SQL text of the time that rows have to be before."""
@@ -95,7 +95,7 @@ class JdbcTask(PollingSourceTask):
         row: Any = database.table(f"(SELECT CURRENT_TIMESTAMP AS {_TIME}) {_NAME}").selectExpr(f"unix_micros({_TIME})").first()
         return database.timestamp(row[0] - delay * 1000)
 
-    def _rows(self, database: Database, growth: Growth, begin: Position, end: Position) -> Poll:
+    def _rows(self, database: Database, growth: Growth, begin: JdbcPosition, end: JdbcPosition) -> Poll:
         order = [f"{_NAME}_{i}" for i in range(len(growth.columns))]  # left out of the record, as all of this prefix
         chosen = ", ".join(["h.*", *(f"{sql} AS {name}" for sql, name in zip(growth.columns, order, strict=True))])
         condition = f"{growth.after(begin)} AND {growth.until(end)}"

@@ -12,14 +12,14 @@ MICROS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Position:
+class JdbcPosition:
     """The last row that was read: its time (microseconds since the epoch) and its number, as far as the mode has them."""
 
     time: int | None = None
     number: int | None = None
 
     @classmethod
-    def of(cls, offset: SourceOffset | None) -> Position:
+    def of(cls, offset: SourceOffset | None) -> JdbcPosition:
         """From a Connect offset, `{"timestamp": ms, "timestamp_nanos": of the second, "incrementing": n}`, as Confluent's
         JDBC source connector writes them.
         """
@@ -61,17 +61,17 @@ class Growth:
         """Those that there are, in the order of the rows."""
         return [c for c in (self.time, self.number) if c is not None]
 
-    def after(self, position: Position) -> str:
+    def after(self, position: JdbcPosition) -> str:
         """The condition of the rows that come after a position; NULL is nowhere."""
         there = " AND ".join(f"{c} IS NOT NULL" for c in self.columns)
         beyond = self._compared(position, ">", ">")
         return f"{there} AND {beyond}" if beyond else there
 
-    def until(self, position: Position) -> str:
+    def until(self, position: JdbcPosition) -> str:
         """The condition of the rows up to a position, that one included."""
         return self._compared(position, "<", "<=")
 
-    def _compared(self, position: Position, strictly: str, last: str) -> str:
+    def _compared(self, position: JdbcPosition, strictly: str, last: str) -> str:
         time = None if self.time is None or position.time is None else self.literal(position.time)
         number = None if self.number is None else position.number
         if time is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import DataStreamReader
 
 
-class Reading:
+class DataSource:
     """A data source as a configuration names it."""
 
     def __init__(self, config: SparkSourceConfig) -> None:

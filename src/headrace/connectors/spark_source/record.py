@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headrace.connectors.spark_source.config import SparkSourceConfig
 from headrace.errors import ConfigError
-from headrace.record import Record
+from headrace.record import RecordColumns
 from headrace.values.results import schema_of
 from headrace.values.sql import quoted
 
@@ -19,7 +19,7 @@ OWN = "headrace_"
 """How columns begin that a task has added for itself; they are no part of the records."""
 
 
-def record(frame: DataFrame, config: SparkSourceConfig, origin: Mapping[str, Column]) -> Record:
+def record(frame: DataFrame, config: SparkSourceConfig, origin: Mapping[str, Column]) -> RecordColumns:
     """The record that a row is. Raises ConfigError for columns that are not there, or that Connect has no type for."""
     from pyspark.sql import functions as F
 
@@ -30,7 +30,7 @@ def record(frame: DataFrame, config: SparkSourceConfig, origin: Mapping[str, Col
     key, key_type = F.lit(None).cast("binary"), "null"
     if config.key_columns:
         key, key_type = _part(frame, config.key_columns, "key.columns", bare=len(config.key_columns) == 1)
-    return Record(topic=topic, key=key, value=value, key_kind=key_type, value_kind=value_type, origin=origin)
+    return RecordColumns(topic=topic, key=key, value=value, key_kind=key_type, value_kind=value_type, origin=origin)
 
 
 def destination(topic: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headrace.connectors.base import Progress, Props, SourceOffset, SourcePartition, SourceTask, StoredOffsets, Stream
 from headrace.connectors.spark_source.config import SparkSourceConfig
-from headrace.connectors.spark_source.reading import Reading
+from headrace.connectors.spark_source.reading import DataSource
 from headrace.connectors.spark_source.record import record
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _TEXT = "json"
 
 
-class StreamTask(SourceTask):
+class SparkStreamTask(SourceTask):
     """Source partition: `{"format": <format>}`, with `"path"` if there is one; source offset: Spark's own of the source.
 
     An offset whose JSON is an object of plain values is stored as it is, any other one as `{"json": <its text>}`.
@@ -25,7 +25,7 @@ class StreamTask(SourceTask):
     def start(self, props: Props) -> None:
         """Take the configuration. Raises ConfigError."""
         self._config = SparkSourceConfig(props)
-        self._reading = Reading(self._config)
+        self._reading = DataSource(self._config)
 
     def partitions(self) -> list[SourcePartition]:
         """The data source."""

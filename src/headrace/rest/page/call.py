@@ -15,7 +15,7 @@ from starlette.responses import Response
 from headrace.config.secrets import Secrets
 from headrace.errors import ConnectError, HeadraceError
 from headrace.rest.caller import Caller, caller_of
-from headrace.rest.herder import Herder
+from headrace.rest.herder import RestHerder
 from headrace.rest.overview import Overview
 from headrace.rest.page import inner
 from headrace.rest.page.render import render
@@ -29,7 +29,7 @@ SCREENS = (("/ui", "Connectors"), ("/ui/graph", "Graph"), ("/ui/dead-letters", "
 class PageContext:
     """What all screens share."""
 
-    herder: Herder
+    herder: RestHerder
     config: WorkerConfig
     overview: Overview
 
@@ -44,7 +44,7 @@ class Call:
     """The fields of a form, each with its values."""
 
     @property
-    def herder(self) -> Herder:
+    def herder(self) -> RestHerder:
         """The worker."""
         return self.context.herder
 

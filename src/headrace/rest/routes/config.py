@@ -6,8 +6,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.errors import ConnectError
-from headrace.rest import answers, body
-from headrace.rest.herder import Herder
+from headrace.rest import body, responses
+from headrace.rest.herder import RestHerder
 from headrace.rest.resource import JsonBody, Resource
 from headrace.rest.routes.connectors import created, info_body, named_config
 
@@ -15,26 +15,26 @@ resource = Resource("config")
 
 
 @resource.get("/connectors/{connector}/config", gives={200: "Config"}, errors=[404])
-def show_config(herder: Herder, connector: str) -> Response:
+def show_config(herder: RestHerder, connector: str) -> Response:
     """The configuration as it was given."""
-    return answers.ok(dict(herder.info(connector).config))
+    return responses.ok(dict(herder.info(connector).config))
 
 
 @resource.put(
     "/connectors/{connector}/config", takes="NewConfig", gives={200: "ConnectorInfo", 201: "ConnectorInfo"}, errors=[400, 409]
 )
-def put_config(herder: Herder, request: Request, connector: str, entity: JsonBody) -> Response:
+def put_config(herder: RestHerder, request: Request, connector: str, entity: JsonBody) -> Response:
     """Create the connector (201) or replace its configuration (200)."""
     config = named_config(connector, body.texts(entity, "the configuration"))
     new, info = herder.put_config(connector, config)
-    return created(request, info) if new else answers.ok(info_body(info))
+    return created(request, info) if new else responses.ok(info_body(info))
 
 
 @resource.patch("/connectors/{connector}/config", takes="ConfigPatch", gives={200: "ConnectorInfo"}, errors=[400, 404, 409])
-def patch_config(herder: Herder, connector: str, entity: JsonBody) -> Response:
+def patch_config(herder: RestHerder, connector: str, entity: JsonBody) -> Response:
     """Change single settings."""
     patch = body.texts(entity, "the patch")
     if patch is None:
         herder.info(connector)  # an unknown connector comes first: 404
         raise ConnectError("The request has no body; expected a JSON object of settings to change.")
-    return answers.ok(info_body(herder.patch_config(connector, patch)))
+    return responses.ok(info_body(herder.patch_config(connector, patch)))

@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from headrace.config.types import trim
 from headrace.errors import BadRequestError, ConnectError, NotFoundError
-from headrace.rest import answers, body
-from headrace.rest.herder import Config, ConnectorInfo, Herder, Json
+from headrace.rest import body, responses
+from headrace.rest.herder import Config, Json, RestHerder, ShownConnector
 from headrace.rest.location import connector_location
 from headrace.rest.resource import JsonBody, Resource
 
@@ -18,16 +18,16 @@ resource = Resource("connectors")
 
 
 @resource.get("/connectors", gives={200: "Connectors"})
-def list_connectors(herder: Herder, request: Request) -> Response:
+def list_connectors(herder: RestHerder, request: Request) -> Response:
     """The names; with `?expand=status` and/or `?expand=info` an object with these of each connector (KIP-465)."""
     names = herder.connectors()
     if "expand" not in request.query_params:
-        return answers.ok(names)
+        return responses.ok(names)
     wanted = request.query_params.getlist("expand")
-    return answers.ok({name: found for name in names if (found := _expand(herder, name, wanted)) is not None})
+    return responses.ok({name: found for name in names if (found := _expand(herder, name, wanted)) is not None})
 
 
-def _expand(herder: Herder, name: str, wanted: list[str]) -> Json | None:
+def _expand(herder: RestHerder, name: str, wanted: list[str]) -> Json | None:
     try:
         views = {"status": herder.status, "info": lambda name: info_body(herder.info(name))}
         return {view: views[view](name) for view in wanted if view in views}
@@ -36,7 +36,7 @@ def _expand(herder: Herder, name: str, wanted: list[str]) -> Json | None:
 
 
 @resource.post("/connectors", takes="NewConnector", gives={201: "ConnectorInfo"}, errors=[400, 409])
-def create_connector(herder: Herder, request: Request, entity: JsonBody) -> Response:
+def create_connector(herder: RestHerder, request: Request, entity: JsonBody) -> Response:
     """Create a connector; `initial_state` (KIP-980) may be left out."""
     fields = body.mapping(entity, "the request", ("config", "name", "initial_state"))
     if fields is None:
@@ -48,28 +48,28 @@ def create_connector(herder: Herder, request: Request, entity: JsonBody) -> Resp
 
 
 @resource.get("/connectors/{connector}", gives={200: "ConnectorInfo"}, errors=[404])
-def show_connector(herder: Herder, connector: str) -> Response:
+def show_connector(herder: RestHerder, connector: str) -> Response:
     """Configuration, tasks and type of a connector."""
-    return answers.ok(info_body(herder.info(connector)))
+    return responses.ok(info_body(herder.info(connector)))
 
 
 @resource.delete("/connectors/{connector}", gives={204: None}, errors=[404, 409])
-def delete_connector(herder: Herder, connector: str) -> Response:
+def delete_connector(herder: RestHerder, connector: str) -> Response:
     """Delete a connector; its offsets stay."""
     herder.delete(connector)
-    return answers.done(204)
+    return responses.done(204)
 
 
-def info_body(info: ConnectorInfo) -> Json:
+def info_body(info: ShownConnector) -> Json:
     """A connector as JSON."""
     tasks = [{"connector": connector, "task": task} for connector, task in info.tasks]
     return {"name": info.name, "config": dict(info.config), "tasks": tasks, "type": info.type}
 
 
-def created(request: Request, info: ConnectorInfo) -> Response:
+def created(request: Request, info: ShownConnector) -> Response:
     """The answer to the creation of a connector, with its Location at the address that the client has used."""
     base = f"{request.url.scheme}://{request.url.netloc}"
-    return answers.ok(info_body(info), 201, connector_location(base, info.name))
+    return responses.ok(info_body(info), 201, connector_location(base, info.name))
 
 
 def named_config(name: str, config: Config | None) -> Config:

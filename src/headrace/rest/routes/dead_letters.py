@@ -13,8 +13,8 @@ from headrace.dead_letters.letter import LetterId
 from headrace.dead_letters.page import MOST
 from headrace.dead_letters.topics import DeadLetters, LetterTopic, ReplayRequest, letter_topics, summaries
 from headrace.errors import BadRequestError, ConnectError, NotFoundError
-from headrace.rest import answers, body
-from headrace.rest.herder import Herder
+from headrace.rest import body, responses
+from headrace.rest.herder import RestHerder
 from headrace.rest.resource import OwnJsonBody, Resource
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.session import session
@@ -28,22 +28,22 @@ def resource(worker: WorkerConfig) -> Resource:
     spark = partial(session, worker.spark_conf())
 
     @made.get("/headrace/dead-letters", gives={200: "DeadLetterTopics"})
-    def topics(herder: Herder) -> Response:
+    def topics(herder: RestHerder) -> Response:
         """The dead letter topics of all connectors, with how many letters each has."""
-        return answers.ok({"topics": redacted(summaries(_topics(herder).values(), worker))})
+        return responses.ok({"topics": redacted(summaries(_topics(herder).values(), worker))})
 
     @made.get("/headrace/dead-letters/{topic}", gives={200: "DeadLetterPage"}, errors=[400, 404])
-    def show(herder: Herder, topic: str, count: str = str(_DEFAULT_COUNT), before: str = "") -> Response:
+    def show(herder: RestHerder, topic: str, count: str = str(_DEFAULT_COUNT), before: str = "") -> Response:
         """The newest `count` letters of a topic, with why they failed; `before`: those before a place that an answer named."""
         if not (count.isascii() and count.isdigit() and 1 <= int(count) <= MOST):
             raise BadRequestError(f"'count' is '{count}'; it has to be a whole number from 1 to {MOST}.")
-        return answers.ok(redacted(_letters(herder, topic).page(int(count), before or None)))
+        return responses.ok(redacted(_letters(herder, topic).page(int(count), before or None)))
 
     @made.post("/headrace/dead-letters/{topic}/preview", takes="DeadLetterPreview", gives={200: "Preview"}, errors=[400, 404])
-    def preview(herder: Herder, topic: str, entity: OwnJsonBody) -> Response:
+    def preview(herder: RestHerder, topic: str, entity: OwnJsonBody) -> Response:
         """What a chain makes of letters, step by step: that of `config`, or of the connector as it runs; nothing is written."""
         asked = _Asked.of(entity, "config")
-        return answers.ok(_letters(herder, topic).preview(asked.ids, asked.connector, asked.config, spark))
+        return responses.ok(_letters(herder, topic).preview(asked.ids, asked.connector, asked.config, spark))
 
     @made.post(
         "/headrace/dead-letters/{topic}/replay",
@@ -51,14 +51,14 @@ def resource(worker: WorkerConfig) -> Resource:
         gives={200: "DeadLetterReplayed"},
         errors=[400, 404, 409],
     )
-    def replay(herder: Herder, topic: str, entity: OwnJsonBody) -> Response:
+    def replay(herder: RestHerder, topic: str, entity: OwnJsonBody) -> Response:
         """Write letters where they belong, each once: a sink's to the topic that it is from, a source's through its chain."""
         asked = _Asked.of(entity, "dry_run", "again")
         request = ReplayRequest(asked.ids, asked.connector, asked.dry_run, asked.again)
         found = _letters(herder, topic).replay(request, spark)
-        return answers.ok(redacted({"topic": topic, "dry_run": request.dry_run, "letters": found}))
+        return responses.ok(redacted({"topic": topic, "dry_run": request.dry_run, "letters": found}))
 
-    def _letters(herder: Herder, topic: str) -> DeadLetters:
+    def _letters(herder: RestHerder, topic: str) -> DeadLetters:
         found = _topics(herder).get(topic)
         if found is None:
             raise NotFoundError(f"'{topic}' is the dead letter topic of no connector (errors.deadletterqueue.topic.name).")
@@ -67,7 +67,7 @@ def resource(worker: WorkerConfig) -> Resource:
     return made
 
 
-def _topics(herder: Herder) -> dict[str, LetterTopic]:
+def _topics(herder: RestHerder) -> dict[str, LetterTopic]:
     configs = {}
     for name in herder.connectors():
         try:

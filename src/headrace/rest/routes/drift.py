@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from headrace.rest import answers
-from headrace.rest.herder import Herder
+from headrace.rest import responses
+from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource
 
 resource = Resource("drift")
 
 
 @resource.get("/headrace/connectors/{connector}/topics/drift", gives={200: "Drift"}, errors=[404])
-def topics_drift(herder: Herder, connector: str) -> Response:
+def topics_drift(herder: RestHerder, connector: str) -> Response:
     """How the topics that a source connector uses differ from its `topic.creation.` rules; nothing if it has none."""
-    return answers.ok({"connector": connector, "drift": herder.topic_drift(connector)})
+    return responses.ok({"connector": connector, "drift": herder.topic_drift(connector)})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from headrace.errors import HeadraceError
-from headrace.rest import answers
-from headrace.rest.herder import Herder
+from headrace.rest import responses
+from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource
 
 HEALTH_TIMEOUT_S = 10.0
@@ -14,7 +14,7 @@ HEALTH_TIMEOUT_S = 10.0
 resource = Resource("health", early=True)
 
 
-def _no_answer(herder: Herder, why: str | None = None) -> Response:
+def _no_answer(herder: RestHerder, why: str | None = None) -> Response:
     """What to say about a worker that did not get round to a request in time, or failed at it."""
     if herder.ready():
         status, code = "unhealthy", 500
@@ -22,11 +22,11 @@ def _no_answer(herder: Herder, why: str | None = None) -> Response:
     else:
         status, code, message = "starting", 503, "Worker is still starting up."
     details = why or herder.stage()
-    return answers.ok({"status": status, "message": f"{message} {details}" if details else message}, code)
+    return responses.ok({"status": status, "message": f"{message} {details}" if details else message}, code)
 
 
 @resource.get("/health", gives={200: "Health", 500: "Health", 503: "Health"}, limit_s=HEALTH_TIMEOUT_S, late=_no_answer)
-def health(herder: Herder) -> Response:
+def health(herder: RestHerder) -> Response:
     """Whether the worker can handle requests; waits up to 10 s for it to take this one."""
     if not herder.ready():
         return _no_answer(herder)
@@ -35,4 +35,4 @@ def health(herder: Herder) -> Response:
     except HeadraceError as error:
         return _no_answer(herder, error.message)
     message = "Worker has completed startup and is ready to handle requests."
-    return answers.ok({"status": "healthy", "message": message})
+    return responses.ok({"status": "healthy", "message": message})

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.errors import BadRequestError
-from headrace.rest import answers, body
-from headrace.rest.herder import Herder
+from headrace.rest import body, responses
+from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource, read_bytes
 
 _SIGNATURE = "x-connect-authorization"
@@ -22,22 +22,22 @@ resource = Resource("internal")
 
 
 @resource.post("/connectors/{connector}/tasks", gives={204: None}, errors=[400, 403, 409])
-def put_task_configs(herder: Herder, request: Request, connector: str, raw: RawBody) -> Response:
+def put_task_configs(herder: RestHerder, request: Request, connector: str, raw: RawBody) -> Response:
     """Task configurations that the connector made on another worker."""
     _signed(request)
     herder.verify(raw, request.headers)
     configs = [body.texts(config, "a task configuration") or {} for config in body.items(body.parse(raw), "the request") or []]
     herder.put_task_configs(connector, [{k: v for k, v in config.items() if v is not None} for config in configs])
-    return answers.done(204)
+    return responses.done(204)
 
 
 @resource.put("/connectors/{connector}/fence", gives={204: None}, errors=[400, 403, 404, 409])
-def fence_zombies(herder: Herder, request: Request, connector: str, raw: RawBody) -> Response:
+def fence_zombies(herder: RestHerder, request: Request, connector: str, raw: RawBody) -> Response:
     """Another worker is about to start tasks that deliver exactly once: their predecessors are fenced off (KIP-618)."""
     _signed(request)
     herder.verify(raw, request.headers)
     herder.fence_zombies(connector)
-    return answers.done(204)
+    return responses.done(204)
 
 
 def _signed(request: Request) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from headrace.rest import answers
-from headrace.rest.herder import Herder
+from headrace.rest import responses
+from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource
 
 resource = Resource("lag")
 
 
 @resource.get("/headrace/connectors/{connector}/lag", gives={200: "ConnectorLag"}, errors=[400, 404])
-def lag(herder: Herder, connector: str, freshness: str = "") -> Response:
+def lag(herder: RestHerder, connector: str, freshness: str = "") -> Response:
     """Records and time that the delivered and stored offset of each source partition is behind; any worker knows.
 
     `freshness=false`: without times, for which records of the source are read.
@@ -21,4 +21,4 @@ def lag(herder: Herder, connector: str, freshness: str = "") -> Response:
     lags = [one["lag"] for one in partitions if one["lag"] is not None]
     ages = [one["freshness_ms"] for one in partitions if one["freshness_ms"] is not None]
     body = {"connector": connector, "lag": sum(lags), "freshness_ms": max(ages, default=None), "partitions": partitions}
-    return answers.ok(body)
+    return responses.ok(body)

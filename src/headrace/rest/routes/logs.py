@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.errors import BadRequestError, HeadraceError, NotFoundError
-from headrace.rest import answers
+from headrace.rest import responses
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.herder import Herder
+from headrace.rest.herder import RestHerder
 from headrace.rest.log_levels import LEVELS, parse_level
 from headrace.rest.resource import Resource
 from headrace.runtime.recent_logs import PER_CONNECTOR, RECENT
@@ -30,7 +30,7 @@ def resource(worker: WorkerConfig, others: WorkerClient) -> Resource:
 
     @made.get("/headrace/connectors/{connector}/logs", gives={200: "ConnectorLogs"}, errors=[400, 404])
     def logs(
-        herder: Herder, request: Request, connector: str, lines: str = "", level: str = "", task: str = "", forward: str = ""
+        herder: RestHerder, request: Request, connector: str, lines: str = "", level: str = "", task: str = "", forward: str = ""
     ) -> Response:
         """The last `lines` (200) entries of at least this `level`, of all tasks or of one `task`, oldest first.
 
@@ -52,7 +52,7 @@ def resource(worker: WorkerConfig, others: WorkerClient) -> Resource:
             if not entries:
                 herder.info(connector)  # raises NotFoundError; entries of a deleted connector are shown
         body = {"connector": connector, "worker_id": herder.worker_id, "entries": entries, "not_reached": silent}
-        return answers.ok(body)
+        return responses.ok(body)
 
     return made
 
@@ -74,7 +74,7 @@ def _of_others(ask: Callable[[str], Any], workers: list[str]) -> tuple[Entries, 
     return found, [name for name, entries in answered.items() if entries is None]
 
 
-def _workers(herder: Herder) -> set[str]:
+def _workers(herder: RestHerder) -> set[str]:
     """The ids of the workers that have, or were the last to have, any connector or task."""
 
     def of(name: str) -> Iterable[str]:

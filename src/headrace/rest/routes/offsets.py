@@ -7,32 +7,32 @@ import json
 from starlette.responses import Response
 
 from headrace.errors import BadRequestError, ConnectError
-from headrace.rest import answers, body
-from headrace.rest.herder import Herder, Json, OffsetChange
+from headrace.rest import body, responses
+from headrace.rest.herder import Json, OffsetChange, RestHerder
 from headrace.rest.resource import JsonBody, Resource
 
 resource = Resource("offsets")
 
 
 @resource.get("/connectors/{connector}/offsets", gives={200: "Offsets"}, errors=[404])
-def show_offsets(herder: Herder, connector: str) -> Response:
+def show_offsets(herder: RestHerder, connector: str) -> Response:
     """The committed offset of each partition of the source (or of each topic partition, for a sink)."""
-    return answers.ok({"offsets": herder.offsets(connector)})
+    return responses.ok({"offsets": herder.offsets(connector)})
 
 
 @resource.patch("/connectors/{connector}/offsets", takes="NewOffsets", gives={200: "Message"}, errors=[400, 404, 409])
-def alter_offsets(herder: Herder, connector: str, entity: JsonBody) -> Response:
+def alter_offsets(herder: RestHerder, connector: str, entity: JsonBody) -> Response:
     """Set the offsets of a stopped connector; null resets a partition."""
     changes = _changes(entity)
     if not changes:
         raise BadRequestError("Partitions / offsets need to be provided for an alter offsets request")
-    return answers.ok({"message": herder.alter_offsets(connector, changes)})
+    return responses.ok({"message": herder.alter_offsets(connector, changes)})
 
 
 @resource.delete("/connectors/{connector}/offsets", gives={200: "Message"}, errors=[400, 404, 409])
-def reset_offsets(herder: Herder, connector: str) -> Response:
+def reset_offsets(herder: RestHerder, connector: str) -> Response:
     """Forget all offsets of a stopped connector."""
-    return answers.ok({"message": herder.reset_offsets(connector)})
+    return responses.ok({"message": herder.reset_offsets(connector)})
 
 
 def _changes(entity: body.Tree) -> list[OffsetChange]:

@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.errors import BadRequestError
-from headrace.rest import answers
+from headrace.rest import responses
 from headrace.rest.cluster_figures import POINTS, figures_body
-from headrace.rest.herder import Herder
+from headrace.rest.herder import RestHerder
 from headrace.rest.overview import SORTS, Overview, OverviewQuery, overview_body
 from headrace.rest.resource import Resource
 
@@ -24,7 +24,7 @@ def resource(overview: Overview) -> Resource:
 
     @made.get("/headrace/overview", gives={200: "Overview"}, errors=[400])
     def all_connectors(
-        herder: Herder,
+        herder: RestHerder,
         request: Request,
         q: str = "",
         state: str = "",
@@ -38,12 +38,12 @@ def resource(overview: Overview) -> Resource:
         if sort.removeprefix("-") not in ("", *SORTS):
             raise BadRequestError(f"'sort' is '{sort}'; it has to be one of {', '.join(SORTS)}, with a minus to turn it round.")
         query = OverviewQuery(q, state, kind, sort, _whole("page", page, 1))
-        return answers.ok(overview_body(overview.read(herder, request), query, herder))
+        return responses.ok(overview_body(overview.read(herder, request), query, herder))
 
     @made.get("/headrace/figures", gives={200: "Figures"}, errors=[400])
-    def figures(herder: Herder, points: str = str(POINTS)) -> Response:
+    def figures(herder: RestHerder, points: str = str(POINTS)) -> Response:
         """What the tasks of this worker measure now, and the last `points` samples (every 10 s) of each connector."""
-        return answers.ok(figures_body(herder, min(_whole("points", points, 0), _MOST_POINTS)))
+        return responses.ok(figures_body(herder, min(_whole("points", points, 0), _MOST_POINTS)))
 
     return made
 

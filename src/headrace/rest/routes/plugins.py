@@ -9,11 +9,11 @@ from fastapi import Query
 from starlette.responses import Response
 
 from headrace import plugins
-from headrace.connectors.versions import with_version
+from headrace.connect_config.versions import with_version
 from headrace.errors import BadRequestError, ConnectError, NotFoundError
 from headrace.plugins import Kind
-from headrace.rest import answers, body
-from headrace.rest.herder import Herder
+from headrace.rest import body, responses
+from headrace.rest.herder import RestHerder
 from headrace.rest.resource import JsonBody, Resource, TrueByDefault
 
 CONNECTORS = (Kind.SINK, Kind.SOURCE)
@@ -29,26 +29,26 @@ resource = Resource("connector-plugins")
 
 
 @resource.get("/connector-plugins", gives={200: "Plugins"})
-def list_plugins(herder: Herder, connectors_only: Annotated[TrueByDefault, Query(alias="connectorsOnly")] = True) -> Response:
+def list_plugins(herder: RestHerder, connectors_only: Annotated[TrueByDefault, Query(alias="connectorsOnly")] = True) -> Response:
     """The connectors; with `connectorsOnly=false` transformations, predicates and converters too."""
     kinds = CONNECTORS if connectors_only else CONNECTORS + OTHERS
     found = [cls for kind in kinds for cls in plugins.every(kind)]
-    return answers.ok([{"class": c.plugin_name, "type": c.plugin_kind, "version": c.version} for c in found])
+    return responses.ok([{"class": c.plugin_name, "type": c.plugin_kind, "version": c.version} for c in found])
 
 
 @resource.get("/connector-plugins/{plugin}/config", gives={200: "Definitions"}, errors=[400, 404])
-def plugin_config(herder: Herder, plugin: str, version: str | None = None) -> Response:
+def plugin_config(herder: RestHerder, plugin: str, version: str | None = None) -> Response:
     """The definitions of a plugin's options; `version`: a version, or range of them, that it must have (KIP-891)."""
-    return answers.ok(herder.plugin_config(with_version(_find(plugin), version)))
+    return responses.ok(herder.plugin_config(with_version(_find(plugin), version)))
 
 
 @resource.put("/connector-plugins/{plugin}/config/validate", takes="NewConfig", gives={200: "Validation"}, errors=[400])
-def validate_config(herder: Herder, plugin: str, entity: JsonBody) -> Response:
+def validate_config(herder: RestHerder, plugin: str, entity: JsonBody) -> Response:
     """Check a configuration: each option with its definition, value, recommended values and errors; changes nothing."""
     config = body.texts(entity, "the configuration")
     if config is None:
         raise ConnectError("The request has no body; expected a connector's configuration.")
-    return answers.ok(herder.validate(plugin, config))
+    return responses.ok(herder.validate(plugin, config))
 
 
 def _find(name: str) -> Any:

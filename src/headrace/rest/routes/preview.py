@@ -7,8 +7,8 @@ from starlette.responses import Response
 from headrace.errors import BadRequestError, ConnectError
 from headrace.preview.records import GivenRecord, count, from_objects
 from headrace.preview.run import Preview, prepare
-from headrace.rest import answers, body
-from headrace.rest.herder import Herder
+from headrace.rest import body, responses
+from headrace.rest.herder import RestHerder
 from headrace.rest.resource import OwnJsonBody, Resource
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.session import session
@@ -21,12 +21,12 @@ def resource(worker: WorkerConfig) -> Resource:
     made = Resource("preview")
 
     @made.post("/headrace/preview", takes="PreviewRequest", gives={200: "Preview"}, errors=[400])
-    def preview(herder: Herder, entity: OwnJsonBody) -> Response:
+    def preview(herder: RestHerder, entity: OwnJsonBody) -> Response:
         """Each record before and after every transform, where it is dropped or fails and why, and the topic it goes to."""
         fields = _fields(entity)
         prepared = prepare(fields["config"], worker)
         records = _records(prepared, fields)
-        return answers.ok(prepared.run(session(worker.spark_conf()), records))
+        return responses.ok(prepared.run(session(worker.spark_conf()), records))
 
     return made
 

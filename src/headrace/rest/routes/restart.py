@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import Response
 
-from headrace.rest import answers
-from headrace.rest.herder import Herder
+from headrace.rest import responses
+from headrace.rest.herder import RestHerder
 from headrace.rest.resource import FalseByDefault, Resource
 
 resource = Resource("restart")
@@ -16,11 +16,11 @@ resource = Resource("restart")
 
 @resource.post("/connectors/{connector}/restart", gives={202: "ConnectorStatus", 204: None}, errors=[404, 409])
 def restart_connector(
-    herder: Herder,
+    herder: RestHerder,
     connector: str,
     include_tasks: Annotated[FalseByDefault, Query(alias="includeTasks")] = False,
     only_failed: Annotated[FalseByDefault, Query(alias="onlyFailed")] = False,
 ) -> Response:
     """Restart the connector alone (204), or with `includeTasks` or `onlyFailed` what these say (202, the states)."""
     states = herder.restart(connector, include_tasks, only_failed)
-    return answers.done(204) if states is None else answers.ok(states, 202)
+    return responses.done(204) if states is None else responses.ok(states, 202)

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from headrace.rest import answers
-from headrace.rest.herder import Herder
+from headrace.rest import responses
+from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource, TaskNumber
 
 resource = Resource("tasks")
 
 
 @resource.get("/connectors/{connector}/tasks", gives={200: "Tasks"}, errors=[404])
-def list_tasks(herder: Herder, connector: str) -> Response:
+def list_tasks(herder: RestHerder, connector: str) -> Response:
     """The tasks with their configurations."""
-    return answers.ok(herder.tasks(connector))
+    return responses.ok(herder.tasks(connector))
 
 
 @resource.get("/connectors/{connector}/tasks/{task}/status", gives={200: "TaskStatus"}, errors=[404])
-def task_status(herder: Herder, connector: str, task: TaskNumber) -> Response:
+def task_status(herder: RestHerder, connector: str, task: TaskNumber) -> Response:
     """State and worker of one task."""
-    return answers.ok(herder.task_status(connector, task))
+    return responses.ok(herder.task_status(connector, task))
 
 
 @resource.post("/connectors/{connector}/tasks/{task}/restart", gives={204: None}, errors=[404, 409])
-def restart_task(herder: Herder, connector: str, task: TaskNumber) -> Response:
+def restart_task(herder: RestHerder, connector: str, task: TaskNumber) -> Response:
     """Restart one task."""
     herder.restart_task(connector, task)
-    return answers.done(204)
+    return responses.done(204)

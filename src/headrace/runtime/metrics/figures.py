@@ -32,7 +32,7 @@ class TaskFigures:
 
 
 @dataclass(frozen=True)
-class Sample:
+class FigureSample:
     """A connector's tasks of this worker over one interval: records per second, and the greatest age in ms."""
 
     rate: float
@@ -43,7 +43,7 @@ class Sample:
 class FigureHistory:
     """The last hour of each connector, sampled every INTERVAL_S. For one thread that adds; any may read."""
 
-    _samples: dict[str, deque[Sample]] = field(default_factory=dict)
+    _samples: dict[str, deque[FigureSample]] = field(default_factory=dict)
     _records: Mapping[tuple[str, int], float] = field(default_factory=dict)
 
     def add(self, figures: Iterable[TaskFigures], seconds: float) -> None:
@@ -55,11 +55,11 @@ class FigureHistory:
             grown = sum(self._grown(task) for task in tasks)
             ages = [task.age_ms for task in tasks if task.age_ms is not None and grown]
             ring = self._samples.setdefault(name, deque(maxlen=_SAMPLES))
-            ring.append(Sample(round(grown / max(seconds, 0.001), 3), max(ages, default=None)))
+            ring.append(FigureSample(round(grown / max(seconds, 0.001), 3), max(ages, default=None)))
         self._records = {(one.connector, one.task): one.records for tasks in by_connector.values() for one in tasks}
         self._samples = {name: ring for name, ring in self._samples.items() if name in by_connector}
 
-    def of(self, connector: str) -> list[Sample]:
+    def of(self, connector: str) -> list[FigureSample]:
         """The samples of a connector, oldest first."""
         return list(self._samples.get(connector, ()))
 

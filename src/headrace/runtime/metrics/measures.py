@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
-from headrace.runtime.metrics.task import TaskState
+from headrace.runtime.metrics.task import TaskMetrics
 from headrace.runtime.metrics.window import Meter
 from headrace.spark.feeds import LATENCY_BOUNDS_MS
 
@@ -34,7 +34,7 @@ class Measure:
         return self.name.endswith("-total")
 
 
-def of_task(state: TaskState, lag: Mapping[str, int] | None, labels: Mapping[str, str], now_ms: int) -> Iterator[Measure]:
+def of_task(state: TaskMetrics, lag: Mapping[str, int] | None, labels: Mapping[str, str], now_ms: int) -> Iterator[Measure]:
     """All of one task. lag: records that are to be read yet, by partition; None where the source cannot tell."""
     groups = {
         TASK: _common(state, now_ms),
@@ -52,7 +52,7 @@ def of_task(state: TaskState, lag: Mapping[str, int] | None, labels: Mapping[str
         yield Measure(OWN, "partition-record-lag", behind, {**labels, "partition": partition})
 
 
-def _common(state: TaskState, now_ms: int) -> dict[str, float | str]:
+def _common(state: TaskMetrics, now_ms: int) -> dict[str, float | str]:
     ok = state.commit_successes.average(now_ms)
     known = bool(ok == ok)  # NaN is not itself
     return {
@@ -68,7 +68,7 @@ def _common(state: TaskState, now_ms: int) -> dict[str, float | str]:
     }
 
 
-def _source(state: TaskState, _lag: Mapping[str, int] | None, now_ms: int) -> dict[str, float | str]:
+def _source(state: TaskMetrics, _lag: Mapping[str, int] | None, now_ms: int) -> dict[str, float | str]:
     return {
         **_meter("source-record-poll", state.read, now_ms),
         **_meter("source-record-write", state.written, now_ms),
@@ -79,7 +79,7 @@ def _source(state: TaskState, _lag: Mapping[str, int] | None, now_ms: int) -> di
     }
 
 
-def _transactions(state: TaskState, now_ms: int) -> dict[str, float | str]:
+def _transactions(state: TaskMetrics, now_ms: int) -> dict[str, float | str]:
     return {
         "transaction-size-min": state.transactions.smallest(now_ms),
         "transaction-size-max": state.transactions.largest(now_ms),
@@ -87,7 +87,7 @@ def _transactions(state: TaskState, now_ms: int) -> dict[str, float | str]:
     }
 
 
-def _sink(state: TaskState, lag: Mapping[str, int] | None, now_ms: int) -> dict[str, float | str]:
+def _sink(state: TaskMetrics, lag: Mapping[str, int] | None, now_ms: int) -> dict[str, float | str]:
     return {
         **_meter("sink-record-read", state.read, now_ms),
         **_meter("sink-record-send", state.written, now_ms),
@@ -103,7 +103,7 @@ def _sink(state: TaskState, lag: Mapping[str, int] | None, now_ms: int) -> dict[
     }
 
 
-def _active(what: str, state: TaskState, now_ms: int) -> dict[str, float]:
+def _active(what: str, state: TaskMetrics, now_ms: int) -> dict[str, float]:
     """A batch is read, transformed and written as one: between two of them nothing is under way."""
     return {
         f"{what}-active-count": 0,
@@ -112,7 +112,7 @@ def _active(what: str, state: TaskState, now_ms: int) -> dict[str, float]:
     }
 
 
-def _errors(state: TaskState) -> dict[str, float | str]:
+def _errors(state: TaskMetrics) -> dict[str, float | str]:
     return {
         "total-record-failures": state.failed_records,
         "total-record-errors": state.failed_records,
@@ -125,7 +125,7 @@ def _errors(state: TaskState) -> dict[str, float | str]:
     }
 
 
-def _own(state: TaskState, lag: Mapping[str, int] | None) -> dict[str, float | str]:
+def _own(state: TaskMetrics, lag: Mapping[str, int] | None) -> dict[str, float | str]:
     values: dict[str, float | str] = {"batches-total": state.batches, "failures-total": state.failures}
     if state.kind == "source":
         values |= {"data-losses-total": state.losses, "data-loss-records-total": state.lost_records}

@@ -18,9 +18,9 @@ from headrace.runtime.metrics import task as tasks
 from headrace.runtime.metrics.events import Event, Moved
 from headrace.runtime.metrics.figures import FigureHistory, TaskFigures, greatest_age
 from headrace.runtime.metrics.measures import Measure, of_task
-from headrace.runtime.metrics.task import TaskState
+from headrace.runtime.metrics.task import TaskMetrics
 from headrace.runtime.metrics.window import Span
-from headrace.runtime.metrics.worker import ConnectorState, Startups, of_worker
+from headrace.runtime.metrics.worker import ConnectorMetrics, Startups, of_worker
 
 Lag = Mapping[str, int]
 Gauge = Callable[[], float | str | None]
@@ -33,7 +33,7 @@ def _now() -> int:
 class TaskRecorder:
     """Takes the events of one task, from its start on."""
 
-    def __init__(self, state: TaskState, now: Callable[[], int]) -> None:
+    def __init__(self, state: TaskMetrics, now: Callable[[], int]) -> None:
         self._state, self._now = state, now
         self._lock = threading.Lock()
         self._lag: Callable[[], Lag | None] = lambda: None
@@ -50,7 +50,7 @@ class TaskRecorder:
         self._lag = lag
 
     @property
-    def state(self) -> TaskState:
+    def state(self) -> TaskMetrics:
         """What is known now."""
         return self._state
 
@@ -67,7 +67,7 @@ class Metrics:
         """window_ms, samples: what rates, averages and maxima look back on; now: the clock, in epoch ms."""
         self._span, self._now = Span(window_ms, samples), now
         self._lock = threading.Lock()
-        self._connectors: dict[str, ConnectorState] = {}
+        self._connectors: dict[str, ConnectorMetrics] = {}
         self._tasks: dict[tuple[str, int], TaskRecorder] = {}
         self._startups = {"connector": Startups(), "task": Startups()}
         self._gauges: dict[tuple[str, str], Gauge] = {}
@@ -83,7 +83,7 @@ class Metrics:
             before = self._tasks.get((connector, task))
             if before and before.state.status == "paused":
                 return before
-            state = TaskState.new(kind, self._span, self._now(), before.state.failures if before else 0)
+            state = TaskMetrics.new(kind, self._span, self._now(), before.state.failures if before else 0)
             made = self._tasks[connector, task] = TaskRecorder(state, self._now)
             return made
 
@@ -95,7 +95,7 @@ class Metrics:
     def connector(self, name: str, kind: str, java_class: str, version: str | None) -> None:
         """What is known of the class of a connector."""
         with self._lock:
-            state = self._connectors.get(name, ConnectorState())
+            state = self._connectors.get(name, ConnectorMetrics())
             self._connectors[name] = replace(state, kind=kind, java_class=java_class, version=version or "")
 
     def gauge(self, group: str, name: str, read: Gauge) -> None:
@@ -114,7 +114,7 @@ class Metrics:
             if state == "UNASSIGNED":
                 self._connectors.pop(name, None)
             else:
-                self._connectors[name] = replace(self._connectors.get(name, ConnectorState()), status=state.lower())
+                self._connectors[name] = replace(self._connectors.get(name, ConnectorMetrics()), status=state.lower())
 
     def task_state(self, connector: str, task: int, state: str, error: str | None = None) -> None:
         """A task of this worker is in this state now; UNASSIGNED: it is stopped, and its metrics end until it is started again.
@@ -124,8 +124,8 @@ class Metrics:
         with self._lock:
             recorder = self._tasks.get((connector, task))
             if recorder is None and state != "UNASSIGNED":  # it failed before it was made
-                kind = self._connectors.get(connector, ConnectorState()).kind or "source"
-                recorder = self._tasks[connector, task] = TaskRecorder(TaskState.new(kind, self._span, self._now()), self._now)
+                kind = self._connectors.get(connector, ConnectorMetrics()).kind or "source"
+                recorder = self._tasks[connector, task] = TaskRecorder(TaskMetrics.new(kind, self._span, self._now()), self._now)
         if recorder is not None:
             if recorder.state.status == "unassigned" and state in ("RUNNING", "FAILED"):
                 self.started("task", ok=state == "RUNNING")
@@ -149,7 +149,7 @@ class Metrics:
         with self._lock:
             here = {key: r for key, r in sorted(self._tasks.items()) if r.state.status != "unassigned"}
             connectors, startups, gauges = dict(self._connectors), dict(self._startups), dict(self._gauges)
-        by_connector: dict[str, list[TaskState]] = {}
+        by_connector: dict[str, list[TaskMetrics]] = {}
         for (name, _), recorder in here.items():
             by_connector.setdefault(name, []).append(recorder.state)
         found = list(of_worker(connectors, by_connector, startups))

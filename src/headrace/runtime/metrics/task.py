@@ -22,7 +22,7 @@ _LONGEST_ERROR = 300
 
 
 @dataclass(frozen=True)
-class TaskState:
+class TaskMetrics:
     """Counters and windows of one task, from its start on.
 
     kind: "source" or "sink"; begun_ms: when it was started; status, since_ms: its state and since when; spent_ms: how long it was
@@ -58,7 +58,7 @@ class TaskState:
     in_flight: InFlight | None = None
 
     @classmethod
-    def new(cls, kind: str, span: Span, now_ms: int, failures: int = 0) -> TaskState:
+    def new(cls, kind: str, span: Span, now_ms: int, failures: int = 0) -> TaskMetrics:
         """A task that is just being started."""
         window, meter = Window(span), Meter(Window(span))
         return cls(kind, now_ms, meter, meter, meter, window, window, window, window, window, since_ms=now_ms, failures=failures)
@@ -70,7 +70,7 @@ class TaskState:
         return spent / life if life > 0 else float(status == self.status)
 
 
-def fold(state: TaskState, event: Event, now_ms: int) -> TaskState:
+def fold(state: TaskMetrics, event: Event, now_ms: int) -> TaskMetrics:
     """The state after an event."""
     match event:
         case Moved():
@@ -99,14 +99,14 @@ def fold(state: TaskState, event: Event, now_ms: int) -> TaskState:
             return replace(state, losses=state.losses + 1, lost_records=state.lost_records + event.records)
 
 
-def _transactional(state: TaskState, event: Transactional, now_ms: int) -> TaskState:
+def _transactional(state: TaskMetrics, event: Transactional, now_ms: int) -> TaskMetrics:
     transactions = state.transactions
     for size in event.sizes:
         transactions = transactions.add(size, now_ms)
     return replace(state, transactions=transactions)
 
 
-def _moved(state: TaskState, event: Moved, now_ms: int) -> TaskState:
+def _moved(state: TaskMetrics, event: Moved, now_ms: int) -> TaskMetrics:
     spent = {**state.spent_ms, state.status: state.spent_ms.get(state.status, 0) + now_ms - state.since_ms}
     moved = replace(state, status=event.status, since_ms=now_ms, spent_ms=spent)
     if event.status != "failed":
@@ -114,7 +114,7 @@ def _moved(state: TaskState, event: Moved, now_ms: int) -> TaskState:
     return replace(moved, failures=state.failures + 1, error=(event.error or "")[:_LONGEST_ERROR], error_ms=now_ms)
 
 
-def _batch(state: TaskState, event: Batch, now_ms: int) -> TaskState:
+def _batch(state: TaskMetrics, event: Batch, now_ms: int) -> TaskMetrics:
     seen = replace(
         state,
         read=state.read.add(event.read, now_ms),

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from headrace.runtime.metrics.measures import CONNECTOR, WORKER, Measure
-from headrace.runtime.metrics.task import TaskState
+from headrace.runtime.metrics.task import TaskMetrics
 
 _TASK_STATES = ("running", "paused", "failed", "unassigned", "destroyed", "restarting")
 
 
 @dataclass(frozen=True)
-class ConnectorState:
+class ConnectorMetrics:
     """A connector of this worker: its state, and what is known of its class once it was started."""
 
     status: str = "unassigned"
@@ -45,7 +45,7 @@ class Startups:
 
 
 def of_worker(
-    connectors: Mapping[str, ConnectorState], tasks: Mapping[str, Sequence[TaskState]], startups: Mapping[str, Startups]
+    connectors: Mapping[str, ConnectorMetrics], tasks: Mapping[str, Sequence[TaskMetrics]], startups: Mapping[str, Startups]
 ) -> Iterator[Measure]:
     """All of the worker as a whole and of its connectors. tasks: by connector; startups: of "connector" and "task"."""
     counts = {"connector-count": len(connectors), "task-count": sum(map(len, tasks.values()))}
@@ -61,7 +61,7 @@ def of_worker(
         yield from _of_connector(connector, {"connector": name})
 
 
-def _of_connector(state: ConnectorState, labels: Mapping[str, str]) -> Iterator[Measure]:
+def _of_connector(state: ConnectorMetrics, labels: Mapping[str, str]) -> Iterator[Measure]:
     about = {"connector-type": state.kind, "connector-class": state.java_class, "connector-version": state.version}
     yield Measure(CONNECTOR, "status", state.status, labels)
     yield from (Measure(CONNECTOR, name, value, labels) for name, value in about.items() if value)

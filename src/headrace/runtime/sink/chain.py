@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from headrace.connectors.sink import COLUMNS
 from headrace.converters.base import Writers
-from headrace.record import Record
+from headrace.record import RecordColumns
 from headrace.runtime.chain import Steps, TaskChain, stamped
-from headrace.runtime.counting import Counts
+from headrace.runtime.record_counts import RecordCounts
 from headrace.runtime.sink.failed import refused
 from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.tolerance import report
@@ -24,13 +24,13 @@ _LETTER = ("topic", "key", "value", "headers", "partition")
 class SinkChain(TaskChain):
     """Between the frame of Spark's Kafka source and `SinkBatch.frame`."""
 
-    def __init__(self, plan: SinkPlan, writers: Writers, frame: DataFrame, counts: Counts) -> None:
+    def __init__(self, plan: SinkPlan, writers: Writers, frame: DataFrame, counts: RecordCounts) -> None:
         """frame: of `headrace.spark.kafka.read_stream`; counts: its records count as read in it."""
         self.counts = counts
         converters = plan.converters
         reading = Readers(converters.key, converters.value, converters.header)
         steps = Steps(plan.connector, plan.task, reading, plan.stages, writers, plan.tolerance, sink=True)
-        record = Record(
+        record = RecordColumns(
             topic=frame["topic"],
             key=frame["key"],
             value=frame["value"],

@@ -55,7 +55,7 @@ class SinkPorts:
 
 
 @dataclass(frozen=True)
-class Covered:
+class SinkBatchRange:
     """What a batch covers: see `SinkBatch`; commit: the offsets to commit once it is written."""
 
     offsets: Mapping[Partition, tuple[int, int]]
@@ -84,7 +84,7 @@ class SinkDelivery:
         with self._committing:
             self._abandoned = True
 
-    def __call__(self, incoming: DataFrame, chain: SinkChain, covered: Covered) -> None:
+    def __call__(self, incoming: DataFrame, chain: SinkChain, covered: SinkBatchRange) -> None:
         """Deliver one batch, of the columns of `SinkChain.incoming`. Raises what ends the task, or its stream for now."""
         chain.counts.begin()
         if chain.learns:
@@ -105,7 +105,7 @@ class SinkDelivery:
         self._again(lambda: self._commit(covered), covered)  # waits for a coordinator that is away, as long as it takes
         self.batches += 1
 
-    def _commit(self, covered: Covered) -> None:
+    def _commit(self, covered: SinkBatchRange) -> None:
         """Commit the offsets of a batch to the group."""
         begun, ok = time.monotonic(), False
         try:
@@ -117,7 +117,7 @@ class SinkDelivery:
         finally:
             self._ports.recorder.tell(Committed(ok, (time.monotonic() - begun) * 1000))
 
-    def _again(self, step: Callable[[], None], covered: Covered) -> None:
+    def _again(self, step: Callable[[], None], covered: SinkBatchRange) -> None:
         """Do it until it succeeds, pausing longer and longer, as long as it may, and the batch can still be read."""
         pause = FIRST_PAUSE_S
         while True:
@@ -176,7 +176,7 @@ class SinkDelivery:
                 raise error from error.__cause__
             log.error(str(error))
 
-    def _record_active(self, incoming: DataFrame, covered: Covered) -> None:
+    def _record_active(self, incoming: DataFrame, covered: SinkBatchRange) -> None:
         """A topic is active once a record of it was consumed (KIP-558); offsets alone may be those of a transaction's marker."""
         for topic in sorted({topic for topic, _ in covered.offsets}):
             if not self._ports.is_active(topic) and kept(incoming, f"in_topic = {lit(topic)}").select("in_topic").head(1):

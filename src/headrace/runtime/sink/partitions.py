@@ -14,7 +14,7 @@ import structlog
 from headrace.errors import ConnectError, HeadraceError
 from headrace.kafka.admin import Admin, TopicInfo
 from headrace.kafka.groups import Partition
-from headrace.kafka.positions import Start, decide, warn
+from headrace.kafka.positions import StartPositions, decide, warn
 from headrace.runtime.sink.plan import SinkPlan
 
 log = structlog.get_logger(__name__)
@@ -23,7 +23,7 @@ _TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
-class Share:
+class AssignedPartitions:
     """What a task reads: its partitions, how many its topics have, and whether topics that are asked for do not exist (yet)."""
 
     partitions: tuple[Partition, ...]
@@ -44,14 +44,16 @@ class SinkPartitions:
         """admin: a client with the settings of the task's consumer."""
         self._admin, self._plan = admin, plan
 
-    def look(self) -> Share:
+    def look(self) -> AssignedPartitions:
         """The task's share now. Raises KafkaFailure."""
         topics = self._named(self._plan.topics) if self._plan.topics is not None else self._matching()
         mine = share(topics, self._plan.task, self._plan.tasks)
         counts = {topic: len(topics[topic].partitions) for topic, _ in mine}
-        return Share(mine, counts, waiting=self._plan.topics is not None and len(topics) < len(set(self._plan.topics)))
+        return AssignedPartitions(
+            mine, counts, waiting=self._plan.topics is not None and len(topics) < len(set(self._plan.topics))
+        )
 
-    def changed(self, before: Share) -> bool:
+    def changed(self, before: AssignedPartitions) -> bool:
         """Whether the share is another one now; what keeps it from being known is logged, and the next look tries again."""
         try:
             return self.look() != before
@@ -70,7 +72,7 @@ class SinkPartitions:
         topics = self._admin.topics(_TIMEOUT_S)
         return {name: info for name, info in topics.items() if not info.internal and self._plan.selects(name)}
 
-    def start(self, partitions: Sequence[Partition]) -> Start:
+    def start(self, partitions: Sequence[Partition]) -> StartPositions:
         """Where to begin: at the committed offsets of the group, else as `auto.offset.reset` says; `looked_up` are the partitions
         without a committed offset and without records to read.
 

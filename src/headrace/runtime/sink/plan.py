@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from headrace.config import Type, parse_list, parse_type
 from headrace.config.java_pattern import JavaRegexError, java_regex
 from headrace.config.types import trim
+from headrace.connect_config.rules import GROUP_OVERRIDE, TOPICS, TOPICS_REGEX
 from headrace.connectors.base import Props, TaskContext
-from headrace.connectors.rules import GROUP_OVERRIDE, TOPICS, TOPICS_REGEX
 from headrace.errors import ConfigError
 from headrace.runtime.plan import client_settings, converter, header_converter
 from headrace.runtime.tolerance import Tolerance, tolerance

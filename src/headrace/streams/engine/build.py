@@ -13,10 +13,10 @@ from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.context import Memory
 from headrace.streams.engine.globals import GlobalTable
 from headrace.streams.engine.program import Program, refuse
-from headrace.streams.engine.sinks import Topics
-from headrace.streams.engine.source import Reading
-from headrace.streams.engine.state import Table
-from headrace.streams.engine.task import Task
+from headrace.streams.engine.sinks import SinkTopics
+from headrace.streams.engine.source import SourceReading
+from headrace.streams.engine.state import StoreTable
+from headrace.streams.engine.task import StreamTask
 from headrace.streams.nodes import SourceNode
 from headrace.streams.topology import Topology
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def build(
     topology: Topology, config: StreamsConfig, cluster: Cluster, admin: Admin, spark: SparkSession
-) -> tuple[list[Task], list[GlobalTable]]:
+) -> tuple[list[StreamTask], list[GlobalTable]]:
     """The tasks of all sub-topologies, and the global tables. Raises StreamsError, TopologyError, ConfigError."""
     counts = {name: len(topic.partitions) for name, topic in admin.topics().items()}
     return assemble(topology, config, cluster, counts, spark)
@@ -34,14 +34,14 @@ def build(
 
 def assemble(
     topology: Topology, config: StreamsConfig, cluster: Cluster, counts: Mapping[str, int], spark: SparkSession
-) -> tuple[list[Task], list[GlobalTable]]:
+) -> tuple[list[StreamTask], list[GlobalTable]]:
     """The same for topics whose numbers of partitions are known."""
     refuse(topology)
 
     def full(topic: str) -> str:
         return f"{config.topic_prefix}-{topic}" if topic in topology.repartition_topics else topic
 
-    topics = Topics(full, counts.get, config.default_serdes, repartition=frozenset(topology.repartition_topics))
+    topics = SinkTopics(full, counts.get, config.default_serdes, repartition=frozenset(topology.repartition_topics))
     groups = [(number, names) for number, names in enumerate(topology.groups())]
     tables = {
         store: table
@@ -49,13 +49,13 @@ def assemble(
         if topology.is_global(n[1])
         for store, table in _global(topology, n[1], topics, cluster, spark, counts)
     }
-    shared = cast("dict[str, Table]", {name: table.table for name, table in tables.items()})
+    shared = cast("dict[str, StoreTable]", {name: table.table for name, table in tables.items()})
     programs = [Program.of(topology, number, names) for number, names in groups if not topology.is_global(names)]
     tasks = _prepared([_task(topology, config, cluster, counts, spark, one, topics, shared) for one in programs])
     return [task for task in tasks if task.partitions], list(tables.values())
 
 
-def _prepared(tasks: list[Task]) -> list[Task]:
+def _prepared(tasks: list[StreamTask]) -> list[StreamTask]:
     """The tasks, each laid out after those that write what it reads; of those that read each other's topics (a foreign-key join)
     a part is laid out first.
     """
@@ -73,8 +73,8 @@ def _prepared(tasks: list[Task]) -> list[Task]:
 
 def _task(
     topology: Topology, config: StreamsConfig, cluster: Cluster, counts: Mapping[str, int], spark: SparkSession,
-    program: Program, topics: Topics, shared: dict[str, Table],
-) -> Task:  # fmt: skip
+    program: Program, topics: SinkTopics, shared: dict[str, StoreTable],
+) -> StreamTask:  # fmt: skip
     read = {source.name: _topics(source, topics, counts) for source in program.sources}
     names = sorted({name for found in read.values() for name in found})
     if missing := [name for name in names if name not in counts]:
@@ -90,8 +90,8 @@ def _task(
         name: source.consumed.reset_policy or config.offset_reset for source in program.sources for name in read[source.name]
     }
     internal = frozenset(topics.full(name) for name in topics.repartition)
-    return Task(
-        program, Reading(topics, config.skips_bad_records, merged), memory, cluster, read,
+    return StreamTask(
+        program, SourceReading(topics, config.skips_bad_records, merged), memory, cluster, read,
         [(name, p) for name in names for p in range(counts[name])], config.max_batch_records,
         reset | dict.fromkeys(internal, "earliest"),
         source_changelogs={s: full for s, t in topology.source_changelogs.items() if (full := topics.full(t)) in names},
@@ -99,14 +99,19 @@ def _task(
     )  # fmt: skip
 
 
-def _topics(source: SourceNode, topics: Topics, counts: Mapping[str, int]) -> list[str]:
+def _topics(source: SourceNode, topics: SinkTopics, counts: Mapping[str, int]) -> list[str]:
     if source.pattern is not None:
         return [name for name in sorted(counts) if source.pattern.fullmatch(name)]
     return [topics.full(name) for name in source.topics]
 
 
 def _global(
-    topology: Topology, names: tuple[str, ...], topics: Topics, cluster: Cluster, spark: SparkSession, counts: Mapping[str, int]
+    topology: Topology,
+    names: tuple[str, ...],
+    topics: SinkTopics,
+    cluster: Cluster,
+    spark: SparkSession,
+    counts: Mapping[str, int],
 ) -> list[tuple[str, GlobalTable]]:
     nodes = [topology.nodes[name] for name in names]
     source = next(node for node in nodes if isinstance(node, SourceNode))
@@ -116,7 +121,9 @@ def _global(
             store = cast(ops.TableSource, node.operation).store  # type: ignore[union-attr]
             if source.topics[0] not in counts:
                 raise MissingSourceTopicError([source.topics[0]])
-            table = GlobalTable(source, Reading(topics, False, False), cluster, counts[source.topics[0]], spark, parts(spark))
+            table = GlobalTable(
+                source, SourceReading(topics, False, False), cluster, counts[source.topics[0]], spark, parts(spark)
+            )
             found.append((store, table))
     return found
 

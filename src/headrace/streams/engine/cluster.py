@@ -35,7 +35,7 @@ class Cluster(Protocol):
         ...
 
 
-class Transactions(Protocol):
+class BatchTransactions(Protocol):
     """What writes batches exactly once."""
 
     def begin(self) -> None:

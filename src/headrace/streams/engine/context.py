@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.errors import StreamsError
 from headrace.streams.engine.changelog import Changelog
 from headrace.streams.engine.flows import Flow
-from headrace.streams.engine.state import Layout, Table
+from headrace.streams.engine.state import Layout, StoreTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,8 +32,8 @@ class Memory:
     parts: int
     stores: Mapping[str, StateStore]
     changelog: Callable[[str], str | None]
-    global_tables: Mapping[str, Table] = field(default_factory=dict)
-    tables: dict[str, Table] = field(default_factory=dict)
+    global_tables: Mapping[str, StoreTable] = field(default_factory=dict)
+    tables: dict[str, StoreTable] = field(default_factory=dict)
     logs: dict[str, Changelog] = field(default_factory=dict)
     clocks: Clocks = field(default_factory=dict)
     expires: dict[str, str] = field(default_factory=dict)
@@ -45,10 +45,10 @@ class Memory:
             if retention is not None:
                 self.tables[store].kept_from = {p: time - retention for p, time in self.clocks.get(node, {}).items()}
 
-    def table(self, store: str, layout: Layout) -> Table:
+    def table(self, store: str, layout: Layout) -> StoreTable:
         """The rows of a store, which the first batch lays out. Raises StreamsError for a store that has another layout."""
         if store not in self.tables:
-            self.tables[store] = Table(self.spark, layout, self.parts)
+            self.tables[store] = StoreTable(self.spark, layout, self.parts)
             topic = self.changelog(store)
             self.logs[store] = Changelog.of(topic or store, self.stores[store], layout)
         elif self.tables[store].layout != layout:

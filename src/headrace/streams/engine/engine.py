@@ -13,16 +13,16 @@ from uuid import uuid4
 import structlog
 
 from headrace.errors import HeadraceError, RetriableError, StreamsError
+from headrace.kafka.active_standby import ActiveStandbyMember
 from headrace.kafka.admin import Admin
-from headrace.kafka.instances import Instances
 from headrace.spark import failure
 from headrace.streams.config import AT_LEAST_ONCE, StreamsConfig
 from headrace.streams.engine.build import build
 from headrace.streams.engine.delivery import Kafka
 from headrace.streams.engine.purge import Purge
 from headrace.streams.engine.source import KafkaTopics, Partition, Ranges
-from headrace.streams.engine.state import Table
-from headrace.streams.engine.task import Task
+from headrace.streams.engine.state import StoreTable
+from headrace.streams.engine.task import StreamTask
 from headrace.streams.engine.transactions import OneTransaction
 from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.stores import StateStore, StoreKind
@@ -40,7 +40,7 @@ _LOOK_S, _STANDSTILL_S = 0.5, 150.0
 class OnCluster:
     """What sub-topologies ask of Kafka, for as long as this instance is the active one."""
 
-    def __init__(self, spark: SparkSession, config: StreamsConfig, admin: Admin, instances: Instances) -> None:
+    def __init__(self, spark: SparkSession, config: StreamsConfig, admin: Admin, instances: ActiveStandbyMember) -> None:
         """Takes over the present generation: what is committed after another instance became active is refused."""
         self._spark, self._config = spark, config
         self._topics = KafkaTopics(spark, config.consumer_settings)
@@ -191,7 +191,7 @@ class Engine:
                 held.callback(lock.release)
             yield
 
-    def _main(self, task: Task, waiting: threading.Barrier | None, failed: Callable[[BaseException], None]) -> None:
+    def _main(self, task: StreamTask, waiting: threading.Barrier | None, failed: Callable[[BaseException], None]) -> None:
         number = task.program.number
         self._jobs.addJobTag(self._tag)
         self._jobs.setInterruptOnCancel(True)
@@ -217,7 +217,7 @@ class Engine:
         finally:
             task.close()
 
-    def _step(self, task: Task) -> bool:
+    def _step(self, task: StreamTask) -> bool:
         """One batch; whether there was one."""
         if self._paused.is_set():
             return False
@@ -225,12 +225,12 @@ class Engine:
         self._purge.of(task)
         return busy
 
-    def _batch(self, task: Task) -> bool:
+    def _batch(self, task: StreamTask) -> bool:
         for table in self.globals:
             table.update()
         return task.step()
 
-    def _patiently(self, task: Task, action: Callable[[], Value]) -> Value:
+    def _patiently(self, task: StreamTask, action: Callable[[], Value]) -> Value:
         """The action, alone with the task, tried again for `task.timeout.ms` where that may help."""
         deadline, pause_s = time.monotonic() + self._timeout_s, 0.1
         while True:
@@ -248,7 +248,7 @@ class Engine:
 
 
 @contextmanager
-def _between(lock: threading.Lock, table: Table) -> Iterator[DataFrame]:
+def _between(lock: threading.Lock, table: StoreTable) -> Iterator[DataFrame]:
     """The rows of a table, which no batch changes meanwhile."""
     with lock:
         yield table.rows()

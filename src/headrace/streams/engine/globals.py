@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.flows import Records
-from headrace.streams.engine.source import RAW, Reading
-from headrace.streams.engine.state import Layout, Table
+from headrace.streams.engine.source import RAW, SourceReading
+from headrace.streams.engine.state import Layout, StoreTable
 from headrace.streams.nodes import SourceNode
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ class GlobalTable:
     """The rows of a global table, under task 0."""
 
     def __init__(
-        self, source: SourceNode, reading: Reading, cluster: Cluster, partitions: int, spark: SparkSession, parts: int
+        self, source: SourceNode, reading: SourceReading, cluster: Cluster, partitions: int, spark: SparkSession, parts: int
     ) -> None:
         """Read everything that is in the topic. Raises StreamsError."""
         self._source, self._reading, self._cluster = source, reading, cluster
         self._partitions = [(source.topics[0], p) for p in range(partitions)]
         frame = self._rows(spark.createDataFrame([], RAW))
-        self.table = Table(spark, Layout((("k", kind_of(frame, "k")),), kind_of(frame, "v")), parts)
+        self.table = StoreTable(spark, Layout((("k", kind_of(frame, "k")),), kind_of(frame, "v")), parts)
         self._positions = cluster.offsets(self._partitions, "earliest")
         self._lock = threading.Lock()
         self.update()

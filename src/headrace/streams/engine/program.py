@@ -34,7 +34,7 @@ from headrace.streams.topology import Topology
 from headrace.streams.windows import SessionWindows, SlidingWindows
 
 if TYPE_CHECKING:
-    from headrace.streams.engine.sinks import Topics
+    from headrace.streams.engine.sinks import SinkTopics
 
 Operator = Callable[["Program", Context, ProcessorNode, Any, list[Flow]], Flow]
 
@@ -67,11 +67,11 @@ class Program:
         """What it reads."""
         return tuple(node for node in self.nodes if isinstance(node, SourceNode))
 
-    def run(self, context: Context, inputs: Mapping[str, Flow], topics: Topics) -> None:
+    def run(self, context: Context, inputs: Mapping[str, Flow], topics: SinkTopics) -> None:
         """Turn a batch into the rows and updates of the context. inputs: by source. Raises StreamsError."""
         self._run(self.nodes, context, inputs, topics)
 
-    def sketch(self, context: Context, inputs: Mapping[str, Flow], topics: Topics) -> None:
+    def sketch(self, context: Context, inputs: Mapping[str, Flow], topics: SinkTopics) -> None:
         """Go through the nodes that need no more than these inputs: tells the formats of some of the topics that it writes."""
         unknown = {source.name for source in self.sources} - set(inputs)
         for node in self.nodes:
@@ -79,7 +79,7 @@ class Program:
                 unknown.add(node.name)
         self._run(tuple(node for node in self.nodes if node.name not in unknown), context, inputs, topics)
 
-    def _run(self, nodes: tuple[Node, ...], context: Context, inputs: Mapping[str, Flow], topics: Topics) -> None:
+    def _run(self, nodes: tuple[Node, ...], context: Context, inputs: Mapping[str, Flow], topics: SinkTopics) -> None:
         context.flows.update(inputs)
         context.watched = self.watched
         for node in nodes:
@@ -280,7 +280,7 @@ def _same(_program: Program, _context: Context, node: ProcessorNode, _operation:
 
 
 _OPERATORS: dict[type, Operator] = {
-    ops.Filter: _stateless(stateless.filter_records),
+    ops.FilterOperation: _stateless(stateless.filter_records),
     ops.SelectKey: _stateless(stateless.select_key),
     ops.Map: _stateless(stateless.map_records),
     ops.MapValues: _stateless(stateless.map_values),

@@ -9,7 +9,7 @@ import structlog
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
 from headrace.streams.config import StreamsConfig
-from headrace.streams.engine.task import Task
+from headrace.streams.engine.task import StreamTask
 from headrace.streams.topology import Topology
 
 log = structlog.get_logger(__name__)
@@ -23,7 +23,7 @@ class Purge:
         self._interval_s, self._admin = config.purge_interval_ms / 1000, admin
         self._last: dict[int, float] = {}
 
-    def of(self, task: Task) -> None:
+    def of(self, task: StreamTask) -> None:
         """Purge what a sub-topology has done with, if it is time."""
         now = time.monotonic()
         if now - self._last.setdefault(task.program.number, now) < self._interval_s:

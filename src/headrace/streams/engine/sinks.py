@@ -10,7 +10,7 @@ from headrace.errors import StreamsError
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, apply, checked, column, kind_of
 from headrace.streams.engine.flows import Answers, Changes, Flow, Questions, Records, Regrouped
-from headrace.streams.engine.wires import Wire, packed
+from headrace.streams.engine.repartition_format import InternalFormat, packed
 from headrace.streams.nodes import SinkNode
 from headrace.streams.serdes import Serde
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Topics:
+class SinkTopics:
     """What sinks have to know of topics. full: the name on the cluster; partitions: their number of a topic; defaults: serdes
     where an operator has none; wires: filled with the formats of repartition topics.
     """
@@ -28,7 +28,7 @@ class Topics:
     full: Callable[[str], str]
     partitions: Callable[[str], int | None]
     defaults: tuple[Serde | None, Serde | None] = (None, None)
-    wires: dict[str, Wire] = field(default_factory=dict)
+    wires: dict[str, InternalFormat] = field(default_factory=dict)
     repartition: frozenset[str] = frozenset()
 
 
@@ -41,7 +41,7 @@ class RecordContext:
     partition: Column
 
 
-def rows(node: SinkNode, flow: Flow, topics: Topics) -> list[DataFrame]:
+def rows(node: SinkNode, flow: Flow, topics: SinkTopics) -> list[DataFrame]:
     """The rows to be written, columns of `delivery.COLUMNS`. Raises StreamsError for a serde that does not fit."""
     from pyspark.sql import functions as F
 
@@ -56,7 +56,7 @@ def rows(node: SinkNode, flow: Flow, topics: Topics) -> list[DataFrame]:
     if internal:
         assert isinstance(node.topic, str)
         through = Records if isinstance(flow, Changes) else type(flow)
-        topics.wires[node.topic] = Wire(key_serde, kinds[0], value_serde, kinds[1], through)
+        topics.wires[node.topic] = InternalFormat(key_serde, kinds[0], value_serde, kinds[1], through)
     topic, partition = _topic(node, topics), _partition(node, topics, isinstance(flow, Answers))
     written = [topic.alias("topic"), partition.alias("partition"), key.alias("key"), value.alias("value"),
                F.col("h").alias("headers"), "t", F.lit(False).alias("numbered")]  # fmt: skip
@@ -83,7 +83,7 @@ def _default(given: Serde | None, kind: DataType, internal: bool) -> Serde:
     return formats.inferred(kind)
 
 
-def _topic(node: SinkNode, topics: Topics) -> Column:
+def _topic(node: SinkNode, topics: SinkTopics) -> Column:
     from pyspark.sql import functions as F
 
     if isinstance(node.topic, str):
@@ -92,7 +92,7 @@ def _topic(node: SinkNode, topics: Topics) -> Column:
     return column(apply(node.topic, node.name, F.col("k"), F.col("v"), context))
 
 
-def _partition(node: SinkNode, topics: Topics, answers: bool) -> Column:
+def _partition(node: SinkNode, topics: SinkTopics, answers: bool) -> Column:
     """The partition of each row, NULL where the producer chooses. answers: go back to where they were asked."""
     from pyspark.sql import functions as F
 

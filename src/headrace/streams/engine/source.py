@@ -14,8 +14,8 @@ from headrace.spark.kafka import READ_AT_ONCE, offsets_json
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, apply, column
 from headrace.streams.engine.flows import Flow, Records
-from headrace.streams.engine.sinks import Topics
-from headrace.streams.engine.wires import Wire, unpacked, wire_of
+from headrace.streams.engine.repartition_format import InternalFormat, unpacked, wire_of
+from headrace.streams.engine.sinks import SinkTopics
 from headrace.streams.nodes import SourceNode
 from headrace.streams.serdes import Serde
 
@@ -63,12 +63,12 @@ class KafkaTopics:
 
 
 @dataclass(frozen=True)
-class Reading:
+class SourceReading:
     """How sources are read. default serdes of key and value; skips: records that no serde reads are left out, not an error;
     prefix: of internal topics; merged: the order between several topics matters.
     """
 
-    topics: Topics
+    topics: SinkTopics
     skips: bool
     merged: bool
 
@@ -98,12 +98,12 @@ class Reading:
         internal = [topic for topic in node.topics if topic in self.topics.repartition]
         return all(topic in self.topics.wires for topic in internal)
 
-    def _wire(self, node: SourceNode) -> Wire | None:
+    def _wire(self, node: SourceNode) -> InternalFormat | None:
         if len(node.topics) == 1 and node.topics[0] in self.topics.repartition:
             return wire_of(self.topics.wires, node.topics[0])
         return None
 
-    def _serdes(self, node: SourceNode, wire: Wire | None) -> tuple[Serde, Serde]:
+    def _serdes(self, node: SourceNode, wire: InternalFormat | None) -> tuple[Serde, Serde]:
         if wire is not None:
             return wire.key_serde, wire.value_serde
         key, value = node.consumed.key_serde or self.topics.defaults[0], node.consumed.value_serde or self.topics.defaults[1]

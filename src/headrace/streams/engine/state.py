@@ -37,7 +37,7 @@ class Layout:
         return ", ".join(["p int", *keys, f"v {self.value.simpleString()}", "t bigint"])
 
 
-class Table:
+class StoreTable:
     """The rows of one store: `Layout.names`, `v`, `t` (bigint, ms); a row whose `v` is NULL is gone."""
 
     def __init__(self, spark: SparkSession, layout: Layout, parts: int) -> None:

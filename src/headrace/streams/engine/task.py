@@ -19,13 +19,13 @@ import structlog
 from headrace.errors import RetriableError, StreamsError
 from headrace.spark import failure
 from headrace.streams.engine.changelog import REMEDY
-from headrace.streams.engine.cluster import Cluster, Transactions
+from headrace.streams.engine.cluster import BatchTransactions, Cluster
 from headrace.streams.engine.columns import null
 from headrace.streams.engine.context import Clocks, Context, Memory
 from headrace.streams.engine.flows import Flow, Records
 from headrace.streams.engine.operators.tables import latest
 from headrace.streams.engine.program import Program
-from headrace.streams.engine.source import RAW, Partition, Ranges, Reading
+from headrace.streams.engine.source import RAW, Partition, Ranges, SourceReading
 from headrace.streams.engine.state import release
 from headrace.streams.nodes import SinkNode
 
@@ -36,13 +36,13 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass
-class Task:
+class StreamTask:
     """A sub-topology with the topics of its sources. topics: by source, names on the cluster; limit: how many records of a
     partition a batch takes at most; emptied: stores whose changelogs wait to be filled again; renewed: whether `refill` has to.
     """
 
     program: Program
-    reading: Reading
+    reading: SourceReading
     memory: Memory
     cluster: Cluster
     topics: Mapping[str, list[str]]
@@ -51,7 +51,7 @@ class Task:
     reset: Mapping[str, str] = field(default_factory=dict)
     source_changelogs: Mapping[str, str] = field(default_factory=dict)
     internal: frozenset[str] = frozenset()
-    transactions: Transactions | None = None
+    transactions: BatchTransactions | None = None
     positions: dict[Partition, int] = field(default_factory=dict)
     number: int = 0
     dirty: bool = False
@@ -148,7 +148,7 @@ class Task:
         self._commit({})
         self.dirty = False
 
-    def unread(self, topics: Collection[str], tasks: Iterable[Task]) -> set[str]:
+    def unread(self, topics: Collection[str], tasks: Iterable[StreamTask]) -> set[str]:
         """Those of some repartition topics, which are gone, that may have held records which this task has not read."""
         mine = {topic for topic, _ in self.partitions if topic in topics}
         unfinished = {topic for topic, _ in self._unfinished}
@@ -319,7 +319,7 @@ class Task:
         if not self.dirty:
             self.done = dict(self.positions)
 
-    def _write_once(self, transactions: Transactions, context: Context, ranges: Ranges) -> Clocks:
+    def _write_once(self, transactions: BatchTransactions, context: Context, ranges: Ranges) -> Clocks:
         """Everything that a batch made, and that it is done, in one transaction; returns the stream times after it."""
         clocks = self._clocks_after(context)
         after = self.positions | {p: end for p, (_, end) in ranges.items()}

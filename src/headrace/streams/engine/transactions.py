@@ -13,7 +13,7 @@ from confluent_kafka import KafkaError
 
 from headrace.kafka.failures import failure as kafka_failure
 from headrace.spark import failure
-from headrace.spark.transactions import Covered, GroupOffsets, Transactions
+from headrace.spark.transactions import CommittedGroupOffsets, CoveredRecords, TaskTransactions
 from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.columns import union
 from headrace.streams.engine.delivery import stamped
@@ -29,7 +29,7 @@ class OneTransaction:
         """number: of the sub-topology; is_active: whether this instance still has the work."""
         self._spark, self._group, self._is_active = spark, config.application_id, is_active
         self._producer = config.producer_settings
-        self._transactions = Transactions([f"{config.application_id}-{number}"], self._producer)
+        self._transactions = TaskTransactions([f"{config.application_id}-{number}"], self._producer)
 
     def begin(self) -> None:
         """Become the only one who writes for the sub-topology. Raises KafkaFailure, ConnectError, RetriableError."""
@@ -45,7 +45,7 @@ class OneTransaction:
         frames = list(rows)
         if not frames:
             return False
-        covered = Covered((), {(): ()}, group=GroupOffsets(self._group, offsets))
+        covered = CoveredRecords((), {(): ()}, group=CommittedGroupOffsets(self._group, offsets))
         try:
             return bool(self._transactions.write(stamped(union(frames), number), self._producer, covered).parts)
         except Exception as error:

@@ -9,7 +9,7 @@ from headrace.streams.engine.columns import kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Pending, Records
 from headrace.streams.engine.operators.windows import closed_windows, in_windows, timed
-from headrace.streams.engine.state import Layout, Table
+from headrace.streams.engine.state import Layout, StoreTable
 from headrace.streams.engine.versions import Step, counted, folded
 from headrace.streams.operations import Count, EmitStrategy, StreamAggregate
 from headrace.streams.windows import SessionWindows, TimeWindows, UnlimitedWindows
@@ -60,7 +60,7 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     return changes(context, node, operation, table, frame, versions)
 
 
-def _versions(table: Table, rows: DataFrame, inputs: list[Pending], kind: DataType) -> DataFrame:
+def _versions(table: StoreTable, rows: DataFrame, inputs: list[Pending], kind: DataType) -> DataFrame:
     """Every single change. rows: of `_rows`."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import ArrayType
@@ -72,7 +72,7 @@ def _versions(table: Table, rows: DataFrame, inputs: list[Pending], kind: DataTy
     return folded(table.lookup(places.groupBy("p", "k").agg(listed.alias("x"))), "x", kind, _step(inputs, kind))
 
 
-def stored(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> tuple[Table, DataType]:
+def stored(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> tuple[StoreTable, DataType]:
     """The rows of the operation's store, and the type of the aggregate."""
     from pyspark.sql.types import LongType
 
@@ -146,7 +146,12 @@ def _step(inputs: list[Pending], kind: DataType) -> Step:
 
 
 def changes(
-    context: Context, node: str, operation: StreamAggregate, table: Table, frame: DataFrame, versions: DataFrame | None = None
+    context: Context,
+    node: str,
+    operation: StreamAggregate,
+    table: StoreTable,
+    frame: DataFrame,
+    versions: DataFrame | None = None,
 ) -> Changes:
     """What is passed on. frame: the rows that changed: names of the layout, v, t; ov and ot of the row before; mo and mst, the
     last place and stream time of what changed it; versions: every single change, if they are wanted.

@@ -19,7 +19,7 @@ from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, checked, column, keyed, kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Answers, Changes, Questions, Records
-from headrace.streams.engine.state import Layout, Table
+from headrace.streams.engine.state import Layout, StoreTable
 from headrace.streams.operations import ForeignKeyRespond, ForeignKeySend, Function, JoinKind
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _after(table: Changes, asked: DataFrame) -> DataFrame:
     return found.withColumns({"row": row, "row_t": time}).drop("__c", "sv", "st")
 
 
-def _subscribers(context: Context, store: str, last: DataFrame) -> Table:
+def _subscribers(context: Context, store: str, last: DataFrame) -> StoreTable:
     from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
     key: DataType = kind_of(last, "k")

@@ -11,7 +11,7 @@ from headrace.streams.engine.context import Context, Shown
 from headrace.streams.engine.flows import Records
 from headrace.streams.operations import (
     Branch,
-    Filter,
+    FilterOperation,
     FlatMap,
     FlatMapValues,
     ForEach,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _SHOWN = 1000  # rows that are fetched at once for functions of the user's in this process
 
 
-def filter_records(node: str, operation: Filter, records: Records) -> Records:
+def filter_records(node: str, operation: FilterOperation, records: Records) -> Records:
     """Those for which the predicate is true, or with `negate` is not."""
     wanted = _true(operation.predicate, node)
     return _where(node, records, ~wanted if operation.negate else wanted)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headrace.streams.engine.columns import HEADERS, checked, column, keyed, kind_of, null, union
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
-from headrace.streams.engine.state import Layout, Table
+from headrace.streams.engine.state import Layout, StoreTable
 from headrace.streams.operations import JoinKind, SelfJoin, StreamJoin
 from headrace.streams.windows import JoinWindows
 
@@ -135,20 +135,20 @@ def _number() -> Column:
     return F.aggregate("o", F.lit(0).cast("bigint"), add).cast("int")
 
 
-def _table(context: Context, store: str, records: Records) -> Table:
+def _table(context: Context, store: str, records: Records) -> StoreTable:
     from pyspark.sql.types import IntegerType, LongType
 
     keys = (("k", kind_of(records.frame, "k")), ("w", LongType()), ("n", IntegerType()))
     return context.memory.table(store, Layout(keys, kind_of(records.frame, "v")))
 
 
-def _none(table: Table) -> list[Column]:
+def _none(table: StoreTable) -> list[Column]:
     from pyspark.sql import functions as F
 
     return [null(table.layout.value).alias("ov"), F.lit(None).cast("bigint").alias("ot")]
 
 
-def _pairs(new: DataFrame, tables: dict[bool, Table], windows: JoinWindows) -> DataFrame:
+def _pairs(new: DataFrame, tables: dict[bool, StoreTable], windows: JoinWindows) -> DataFrame:
     """Each new record with those of the other side before it, in the order of their time.
 
     Columns p, k, lv, rv, t, o; what met (lw, ln, rw, rn), and when (st, by_left).
@@ -171,7 +171,7 @@ def _pairs(new: DataFrame, tables: dict[bool, Table], windows: JoinWindows) -> D
     return union(found)
 
 
-def _others(table: Table, come: DataFrame) -> DataFrame:
+def _others(table: StoreTable, come: DataFrame) -> DataFrame:
     """What records may meet: the rows of a buffer, and those that come into it in this batch. Columns x_p, x_k, x_w, x_n, x_v,
     x_o (empty: they were there before).
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
     from headrace.streams.engine.flows import Lookup
-    from headrace.streams.engine.state import Table
+    from headrace.streams.engine.state import StoreTable
     from headrace.streams.stores import StateStore
     from headrace.streams.suppressed import BufferConfig
 
@@ -66,7 +66,7 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     return Changes(passed.select("p", "k", "v.old", "v.new", "t", "o").where("old is not null or new is not null"), lookup)
 
 
-def _passed_on(buffer: Table, upstream: Lookup) -> Lookup:
+def _passed_on(buffer: StoreTable, upstream: Lookup) -> Lookup:
     """Looks up what has been passed on: of a row that waits, what it was before."""
     from pyspark.sql import functions as F
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.streams.engine.context import Context
-from headrace.streams.engine.state import Table
+from headrace.streams.engine.state import StoreTable
 from headrace.streams.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def closed_windows(
     context: Context,
     node: str,
     windows: TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows,
-    table: Table,
+    table: StoreTable,
     frame: DataFrame,
     times: DataFrame,
 ) -> DataFrame:

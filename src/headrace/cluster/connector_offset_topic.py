@@ -1,0 +1,96 @@
+"""Source offsets of connectors, each in the topic that it belongs to: the worker's, or the connector's own (KIP-618).
+
+An own topic comes first; the worker's holds a copy, which is read where the own one has nothing, and may lag behind.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from headrace.cluster.offset_records import identity
+from headrace.cluster.offset_store import KafkaOffsetStore, Offsets
+from headrace.connectors.base import Props, SourceOffset, SourcePartition
+from headrace.errors import HeadraceError
+from headrace.kafka.group_transactions import Proof
+
+log = structlog.get_logger(__name__)
+
+OWN_TOPIC = "offsets.storage.topic"
+Entry = tuple[str, bytes, bytes | None]
+Own = tuple[tuple[str, ...], Callable[[], KafkaOffsetStore]]
+
+
+class ConnectorOffsetTopic:
+    """The offsets of connectors whose topic is another one than the worker's. Every method may be called from any thread."""
+
+    def __init__(self, own: KafkaOffsetStore, shared: KafkaOffsetStore) -> None:
+        self._own, self._shared = own, shared
+        self.topic = own.topic
+
+    def get(self, connector: str, partitions: Sequence[SourcePartition]) -> list[tuple[SourcePartition, SourceOffset | None]]:
+        """The stored offsets of these partitions, None where there is none. Raises RetriableError."""
+        found = self._own.get(connector, partitions)
+        missing = [partition for partition, offset in found if offset is None]
+        if not missing:
+            return found
+        shared = {identity(p): o for p, o in self._shared.get(connector, missing)}
+        return [(p, shared.get(identity(p)) if o is None else o) for p, o in found]
+
+    def all(self, connector: str) -> list[tuple[SourcePartition, SourceOffset]]:
+        """Every stored offset of the connector. Raises RetriableError."""
+        found = {identity(p): (p, o) for p, o in self._shared.all(connector)}
+        found |= {identity(p): (p, o) for p, o in self._own.all(connector)}
+        return list(found.values())
+
+    def put(self, connector: str, offsets: Offsets, proof: Proof = lambda: None) -> None:
+        """Store offsets, None removes one; durable in the own topic when this returns. Raises DataError, KafkaFailure."""
+        removed = [(p, o) for p, o in offsets if o is None]
+        if removed:  # first: else what was removed would be read from the copy
+            self._shared.put(connector, removed, proof)
+        self._own.put(connector, offsets, proof)
+        self.copied(connector, [(p, o) for p, o in offsets if o is not None], proof)
+
+    def records(self, connector: str, offsets: Offsets) -> list[list[Entry]]:
+        """See OffsetStore.records."""
+        return self._own.records(connector, offsets)
+
+    def copied(self, connector: str, offsets: Offsets, proof: Proof = lambda: None) -> None:
+        """Copy offsets that are stored in the own topic to the worker's; that it fails is only logged."""
+        try:
+            if offsets:
+                self._shared.put(connector, offsets, proof)
+        except HeadraceError as error:
+            log.warning("offsets.copy.failed", connector=connector, cause=str(error))
+
+
+class OffsetStores:
+    """Finds the store of a connector; an own topic is made, and read to its end, when it is asked for first."""
+
+    def __init__(self, shared: KafkaOffsetStore, own: Callable[[Props], Own | None]) -> None:
+        """own: from a connector's resolved configuration to what tells its topic from others, and how its store is made and
+        started; None if it is the worker's.
+        """
+        self.shared, self._own = shared, own
+        self._made: dict[tuple[str, ...], KafkaOffsetStore] = {}
+        self._making = threading.Lock()
+
+    def of(self, config: Props) -> KafkaOffsetStore | ConnectorOffsetTopic:
+        """The store of a connector with this configuration. Raises ConfigError, ConnectError, RetriableError."""
+        found = self._own(config)
+        if found is None:
+            return self.shared
+        key, make = found
+        with self._making:
+            if key not in self._made:
+                self._made[key] = make()
+            return ConnectorOffsetTopic(self._made[key], self.shared)
+
+    def stop(self) -> None:
+        """Close what was made."""
+        with self._making:
+            for store in self._made.values():
+                store.stop()
+            self._made.clear()

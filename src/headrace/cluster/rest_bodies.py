@@ -1,0 +1,76 @@
+"""The bodies that REST gives for connectors and tasks, from folded state: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.connect_config.validation import connector_class
+from headrace.errors import HeadraceError
+
+Status = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ConnectorInfo:
+    """A connector as `POST /connectors` and `GET /connectors/{name}` show it; tasks are (connector, number)."""
+
+    name: str
+    config: Mapping[str, Any]
+    tasks: Sequence[tuple[str, int]]
+    type: str
+
+
+def connector_type(config: Mapping[str, Any]) -> str:
+    """`source` or `sink`; `unknown` if the class cannot be found (any more)."""
+    try:
+        return str(connector_class(config).plugin_kind)
+    except HeadraceError:
+        return "unknown"
+
+
+def status_body(name: str, connector: Status, tasks: Mapping[int, Status], kind: str, more: Sequence[str] = ()) -> dict[str, Any]:
+    """The answer of `GET /connectors/{name}/status`. more: fields of tasks that it does not have in Kafka Connect."""
+    numbered = [
+        {"id": number, **_state(status), **{field: status[field] for field in more if field in status}}
+        for number, status in sorted(tasks.items())
+    ]
+    return {"name": name, "connector": _state(connector), "tasks": numbered, "type": kind}
+
+
+def task_status_body(task: int, status: Status) -> dict[str, Any]:
+    """The answer of `GET /connectors/{name}/tasks/{task}/status`."""
+    return {"id": task, **_state(status)}
+
+
+def _state(status: Status) -> dict[str, Any]:
+    body = {"state": status["state"], "worker_id": status["worker_id"], "version": status.get("version")}
+    return body | {key: status[key] for key in ("trace", "restart") if status.get(key)}
+
+
+@dataclass(frozen=True)
+class RequestedRestart:
+    """What a restart request with `includeTasks` or `onlyFailed` affects (KIP-745)."""
+
+    connector: bool
+    tasks: frozenset[int]
+
+
+def restart_plan(connector: Status, tasks: Mapping[int, Status], include_tasks: bool, only_failed: bool) -> RequestedRestart:
+    """Which parts are to be started anew: all, or those that are FAILED."""
+
+    def affected(status: Status) -> bool:
+        return not only_failed or status["state"] == "FAILED"
+
+    return RequestedRestart(
+        connector=affected(connector),
+        tasks=frozenset(n for n, status in tasks.items() if include_tasks and affected(status)),
+    )
+
+
+def restarting_body(body: dict[str, Any], plan: RequestedRestart) -> dict[str, Any]:
+    """The status body with the affected parts shown as RESTARTING."""
+    connector = body["connector"] | ({"state": "RESTARTING"} if plan.connector else {})
+    tasks = [t | ({"state": "RESTARTING"} if t["id"] in plan.tasks else {}) for t in body["tasks"]]
+    return body | {"connector": connector, "tasks": tasks}

@@ -1,0 +1,1 @@
+"""Standalone mode: one worker without a cluster, its stores in memory and a file."""

@@ -1,0 +1,134 @@
+"""The stores of standalone mode: configurations and states in memory, source offsets in a file."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+
+from headrace.cluster import java_map
+from headrace.cluster.config_store import ConfigStore
+from headrace.cluster.offset_store import KafkaOffsetStore
+from headrace.cluster.status_store import StatusStore
+from headrace.cluster.stores import WorkerStores
+from headrace.config import Config
+from headrace.errors import ConfigError, ConnectError
+from headrace.kafka.log import START_TIMEOUT_S, Entry, LogRecord, OnRecord, WrittenAt
+
+log = logging.getLogger(__name__)
+
+OFFSET_FILE = "offset.storage.file.filename"
+
+
+def memory_stores(config: Config) -> WorkerStores:
+    """The stores of a standalone worker; Kafka is not asked. Raises ConfigError if `offset.storage.file.filename` is missing."""
+    path = str(config.originals.get(OFFSET_FILE) or "").strip()
+    if not path:
+        raise ConfigError.missing(OFFSET_FILE)
+    offsets = KafkaOffsetStore(lambda on_record: FileLog(Path(path), on_record))
+    return WorkerStores(ConfigStore(MemoryLog), StatusStore(MemoryLog), offsets)
+
+
+class MemoryLog:
+    """A log of one partition that keeps nothing: a record is handled when it is sent, on the sender's thread, one at a time."""
+
+    partition_count = 1
+
+    def __init__(self, on_record: OnRecord) -> None:
+        self._on_record = on_record
+        self._lock = threading.RLock()
+        self._end = 0
+
+    def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Nothing to read."""
+
+    def send(self, key: bytes, value: bytes | None) -> Future[WrittenAt]:
+        """Handle a record; the Future is done."""
+        future: Future[WrittenAt] = Future()
+        try:
+            self.append([(key, value)], 0)
+            future.set_result(WrittenAt(0, self._end - 1))
+        except ConnectError as error:
+            future.set_exception(error)
+        return future
+
+    def append(self, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
+        """Handle records."""
+        with self._lock:
+            for key, value in entries:
+                self._handle(key, value)
+            return {0: self._end}
+
+    def write(self, entries: Iterable[Entry], timeout_s: float) -> None:
+        """Handle records."""
+        self.append(entries, timeout_s)
+
+    def read_back(self, ends: Mapping[int, int], timeout_s: float) -> bool:
+        """Nothing to wait for."""
+        return True
+
+    def read_to_end(self, timeout_s: float) -> None:
+        """Nothing to wait for."""
+
+    def flush(self, timeout_s: float) -> bool:
+        """Nothing to wait for."""
+        return True
+
+    def stop(self, timeout_s: float = 5.0) -> None:
+        """Nothing to close."""
+
+    def _handle(self, key: bytes, value: bytes | None) -> None:
+        record = LogRecord(0, self._end, key, value, int(time.time() * 1000))
+        self._end += 1
+        try:
+            self._on_record(record)
+        except Exception:
+            log.exception("A record could not be handled and is skipped")
+
+
+class FileLog(MemoryLog):
+    """A log whose latest records by key are kept in a file, in the format of Connect's standalone mode.
+
+    Appended records are on disk when append() returns: the file is replaced as a whole, so that it is never half written.
+    """
+
+    def __init__(self, path: Path, on_record: OnRecord) -> None:
+        super().__init__(on_record)
+        self._path = path
+        self._entries: dict[bytes, bytes | None] = {}
+
+    def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Read the file; an absent or empty one holds nothing. Raises ConnectError if it is something else."""
+        log.info("Starting FileOffsetBackingStore with file %s", self._path)
+        try:
+            data = self._path.read_bytes()
+            self._entries = java_map.read(data) if data else {}
+        except FileNotFoundError:
+            return
+        except (OSError, ConnectError) as error:
+            raise ConnectError(f"The offset file '{self._path}' ({OFFSET_FILE}) cannot be read: {error}") from error
+        super().append(self._entries.items(), timeout_s)
+
+    def append(self, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
+        """Save records and handle them. Raises ConnectError if the file cannot be written."""
+        given = list(entries)
+        with self._lock:
+            merged = {**self._entries, **dict(given)}
+            self._save({key: value for key, value in merged.items() if value is not None})
+            self._entries = merged
+            return super().append(given, timeout_s)
+
+    def _save(self, entries: dict[bytes, bytes | None]) -> None:
+        scratch = self._path.with_name(self._path.name + ".new")
+        try:
+            with scratch.open("wb") as file:
+                file.write(java_map.write(entries))
+                file.flush()
+                os.fsync(file.fileno())
+            scratch.replace(self._path)
+        except OSError as error:
+            raise ConnectError(f"The offset file '{self._path}' ({OFFSET_FILE}) cannot be written: {error}") from error

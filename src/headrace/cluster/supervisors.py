@@ -1,0 +1,110 @@
+"""What of the cluster's connectors runs on this worker: one supervisor for each that it has a part of."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+
+from headrace.cluster.assignment import NOTHING, Assignment
+from headrace.cluster.config_store import ConfigStore
+from headrace.cluster.desired_state import DesiredState, Restart
+from headrace.cluster.status_reporter import StatusReporter
+from headrace.cluster.supervisor import Supervisor
+from headrace.runtime.worker import Worker
+
+_SETTLE_S = 10.0  # beyond the grace of tasks: how long an assignment is held back for what does not end
+
+
+class Supervisors:
+    """The supervisors of this worker. Every method may be called from any thread."""
+
+    def __init__(
+        self,
+        worker: Worker,
+        config: ConfigStore,
+        reporter: StatusReporter,
+        put_tasks: Callable[[str, list[dict[str, str]]], None],
+    ) -> None:
+        """put_tasks: hands the task configurations of a connector to the leader."""
+        self._worker, self._config, self._reporter, self._put_tasks = worker, config, reporter, put_tasks
+        self._waking = threading.Lock()
+        self._supervisors: dict[str, Supervisor] = {}
+        self._written: Counter[tuple[str, str]] = Counter()  # (what, connector) -> how often it was written
+        self._stopped = False
+        self.assignment = NOTHING
+
+    def changed(self, what: str, name: str) -> None:
+        """A record of the config topic was applied: what (`connector`, `tasks`, …) of which connector."""
+        self._written[what, name] += 1
+        self.wake(name)
+
+    def wake(self, name: str) -> None:
+        """Have a connector looked at; also told by a supervisor that has ended, since it may have missed the next connector."""
+        with self._waking:
+            want, supervisor = self._wanted(name), self._supervisors.get(name)
+            if supervisor is not None and not supervisor.ended.is_set():
+                if want is None:
+                    supervisor.retire(self.assignment.has_connector(name))
+                else:
+                    supervisor.wake()
+                return
+            self._supervisors.pop(name, None)
+            if self._stopped or want is None or not want.anything_here:
+                return
+            supervisor = Supervisor(
+                name, lambda: self._wanted(name), self._worker, self._reporter, self._put_tasks, self._woken_by_end
+            )
+            self._supervisors[name] = supervisor
+            supervisor.start()
+
+    def _woken_by_end(self, name: str) -> None:
+        if self._wanted(name) is not None:
+            self.wake(name)
+
+    def rebalance(self, assignment: Assignment) -> None:
+        """Take over another assignment: returns when everything that is not in it has ended here (or does not end in time)."""
+        self.assignment = assignment
+        self._reporter.generation = max(self._reporter.generation, assignment.generation)
+        with self._waking:
+            settling = [one.yield_parts() for one in self._supervisors.values() if not one.ended.is_set()]
+        grace_s = self._worker.config.task_shutdown_timeout_ms / 1000 + _SETTLE_S
+        for settled in settling:
+            settled.wait(grace_s)
+        for name in self._config.snapshot().connectors:
+            self.wake(name)
+
+    def restart(self, name: str, request: Restart) -> None:
+        """Carry out this worker's part of a restart; `request.done` is set at once if it has none."""
+        supervisor = self._supervisors.get(name)
+        if supervisor is None or supervisor.ended.is_set():
+            request.done.set()
+        else:
+            supervisor.restart(request)
+
+    def shut_down(self) -> None:
+        """End all connectors and tasks of this worker, side by side, within the graceful time-out and a little."""
+        with self._waking:
+            self._stopped = True
+            supervisors = list(self._supervisors.values())
+        for supervisor in supervisors:
+            supervisor.shut_down()
+        for supervisor in supervisors:
+            supervisor.ended.wait(self._worker.config.task_shutdown_timeout_ms / 1000 + _SETTLE_S)
+
+    def _wanted(self, name: str) -> DesiredState | None:
+        state = self._config.snapshot()
+        config = state.connectors.get(name)
+        if config is None:
+            return None
+        tasks = state.task_configs(name)
+        return DesiredState(
+            config=config,
+            version=self._written["connector", name],
+            target=state.target_state(name),
+            applied=state.applied.get(name),
+            tasks=tasks,
+            tasks_version=self._written["tasks", name],
+            connector_here=self.assignment.has_connector(name),
+            tasks_here=self.assignment.tasks(name, len(tasks)),
+        )

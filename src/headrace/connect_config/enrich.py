@@ -1,0 +1,293 @@
+"""The common options of a connector, completed by what is installed and by what its configuration asks for.
+
+Converters get the worker's as their default and what is installed as recommended values; every alias in `transforms`
+and `predicates` adds the options of its class under `transforms.<alias>.` (Kafka Connect's `EnrichablePlugin`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headrace import plugins
+from headrace.config import ConfigDef, Importance, Option, Recommender, Type, Width, parse_list
+from headrace.config.types import invalid, trim
+from headrace.config.validators import Lambda, Validator
+from headrace.connect_config.common import CommonConnectorConfig, SinkConnectorConfig, SourceConnectorConfig
+from headrace.connect_config.engine import EngineConfig
+from headrace.connect_config.versions import ValidVersion, installed
+from headrace.errors import ConfigError, NotFoundError
+from headrace.plugins import Kind
+
+Props = Mapping[str, Any]
+VERSION = "connector.plugin.version"
+
+
+@dataclass(frozen=True)
+class PluginOption:
+    """A place in a configuration that names a class: its kinds, and Kafka's name of the interface."""
+
+    kinds: tuple[Kind, ...]
+    interface: str
+
+
+CONVERTER = PluginOption((Kind.CONVERTER,), "Converter")
+HEADER_CONVERTER = PluginOption((Kind.HEADER_CONVERTER,), "HeaderConverter")
+TRANSFORMATION = PluginOption((Kind.TRANSFORMATION,), "Transformation")
+PREDICATE = PluginOption((Kind.PREDICATE,), "Predicate")
+CHAIN = {"transforms": TRANSFORMATION, "predicates": PREDICATE}
+CHAIN_OF = {Kind.TRANSFORMATION: "transforms", Kind.PREDICATE: "predicates"}
+CONVERTERS = {"key.converter": CONVERTER, "value.converter": CONVERTER, "header.converter": HEADER_CONVERTER}
+
+
+def find(name: str, slot: PluginOption) -> type[Any] | None:
+    """The class of this slot's kinds that goes by the name, None if there is none."""
+    try:
+        return plugins.find(name, *slot.kinds)
+    except NotFoundError:
+        return None
+
+
+def common_definition(
+    connector: type[Any] | None, props: Props, converters: Mapping[str, str], version_of: type[Any] | None = None
+) -> ConfigDef:
+    """The common options for a connector class (None: those of any connector), with what `props` asks for.
+
+    converters: the worker's class for each of key.converter, value.converter, header.converter; version_of: the class
+    whose version is the default of `connector.plugin.version`, by default the connector.
+    """
+    declared = _declared(connector)
+    changed: dict[str, Option] = {}
+    for name, slot in CONVERTERS.items():
+        version = f"{name}.plugin.version"
+        changed[name] = _converter_option(declared.options[name], slot, converters.get(name))
+        used = find(str(props.get(name) or converters.get(name) or ""), slot)
+        changed[version] = _version_option(declared.options[version], used)
+    changed[VERSION] = _version_option(declared.options[VERSION], version_of or connector)
+    definition = ConfigDef(changed.get(o.name) or o for o in declared.options.values())
+    for key, slot in CHAIN.items():
+        add_aliases(definition, key, slot, props)
+    return definition
+
+
+def chain_definition(props: Props) -> ConfigDef:
+    """The options of a connector's transformations and predicates alone, as they are read when a task starts.
+
+    Raises ConfigError, in Kafka's words, if the class of an alias is missing or cannot be used.
+    """
+    declared = CommonConnectorConfig.definition().options
+    definition = ConfigDef(declared[key] for key in CHAIN)
+    for key, slot in CHAIN.items():
+        add_aliases(definition, key, slot, props)
+        for alias in _aliases(key, props):
+            option = definition.options[f"{key}.{alias}.type"]
+            _no_spaces(option.name, props)
+            name = option.read(props.get(option.name))
+            if name is None:
+                raise invalid(option.name, None, f"Not a {slot.interface}")
+            _implements(slot)(option.name, name)
+    return definition
+
+
+def _declared(connector: type[Any] | None) -> ConfigDef:
+    if connector is None:
+        return CommonConnectorConfig.definition()
+    declared = (SourceConnectorConfig if connector.plugin_kind == Kind.SOURCE else SinkConnectorConfig).definition()
+    if connector not in plugins.java_plugins():
+        return declared
+    return ConfigDef([*declared.options.values(), *EngineConfig.definition().options.values()])
+
+
+def add_aliases(definition: ConfigDef, key: str, slot: PluginOption, props: Props) -> ConfigDef:
+    """Add the options of every alias that the list `key` names; returns the definition."""
+    for alias in _aliases(key, props):
+        prefix, group = f"{key}.{alias}.", f"{key.capitalize()}: {alias}"
+        found = find(str(props.get(prefix + "type") or ""), slot)
+        for option in _type_options(alias, prefix, group, slot, found, props):
+            definition.define(option)
+        if found is not None:
+            own = ConfigDef([*_chain_options(slot), *_checked(alias, found, props)])
+            embed(definition, own, prefix, group, first_order=2)
+    return definition
+
+
+def _checked(alias: str, found: type[Any], props: Props) -> list[Option]:
+    """The options of a class; that of a combination which names predicates looks at these, too.
+
+    A class in another language checks its options itself, all at once.
+    """
+    if found in plugins.java_plugins():
+        return _answered(f"{CHAIN_OF[found.plugin_kind]}.{alias}.", found.definition(), props)
+    name = getattr(found, "refers_by", None)
+    return [_followed(option, alias, props) if option.name == name else option for option in found.definition().options.values()]
+
+
+def _answered(prefix: str, definition: ConfigDef, props: Props) -> list[Option]:
+    given = {key.removeprefix(prefix): value for key, value in props.items() if key.startswith(prefix)}
+    errors = {value.name: value.errors for value in definition.validate(given)}
+
+    def refusing(sentences: Sequence[str]) -> Validator:
+        def check(_name: str, _value: Any) -> None:
+            if sentences:
+                raise ConfigError("; ".join(sentences))
+
+        return Lambda(check, "the plugin's own rules")
+
+    return [replace(option, validator=refusing(errors.get(option.name, ()))) for option in definition.options.values()]
+
+
+def _followed(option: Option, alias: str, props: Props) -> Option:
+    def check(name: str, value: Any) -> None:
+        if option.validator:
+            option.validator(name, value)
+        _no_cycle([alias], props)
+
+    return replace(option, validator=Lambda(check, "aliases of predicates"))
+
+
+def _no_cycle(path: list[str], props: Props) -> None:
+    """Follow combinations of predicates. Raises ConfigError for an alias that there is not, or that leads back to itself."""
+    prefix = f"predicates.{path[-1]}."
+    if path[-1] not in _aliases("predicates", props):
+        raise ConfigError(f"Unknown configuration '{prefix}plugin.version'")
+    if path[-1] in path[:-1]:
+        raise ConfigError(f"Predicate {path[-1]} is a part of itself: {' -> '.join(path)}")
+    option = getattr(find(str(props.get(prefix + "type") or ""), PREDICATE), "refers_by", None)
+    named = str(props.get(f"{prefix}{option}") or "") if option else ""
+    for alias in dict.fromkeys(a for a in ([named] if option == "predicate" else parse_list(named)) if a):
+        _no_cycle([*path, alias], props)
+
+
+def _aliases(key: str, props: Props) -> list[str]:
+    return list(dict.fromkeys(parse_list(str(props.get(key) or ""))))
+
+
+def embed(definition: ConfigDef, inner: ConfigDef, prefix: str, group: str, first_order: int) -> None:
+    """Add options under a prefix, in one group, numbered on from `first_order` (Kafka's `ConfigDef.embed`).
+
+    Rules go on naming the option without the prefix, as in Kafka.
+    """
+    for order, option in enumerate(inner.sorted_options(), first_order):
+        definition.define(
+            replace(
+                option,
+                name=prefix + option.name,
+                group=group,
+                order=order,
+                validator=_embedded(option.validator, option.name),
+                dependents=tuple(prefix + name for name in option.dependents),
+            )
+        )
+
+
+def _embedded(validator: Validator | None, name: str) -> Validator | None:
+    return None if validator is None else Lambda(lambda _prefixed, value: validator(name, value), str(validator))
+
+
+def _resolver(slot: PluginOption) -> Callable[[str], str | None]:
+    """Full names for aliases. Classes that cannot be used here are found too, so that the error can say what is wrong."""
+
+    def resolve(name: str) -> str | None:
+        if plugins.meant_by(name):
+            return name
+        found = find(name, slot) or find(name, PluginOption(tuple(Kind), ""))
+        if found is None and slot in CHAIN.values() and plugins.dotted(name):
+            return name
+        return None if found is None else found.plugin_name
+
+    return resolve
+
+
+def _implements(slot: PluginOption) -> Lambda:
+    def check(_name: str, value: str | None) -> None:
+        if value is not None and plugins.meant_by(value):
+            meant = ", ".join(plugins.meant_by(value))
+            raise ConfigError(f"This class is abstract and cannot be created. Did you mean {meant}?")
+        if value is not None and find(value, slot) is None:
+            raise ConfigError(f"Class class {value} does not implement the {slot.interface} interface")
+
+    return Lambda(check, f"a class that implements {slot.interface}")
+
+
+def _no_spaces(name: str, props: Props) -> None:
+    """Kafka Connect looks for the class of a stage by exactly the name that is given, though other values may have spaces."""
+    given = str(props.get(name) or "")
+    if given != trim(given):
+        raise ConfigError.invalid(name, given, f"Class {given} could not be found.")
+
+
+def _installed(slot: PluginOption) -> Recommender:
+    return Recommender(lambda _name, _parsed: sorted(cls.plugin_name for cls in plugins.every(*slot.kinds)))
+
+
+def _converter_option(declared: Option, slot: PluginOption, default: str | None) -> Option:
+    fields: dict[str, Any] = {"default": default, "resolve": _resolver(slot), "recommender": _installed(slot)}
+    return replace(declared, validator=_implements(slot), **fields)
+
+
+def _version_option(declared: Option, cls: type[Any] | None) -> Option:
+    version = None if cls is None else str(plugins.versions(cls)[-1].version)
+    return replace(declared, default=version, recommender=installed(cls))
+
+
+def _type_options(
+    alias: str, prefix: str, group: str, slot: PluginOption, found: type[Any] | None, props: Props
+) -> tuple[Option, Option]:
+    fields: dict[str, Any] = {"importance": Importance.HIGH, "group": group, "width": Width.LONG}
+    version = None if found is None else str(found.version)
+    what = slot.interface
+    return (
+        Option(
+            prefix + "type",
+            Type.CLASS,
+            validator=_alias_rule(prefix, slot, props),
+            doc=f"Class for the '{alias}' {what.lower()}.",
+            order=0,
+            display_name=f"{what} type for {alias}",
+            resolve=_resolver(slot),
+            recommender=_installed(slot),
+            **fields,
+        ),
+        Option(
+            prefix + "plugin.version",
+            Type.STRING,
+            version,
+            validator=ValidVersion(),
+            doc=f"Version of the '{alias}' {what.lower()}.",
+            order=1,
+            display_name=f"{what} version for {alias}",
+            recommender=installed(found),
+            **fields,
+        ),
+    )
+
+
+def _alias_rule(prefix: str, slot: PluginOption, props: Props) -> Lambda:
+    implements = _implements(slot)
+
+    def check(name: str, value: str | None) -> None:
+        if prefix + "negate" in props and prefix + "predicate" not in props and slot is TRANSFORMATION:
+            raise ConfigError(
+                f"Config '{prefix}negate' was provided but there is no config '{prefix}predicate' "
+                "defining a predicate to be negated."
+            )
+        _no_spaces(name, props)
+        implements(name, value)
+
+    return Lambda(check, f"valid configs for {slot.interface.lower()}")
+
+
+def _chain_options(slot: PluginOption) -> tuple[Option, ...]:
+    """What every transformation has besides its own options (KIP-585)."""
+    if slot is not TRANSFORMATION:
+        return ()
+    return (
+        Option(
+            "predicate",
+            Type.STRING,
+            None,
+            doc="The alias of a predicate used to determine whether to apply this transformation.",
+        ),
+        Option("negate", Type.BOOLEAN, False, doc="Whether the configured predicate should be negated."),
+    )

@@ -1,0 +1,232 @@
+"""Checks the configuration of a connector, as Kafka Connect's herder does for REST
+(`AbstractHerder.validateConnectorConfig`).
+
+Placeholders of config providers are resolved first; unlike in Kafka Connect the answer shows them, and never their values.
+
+In order: the common options with their rules, the connector's own options, those of its converters, and its overrides
+of client settings. Every problem is collected; nothing outside the process is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headrace import plugins
+from headrace.config import ConfigDef, ConfigValue, Option, java_text
+from headrace.config.client_options import client_definition
+from headrace.config.providers import Resolved
+from headrace.config.redaction import concealed
+from headrace.connect_config import overrides, rules
+from headrace.connect_config.engine import ENGINE
+from headrace.connect_config.enrich import CONVERTERS, VERSION, common_definition, find
+from headrace.connect_config.report import Report, definitions
+from headrace.connect_config.rules import WorkerSettings
+from headrace.connect_config.topic_creation import has_settings, problems
+from headrace.connect_config.versions import with_version
+from headrace.errors import BadRequestError, ConnectError, HeadraceError, NotFoundError
+from headrace.plugins import Kind
+
+Props = Mapping[str, Any]
+CLASS = "connector.class"
+
+
+def validate(plugin: str | None, props: Props, worker: WorkerSettings) -> dict[str, Any]:
+    """The body of PUT /connector-plugins/{plugin}/config/validate.
+
+    plugin: the name in the path, None for no comparison with it; props: the configuration, texts or None. Raises
+    BadRequestError if path and configuration name different connectors, ConnectError (500, as Kafka Connect answers)
+    if no connector can be found or a client setting cannot be read.
+    """
+    included = props.get(CLASS)
+    if plugin is not None and included is not None and not _pruned(included).endswith(_pruned(plugin)):
+        raise BadRequestError(f"Included connector type {included} does not match request type {plugin}")
+    try:
+        with concealed():
+            config = worker.resolver.resolve(props)
+            report = _whole_report(config, worker)
+            _new_topics(report, config.props, worker)
+            report.conceal(config)
+            return report.body(str(included))
+    except HeadraceError as error:
+        raise ConnectError(f"{error.java_class}: {error.message}") from error
+
+
+def errors(props: Props, worker: WorkerSettings) -> list[str]:
+    """All the problems of a configuration, as sentences. Raises what `check` raises when there is no connector to ask."""
+    try:
+        with concealed():
+            config = worker.resolver.resolve(props)
+            report = _whole_report(config, worker)
+            report.conceal(config)
+            return report.errors()
+    except BadRequestError:
+        raise
+    except HeadraceError as error:
+        raise ConnectError(error.message) from error
+
+
+def check(props: Props, worker: WorkerSettings) -> None:
+    """Raise BadRequestError, with every problem of the configuration, unless it is valid.
+
+    Raises ConnectError for an override that the client cannot read.
+    """
+    found = errors(props, worker)
+    if found:
+        raise BadRequestError(
+            f"Connector configuration is invalid and contains the following {len(found)} error(s):\n"
+            + "\n".join(found)
+            + "\nYou can also find the above list of errors at the endpoint "
+            "`/connector-plugins/{connectorType}/config/validate`"
+        )
+
+
+def connector_class(props: Props) -> type[Any]:
+    """The class that `connector.class` names. Raises BadRequestError if there is none, with those there are."""
+    name = props.get(CLASS)
+    if name is None:
+        raise BadRequestError(f"Connector config {java_text(dict(props))} contains no connector type")
+    try:
+        found = plugins.find(name, Kind.SOURCE, Kind.SINK, java=props.get(ENGINE) == "java")
+    except NotFoundError:
+        if (why := plugins.why_unusable(name)) is not None:
+            raise BadRequestError(why) from None
+        raise BadRequestError(
+            f"Failed to find any class that implements Connector and which name matches {name}, "
+            f"available connectors are: {', '.join(map(_described, plugins.every(Kind.SOURCE, Kind.SINK)))}"
+        ) from None
+    except ConnectError as error:
+        raise BadRequestError(error.message) from None
+    try:
+        return with_version(found, props.get(VERSION))
+    except HeadraceError:  # the answer of a validation says so; only the newest can be asked
+        return found
+
+
+def plugin_definitions(cls: type[Any]) -> list[dict[str, Any]]:
+    """The body of GET /connector-plugins/{plugin}/config; of a connector with the options that all connectors have."""
+    own: ConfigDef = cls.definition()
+    if cls.plugin_kind not in (Kind.SOURCE, Kind.SINK):
+        return definitions(own)
+    common = common_definition(cls, {}, {})
+    return definitions(ConfigDef([*(o for o in common.options.values() if o.name not in own.options), *own.options.values()]))
+
+
+def _new_topics(report: Report, props: Props, worker: WorkerSettings) -> None:
+    """Bad settings for new topics, at their keys.
+
+    Kafka Connect reports them when the connector starts: it is FAILED then, and so it is here if it is created all the same.
+    """
+    if worker.topic_creation_enable and connector_class(props).plugin_kind == Kind.SOURCE:
+        known = {(config["value"] or config["definition"])["name"] for config in report.configs}
+        values, options = problems(props)
+        report.add((value for value in values if value.name not in known), options)
+
+
+def _whole_report(config: Resolved, worker: WorkerSettings) -> Report:
+    props = config.props
+    connector = connector_class(config.raw if props.get(CLASS) is None else props)
+    try:
+        with_version(connector, props.get(VERSION))
+    except HeadraceError as error:
+        return _wrong_version(connector, props, worker, error.message)
+    common = common_definition(connector, props, _converters(worker))
+    values = {value.name: value for value in common.validate(props)}
+    _common_rules(values, props, connector, worker)
+    own = connector.definition()
+    for value in _own_values(connector, own, props):
+        values[value.name] = value  # what the connector says about one of its options replaces what was said before
+    report = Report()
+    _add_in_order(report, values, {**common.options, **own.options})
+    report.add_groups([*common.groups, *own.groups])
+    _converter_options(report, props, values)
+    _client_overrides(report, props, connector, worker)
+    return report
+
+
+def _wrong_version(connector: type[Any], props: Props, worker: WorkerSettings, why: str) -> Report:
+    """Only what any connector has can be checked when the wanted version of this one is not there."""
+    common, report = common_definition(None, props, _converters(worker), version_of=connector), Report()
+    values = {value.name: value for value in common.validate(props)}
+    values[CLASS].errors.append(why)
+    values[VERSION].errors.append(why)
+    _add_in_order(report, values, common.options)
+    report.add_groups(common.groups)
+    return report
+
+
+def _common_rules(values: rules.Values, props: Props, connector: type[Any], worker: WorkerSettings) -> None:
+    if connector.plugin_kind == Kind.SINK:
+        rules.sink_topics(values, props)
+        rules.sink_group(values, props, worker)
+    elif worker.worker_group is not None:  # a worker that is alone does no preflight
+        rules.exactly_once(values, props, connector, worker)
+    rules.no_nulls(values, props)
+
+
+def _own_values(connector: type[Any], own: ConfigDef, props: Props) -> list[ConfigValue]:
+    """The connector's own options; its further rules only when each of them is valid."""
+    values = {value.name: value for value in own.validate(props)}
+    if any(value.errors for value in values.values()):
+        return list(values.values())
+    for name, sentences in connector.problems(props).items():
+        values.setdefault(name, ConfigValue(name, props.get(name))).errors.extend(sentences)
+    return list(values.values())
+
+
+def _add_in_order(report: Report, values: rules.Values, options: Mapping[str, Option]) -> None:
+    """Keys that nothing defines first, as Kafka Connect lists them, then the options in order of definition."""
+    report.add((value for name, value in values.items() if name not in options), {})
+    for name, option in options.items():
+        if name in values:
+            report.add([values[name]], options)
+        else:  # a plugin's own check may leave out what it defines
+            report.add_unanswered(option)
+
+
+def _converter_options(report: Report, props: Props, values: rules.Values) -> None:
+    """The options of the converters that the connector names itself, under their prefix."""
+    for key in ("header.converter", "key.converter", "value.converter"):
+        name = values[key].value
+        if props.get(key) is None or name is None or values[key].errors or values[f"{key}.plugin.version"].errors:
+            continue
+        cls = find(name, CONVERTERS[key])
+        if cls is None:
+            continue
+        definition: ConfigDef = cls.definition()
+        given = {k[len(key) + 1 :]: v for k, v in props.items() if k.startswith(key + ".")}
+        found = definition.validate({"converter.type": key.partition(".")[0], **given})
+        report.add(found, definition.options, prefix=key + ".")
+        report.add_groups(sorted(definition.groups, reverse=True))  # Kafka's order is that of a hash map; this is the same
+
+
+def _client_overrides(report: Report, props: Props, connector: type[Any], worker: WorkerSettings) -> None:
+    """What the policy says about overrides of the clients that this connector uses."""
+    refuse = overrides.policy(worker.override_policy, worker.override_allowlist)
+    is_source = connector.plugin_kind == Kind.SOURCE
+    has_dlq = bool(str(props.get(rules.DLQ) or "").strip())
+    creates_topics = has_settings(props)
+    used = {"producer": is_source or has_dlq, "consumer": not is_source, "admin": has_dlq or (is_source and creates_topics)}
+    for client in (client for client, in_use in used.items() if in_use):
+        found = overrides.validate(props, client, refuse)
+        report.add(found, client_definition(client).options, prefix=overrides.PREFIXES[client])
+
+
+def _converters(worker: WorkerSettings) -> dict[str, str]:
+    return {
+        "key.converter": worker.key_converter,
+        "value.converter": worker.value_converter,
+        "header.converter": worker.header_converter,
+    }
+
+
+def _pruned(plugin: str) -> str:
+    return plugin.removesuffix("Connector") if plugin != "Connector" else plugin
+
+
+def _described(cls: type[Any]) -> str:
+    name, kind, version = cls.plugin_name, cls.plugin_kind, cls.version
+    return (
+        f"PluginDesc{{klass=class {name}, name='{name}', version='{version}', encodedVersion={version}, "
+        f"type={kind}, typeName='{kind}', location='{getattr(cls, 'location', 'classpath')}'}}"
+    )

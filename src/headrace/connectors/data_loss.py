@@ -1,0 +1,122 @@
+"""What a source no longer has although it was to be read, or was read: as a value, in words, and as a record. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from headrace.errors import ConnectError
+from headrace.kafka.groups import Partition
+
+Policy = Literal["fail", "rewind", "continue"]
+Reason = Literal["recreated", "expired", "truncated"]
+_TOLD = 5  # partitions that a sentence names
+
+
+class ReadPosition(NamedTuple):
+    """Where reading is to go on: the next offset, and the id of the topic that it is an offset of (None: not known)."""
+
+    next: int
+    topic_id: str | None
+
+
+class PartitionLog(NamedTuple):
+    """What there is of a partition: its first offset, the one after its last, and the id of its topic (None: not known)."""
+
+    begin: int
+    end: int
+    topic_id: str | None
+
+    def __str__(self) -> str:
+        return (
+            f"offsets {self.begin} to {self.end - 1}" if self.end > self.begin else f"no records, its next offset is {self.end}"
+        )
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A range of offsets of one partition.
+
+    reason: `recreated`: the topic was deleted and made anew, `expired`: records were deleted before they were read, `truncated`:
+    the log ends before what was read of it; first, last: the offsets (last None: not known); stored: what was stored; log: what
+    there is; policy: what was asked for; resumed: the offset at which reading goes on, None: the task fails.
+    """
+
+    partition: Partition
+    reason: Reason
+    first: int
+    last: int | None
+    stored: ReadPosition
+    log: PartitionLog
+    policy: Policy
+    resumed: int | None
+
+    @property
+    def records(self) -> int:
+        """How many offsets the range has, as far as that is known: 0 where it is not."""
+        return 0 if self.last is None else self.last - self.first + 1
+
+    def fields(self) -> dict[str, Any]:
+        """What the log and the topic of losses say."""
+        topic, partition = self.partition
+        return {
+            "topic": topic,
+            "partition": partition,
+            "reason": self.reason,
+            "first_lost": self.first,
+            "last_lost": self.last,
+            "stored_offset": self.stored.next - 1,
+            "stored_topic_id": self.stored.topic_id,
+            "topic_id": self.log.topic_id,
+            "log_start": self.log.begin,
+            "log_end": self.log.end,
+            "action": self.policy,
+            "resumed_at": self.resumed,
+        }
+
+    def __str__(self) -> str:
+        topic, partition = self.partition
+        ids = "" if self.log.topic_id is None else f", topic id {self.log.topic_id}"
+        if self.reason == "recreated":
+            lost = f"offset {self.first} and what followed, as the topic was deleted and made anew"
+        elif self.reason == "expired":
+            lost = f"offsets {self.first} to {self.last}, which were deleted before they were copied"
+        else:
+            lost = f"offsets {self.first} to {self.last}, which were copied and are beyond the end of the log now"
+        stored = f"stored: offset {self.stored.next - 1}"
+        if self.stored.topic_id is not None and self.stored.topic_id != self.log.topic_id:
+            stored += f" of topic id {self.stored.topic_id}"
+        return f"{topic}-{partition}: {lost} ({stored}; there now: {self.log}{ids})"
+
+
+class DataLossError(ConnectError):
+    """A task cannot go on because its source has lost records, which are in `losses`."""
+
+    def __init__(self, losses: Sequence[Loss]) -> None:
+        told = "; ".join(map(str, losses[:_TOLD])) + (f"; and {len(losses) - _TOLD} more" if len(losses) > _TOLD else "")
+        super().__init__(
+            f"The source cluster has lost records of {told}. To go on, set source.data.loss to 'rewind' (copy from the beginning "
+            "of what is there) or 'continue' (go on with what is there), or stop the connector and alter its offsets."
+        )
+        self.losses = tuple(losses)
+
+
+def find(stored: Mapping[Partition, ReadPosition], logs: Mapping[Partition, PartitionLog], policy: Policy) -> list[Loss]:
+    """The losses of partitions that have a stored position and a log, and where each goes on."""
+    found = (_find(partition, position, logs[partition], policy) for partition, position in stored.items() if partition in logs)
+    return [loss for loss in found if loss is not None]
+
+
+def _find(partition: Partition, stored: ReadPosition, log: PartitionLog, policy: Policy) -> Loss | None:
+    another = stored.topic_id is not None and log.topic_id is not None and stored.topic_id != log.topic_id
+    resumed = None if policy == "fail" else log.begin
+    if another:
+        return Loss(partition, "recreated", stored.next, None, stored, log, policy, resumed)
+    if stored.next < log.begin:
+        return Loss(partition, "expired", stored.next, log.begin - 1, stored, log, policy, resumed)
+    if stored.next <= log.end:
+        return None
+    if policy == "continue" and stored.topic_id is not None:  # else it may be another topic, none of which was copied
+        resumed = log.end
+    return Loss(partition, "truncated", log.end, stored.next - 1, stored, log, policy, resumed)

@@ -1,0 +1,64 @@
+"""What is to be done so that every mirrored topic has its copy: pure decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headrace.connectors.mirror.filters import Selection
+from headrace.kafka.admin import TopicInfo
+from headrace.kafka.groups import Partition
+
+
+@dataclass(frozen=True)
+class MirroredTopics:
+    """What is mirrored: the number of partitions by topic of the source, and the name of its copy."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    copies: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def partitions(self) -> list[Partition]:
+        """Every partition of the source."""
+        return [(topic, p) for topic, count in sorted(self.counts.items()) for p in range(count)]
+
+
+def select(topics: Mapping[str, TopicInfo], selection: Selection, source: str) -> MirroredTopics:
+    """The topics of the source cluster, `source` its alias, that the selection accepts."""
+    counts = {name: len(info.partitions) for name, info in topics.items() if not info.internal and selection.accepts(name)}
+    return MirroredTopics(counts, {topic: selection.policy.remote(source, topic) for topic in counts})
+
+
+@dataclass(frozen=True)
+class Missing:
+    """create: topics of the source that have no copy; grow: name of a copy → number of partitions that it lacks some of."""
+
+    create: tuple[str, ...]
+    grow: Mapping[str, int]
+
+    def __bool__(self) -> bool:
+        return bool(self.create or self.grow)
+
+
+def missing(wanted: MirroredTopics, present: Mapping[str, TopicInfo]) -> Missing:
+    """What the target lacks. A copy with more partitions than its topic is left as it is."""
+    create = tuple(topic for topic in sorted(wanted.counts) if wanted.copies[topic] not in present)
+    counts = {wanted.copies[topic]: count for topic, count in wanted.counts.items() if topic not in create}
+    return Missing(create, {copy: n for copy, n in sorted(counts.items()) if n > len(present[copy].partitions)})
+
+
+def round_robin(partitions: list[Partition], max_tasks: int) -> list[list[Partition]]:
+    """The partitions of each task, dealt like cards; no task is without."""
+    count = min(max_tasks, len(partitions))
+    return [partitions[n::count] for n in range(count)]
+
+
+def encode(partitions: list[Partition]) -> str:
+    """The value of `task.assigned.partitions`."""
+    return ",".join(f"{topic}-{partition}" for topic, partition in partitions)
+
+
+def decode(text: str) -> list[Partition]:
+    """The reverse."""
+    pairs = (part.rpartition("-") for part in text.split(",") if part)
+    return [(topic, int(number)) for topic, _, number in pairs]

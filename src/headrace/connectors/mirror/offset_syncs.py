@@ -1,0 +1,127 @@
+"""Tells which offset in the target follows which one in the source: the offset syncs of a task.
+
+Spark's Kafka writer does not say where a record has been written. But while a batch is written and acknowledged and the next one
+has not begun, the end of the copy is where the next record of the source will be: that pair is exact.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass
+
+import structlog
+
+from headrace.connectors.mirror.formats import OffsetSync
+from headrace.errors import HeadraceError
+from headrace.kafka.groups import Partition
+from headrace.kafka.writer import RecordWriter
+
+log = structlog.get_logger(__name__)
+
+_PAUSE_S = 1.0
+_CLOSE_S = 5.0
+
+
+@dataclass(frozen=True)
+class Ends:
+    """What comes at `upstream` or later in the source is not yet in the copy, and will be at `downstream` or later there."""
+
+    upstream: int
+    downstream: int
+
+
+def pair(partition: Partition, ends: Ends, *, alone: bool) -> OffsetSync:
+    """The sync that says so.
+
+    alone: nothing but this mirror's records is in the copy, so that its last record is the source's last one, and the sync refers
+    to it. If there may be others, or the markers of transactions, it is put such that a record may be read twice, and none is
+    skipped. Of a copy without records it refers to what would be before the first.
+    """
+    return OffsetSync(*partition, ends.upstream - 1 if alone else ends.upstream, ends.downstream - 1)
+
+
+def within(partition: Partition, before: Ends, after: Ends) -> list[OffsetSync]:
+    """The syncs of records that a batch has copied, the closer to each other the later they are; exact ones, or none.
+
+    If a copy has grown by as many offsets as were read, each record has gone to its own.
+    """
+    count = after.upstream - before.upstream
+    if count != after.downstream - before.downstream:
+        return []
+    back = [1 << n for n in range(count.bit_length()) if (1 << n) < count]
+    shift = before.downstream - before.upstream
+    return [OffsetSync(*partition, at := after.upstream - 1 - distance, at + shift) for distance in reversed(back)]
+
+
+class SyncThrottle:
+    """Which pairs are written at once: the first of a partition, those far from its last one; the others within a second."""
+
+    def __init__(self, lag_max: int) -> None:
+        """lag_max: `offset.lag.max`, in records."""
+        self._lag_max = lag_max
+        self._written: dict[Partition, tuple[OffsetSync, float]] = {}
+        self._waiting: dict[Partition, OffsetSync] = {}
+
+    def take(self, sync: OffsetSync, now_s: float, inner: Sequence[OffsetSync] = ()) -> list[OffsetSync]:
+        """A newer pair, and those of records before it; returns what is to be written now."""
+        partition = (sync.topic, sync.partition)
+        last = self._written.get(partition)
+        if last is not None and last[0] == sync:
+            return []
+        far = last is None or not 0 <= sync.downstream - last[0].downstream - 1 < self._lag_max
+        if far or now_s - last[1] >= _PAUSE_S:  # pyright: ignore[reportOptionalSubscript]
+            return [*(inner if far else ()), *self._write(partition, sync, now_s)]
+        self._waiting[partition] = sync
+        return []
+
+    def due(self, now_s: float) -> list[OffsetSync]:
+        """What has waited long enough."""
+        due = [p for p in self._waiting if now_s - self._written[p][1] >= _PAUSE_S]
+        return [sync for p in due for sync in self._write(p, self._waiting[p], now_s)]
+
+    def _write(self, partition: Partition, sync: OffsetSync, now_s: float) -> list[OffsetSync]:
+        self._waiting.pop(partition, None)
+        self._written[partition] = (sync, now_s)
+        return [sync]
+
+
+class SyncWriter:
+    """Writes offset syncs; a failure is logged, and later pairs make up for it."""
+
+    def __init__(self, topic: str, producer: Mapping[str, str], lag_max: int) -> None:
+        """producer: Java settings of a producer on the cluster that has the topic. Raises ConfigError."""
+        self._writer, self._pace = RecordWriter(topic, {**producer, "compression.type": "none"}), SyncThrottle(lag_max)
+        self._topic, self._lock, self._stopping = topic, threading.Lock(), threading.Event()
+        self._thread = threading.Thread(target=copy_context().run, args=(self._main,), name=f"syncs-{topic}", daemon=True)
+        self._thread.start()
+
+    def take(self, sync: OffsetSync, inner: Sequence[OffsetSync] = ()) -> None:
+        """A newer pair, and those of records before it; returns at once."""
+        with self._lock:
+            for one in self._pace.take(sync, time.monotonic(), inner):
+                self._send(one)
+
+    def close(self) -> None:
+        """Write what waits, and end."""
+        self._stopping.set()
+        self._thread.join(_CLOSE_S)
+        self._writer.stop(_CLOSE_S)
+
+    def _main(self) -> None:
+        while not self._stopping.wait(_PAUSE_S):
+            self._flush(time.monotonic())
+        self._flush(float("inf"))
+
+    def _flush(self, now_s: float) -> None:
+        with self._lock:
+            for sync in self._pace.due(now_s):
+                self._send(sync)
+
+    def _send(self, sync: OffsetSync) -> None:
+        try:
+            self._writer.send(sync.key(), sync.value())
+        except HeadraceError as error:
+            log.warning("mirror.sync.failed", topic=self._topic, cause=str(error))

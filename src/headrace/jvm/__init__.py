@@ -1,0 +1,1 @@
+"""Java: which one runs, the jars, and the compiling of the Java in `java/` and `connect/`."""

@@ -1,0 +1,168 @@
+"""The instances of a streams application as members of its Kafka group: one of them is active, the others stand by.
+
+Who is assigned partition 0 of the group's topic is active; Kafka's coordinator notices within the session time-out that an
+instance is gone, and the next one takes over. Offsets are committed by the member itself, with its generation, so that an
+instance that the group has gone on without can commit nothing any more.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import Any, TypeVar
+
+from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, TopicPartition
+
+from headrace.errors import ConnectError
+from headrace.kafka import clients
+from headrace.kafka.failures import failure, timed_out
+
+log = logging.getLogger(__name__)
+
+Partition = tuple[str, int]
+Value = TypeVar("Value")
+_POLL_S, _PAUSE_S, _LEAVE_S, _ANSWER_S = 0.02, 1.0, 15.0, 60.0
+
+
+class ActiveStandbyMember:
+    """A member of the group from `join` to `leave`. listener: told on the member's thread whether this instance is active."""
+
+    def __init__(self, props: Mapping[str, str], group: str, topic: str, listener: Callable[[bool], None]) -> None:
+        """props: Java consumer settings; topic: one that all instances subscribe to. Raises ConfigError."""
+        self._props = _own(props, group)
+        clients.librdkafka(self._props, "consumer")
+        self._group, self._topic, self._listener = group, topic, listener
+        self._active = False
+        self._generation = 0  # grows whenever this instance stops being active: what was begun before must not commit
+        self._asked: queue.SimpleQueue[Callable[[Consumer], None]] = queue.SimpleQueue()
+        self._answers: list[Future[None]] = []
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._main, name=f"instance-{group}", daemon=True)
+
+    def join(self) -> None:
+        """Become a member; returns at once."""
+        self._thread.start()
+
+    def leave(self) -> None:
+        """End the membership; another instance takes over at once."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(_LEAVE_S)
+
+    @property
+    def generation(self) -> int | None:
+        """What goes with a commit for as long as this instance is active without a break; None while it is not."""
+        return self._generation if self._active else None
+
+    def committed(self, partitions: Iterable[Partition], timeout_s: float = _ANSWER_S) -> dict[Partition, tuple[int, str]]:
+        """The committed offsets of those partitions that have one, with their texts. Raises KafkaFailure."""
+        asked = [TopicPartition(*partition) for partition in partitions]
+
+        def ask(consumer: Consumer) -> dict[Partition, tuple[int, str]]:
+            found = consumer.committed(asked, timeout=timeout_s)
+            for one in found:
+                if one.error:
+                    raise failure(one.error)
+            return {(one.topic, one.partition): (one.offset, one.metadata or "") for one in found if one.offset >= 0}
+
+        return self._ask(ask, timeout_s) if asked else {}
+
+    def commit(self, offsets: Mapping[Partition, tuple[int, str]], generation: int | None, timeout_s: float = _ANSWER_S) -> None:
+        """Commit offsets with texts, all or none, if this instance has been active since `generation`.
+
+        Raises KafkaFailure, also when the group has gone on without this instance.
+        """
+        given = [TopicPartition(topic, partition, offset, text) for (topic, partition), (offset, text) in offsets.items()]
+        done: Future[None] = Future()
+
+        def begin(consumer: Consumer) -> None:
+            if generation is None or generation != self.generation:
+                raise failure(KafkaError(KafkaError.ILLEGAL_GENERATION))
+            self._answers.append(done)
+            consumer.commit(offsets=given, asynchronous=True)
+
+        self._ask(begin, timeout_s)
+        self._wait(done, timeout_s)
+
+    # ------------------------------------------------------------------------------------------------ the own thread
+    def _main(self) -> None:
+        consumer = clients.consumer(self._props, error_cb=lambda error: None, on_commit=self._committed)
+        consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked)
+        while not self._stopping.is_set():
+            try:
+                consumer.poll(_POLL_S)
+                while not self._asked.empty():
+                    self._asked.get()(consumer)
+            except (KafkaException, RuntimeError):
+                log.exception("The membership of group '%s' is tried again after an error", self._group)
+                self._stopping.wait(_PAUSE_S)
+        self._is_active(False)
+        consumer.close()
+        while not self._asked.empty():
+            self._asked.get()(consumer)
+
+    def _ask(self, step: Callable[[Consumer], Value], timeout_s: float) -> Value:
+        done: Future[Value] = Future()
+
+        def run(consumer: Consumer) -> None:
+            try:
+                done.set_result(step(consumer))
+            except KafkaException as error:
+                done.set_exception(failure(error))
+            except Exception as error:
+                done.set_exception(error)
+
+        self._asked.put(run)
+        return self._wait(done, timeout_s)
+
+    def _wait(self, done: Future[Value], timeout_s: float) -> Value:
+        try:
+            return done.result(timeout_s)
+        except FutureTimeoutError:
+            raise timed_out(f"The coordinator of group '{self._group}' did not answer in {timeout_s:g} s.") from None
+
+    def _committed(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+        if not self._answers:
+            return
+        done = self._answers.pop(0)
+        wrong = error or next((one.error for one in partitions if one.error), None)
+        if wrong is None:
+            done.set_result(None)
+        else:
+            done.set_exception(failure(wrong))
+
+    def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        added = [TopicPartition(one.topic, one.partition, OFFSET_END) for one in partitions]
+        consumer.incremental_assign(added)
+        consumer.pause(added)  # nothing of it is read here
+        if any(one.partition == 0 for one in partitions):
+            self._is_active(True)
+
+    def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        if any(one.partition == 0 for one in partitions):
+            self._is_active(False)
+        consumer.incremental_unassign(partitions)
+
+    def _is_active(self, active: bool) -> None:
+        if active == self._active:
+            return
+        self._active = active
+        self._generation += not active
+        try:
+            self._listener(active)
+        except ConnectError:
+            log.exception("A change of the group '%s' could not be carried out", self._group)
+
+
+def _own(props: Mapping[str, str], group: str) -> dict[str, Any]:
+    kept = {key: value for key, value in props.items() if key not in ("group.protocol", "auto.offset.reset")}
+    return {
+        **kept,
+        "group.id": group,
+        "partition.assignment.strategy": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
+        "enable.auto.commit": "false",
+    }

@@ -1,0 +1,53 @@
+"""Words the failure to reach a cluster: what was tried, for how long, and what the connection itself said last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from confluent_kafka import KafkaError, KafkaException
+
+from headrace.kafka.failures import REQUEST_TIMED_OUT, UNREACHABLE, KafkaFailure, failure, kafka_error, make
+
+_REFUSED = {"_AUTHENTICATION": "SASL_AUTHENTICATION_FAILED", "_SSL": "SSL_HANDSHAKE_FAILED"}
+_NOISE = re.compile(r"^\S+/(?:bootstrap|\d+): | \(after \d+ms in state \w+[^)]*\)")
+
+
+class ConnectionDiagnosis:
+    """Remembers what a client's connections reported, so that a timeout can be explained."""
+
+    def __init__(self, props: Mapping[str, str]) -> None:
+        self.servers = str(props.get("bootstrap.servers") or "localhost:9092")
+        self._last: KafkaError | None = None
+
+    def note(self, error: KafkaError) -> None:
+        """The client's `error_cb`."""
+        if error.name() != "_ALL_BROKERS_DOWN":  # says less than what came before it
+            self._last = error
+
+    def forget(self) -> None:
+        """A call went well: what was reported before explains nothing any more."""
+        self._last = None
+
+    def failure(self, error: KafkaException | TimeoutError, timeout_s: float) -> KafkaFailure:
+        """Make our exception of a failed call that was given `timeout_s`."""
+        if isinstance(error, KafkaException) and kafka_error(error).name() not in UNREACHABLE:
+            return failure(error)
+        last, self._last = self._last, None
+        if last is not None and last.name() in _REFUSED:
+            return make(
+                _REFUSED[last.name()],
+                last.str(),
+                f"The Kafka cluster at '{self.servers}' did not let this client in: {_NOISE.sub('', last.str())}. "
+                "Check security.protocol and the sasl.* and ssl.* settings.",
+            )
+        detail = f": {_NOISE.sub('', last.str())}" if last is not None else ""
+        return make(
+            REQUEST_TIMED_OUT,
+            f"Could not reach the Kafka cluster at '{self.servers}' within {round(timeout_s, 2):g} s{detail}. "
+            "Check bootstrap.servers and security.protocol, and that the brokers are up.",
+        )
+
+    def is_failure(self, error: KafkaFailure) -> bool:
+        """True if this is about the cluster rather than about what was asked."""
+        return error.code in (REQUEST_TIMED_OUT, *_REFUSED.values())

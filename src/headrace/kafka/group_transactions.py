@@ -1,0 +1,285 @@
+"""Writes that only a present member of a group can do: a worker that the group has given up on (a zombie) writes nothing.
+
+Each write is a Kafka transaction that also touches the group's offsets with the member's proof; the broker refuses that from
+a member of an earlier generation, and with it everything else in the transaction (KIP-447). Writes that come while one is
+on its way share the next transaction, so that many tasks cost few transactions.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from headrace.errors import RetriableError
+from headrace.kafka import clients
+from headrace.kafka.call_with_timeout import StuckError, call_with_timeout
+from headrace.kafka.failures import KafkaFailure, failure, kafka_error, timed_out
+from headrace.kafka.plain_writer import PlainWriter
+
+log = logging.getLogger(__name__)
+
+Proof = Callable[[], bytes | None]
+GroupOffsets = Mapping[tuple[str, int], int]
+
+_TRANSACTION_MS, _CALL_S, _OFFSETS_S, _RETRY_S = 10_000, 10.0, 4.0, 0.05
+# A rebalance is under way, and the proof is of the generation before (the next one will do); or the transaction timed out, or
+# the one before it was aborted with records on their way; or it was spoilt, and no broker has said that a record is to blame.
+_AGAIN = {
+    "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "REBALANCE_IN_PROGRESS", "INVALID_PRODUCER_EPOCH",
+    "OUT_OF_ORDER_SEQUENCE_NUMBER", "_STATE", "_INCONSISTENT",
+}  # fmt: skip
+
+
+@dataclass
+class Write:
+    """What belongs together: records (topic, key, value), and offsets of other groups."""
+
+    records: Sequence[tuple[str, bytes, bytes | None]] = ()
+    offsets: Mapping[str, GroupOffsets] = field(default_factory=dict)
+
+
+@dataclass
+class _Waiting:
+    write: Write
+    proof: Proof
+    ends: dict[tuple[str, int], int] = field(default_factory=dict)
+    done: threading.Event = field(default_factory=threading.Event)
+    error: KafkaFailure | None = None
+
+    def end(self, error: KafkaFailure | None = None) -> None:
+        self.error = error
+        self.done.set()
+
+
+class GroupTransactions:
+    """The writes of one member. Thread-safe."""
+
+    def __init__(self, props: Mapping[str, str], transactional_id: str, group_topic: str) -> None:
+        """props: Java settings of the worker's own clients; group_topic: any that the group may have offsets of.
+
+        Raises ConfigError.
+        """
+        self._props = {
+            **props,
+            "acks": "all",
+            "enable.idempotence": "true",
+            "transactional.id": transactional_id,
+            "transaction.timeout.ms": str(_TRANSACTION_MS),
+            "linger.ms": "0",
+        }
+        clients.librdkafka(self._props, "producer")
+        self._group_topic, self._transactional_id = group_topic, transactional_id
+        self._producer: Producer | None = None
+        self._plain: PlainWriter | None = None
+        self._groups: dict[str, bytes] = {}
+        self._refused: list[KafkaError] = []  # records of the transaction on its way
+        self._ends: dict[tuple[str, int], int] = {}  # the offset of the last record that this producer has written
+        self._twice: list[str] = []  # records that a broker took for earlier ones, and did not write
+        self._turn = threading.Lock()  # held by the one whose transaction is on its way
+        self._queue: list[_Waiting] = []
+        self._queued = threading.Lock()
+
+    def start(self, timeout_s: float) -> None:
+        """Get ready, and end what a former process of this name has left open. Raises KafkaFailure."""
+        with self._turn:
+            self._ready(time.monotonic() + timeout_s)
+
+    def complete(self, partitions: Iterable[tuple[str, int]], key: bytes, timeout_s: float) -> None:
+        """Decide what a former process of this name may have left undecided in partitions (`confirmed_transactions`).
+
+        It ends as the transaction that this commits, of a tombstone in each partition; key: one that means nothing to readers,
+        so that no member's right to write is needed. Raises KafkaFailure.
+        """
+        with self._turn:
+            if self._plain is not None:
+                return
+            producer = self._ready(time.monotonic() + timeout_s)
+            try:
+                producer.begin_transaction()
+                for topic, partition in partitions:
+                    producer.produce(topic, None, key, partition)
+                producer.commit_transaction(_CALL_S)
+            except KafkaException as problem:
+                raise failure(self._recover(kafka_error(problem))) from None
+
+    def without_transactions(self) -> None:
+        """Write the plain way from now on: what a zombie has begun to write is no longer refused by the brokers."""
+        with self._turn:
+            self._drop()
+            self._plain = PlainWriter(self._props)
+
+    def write(self, write: Write, proof: Proof, timeout_s: float) -> dict[tuple[str, int], int]:
+        """Return once Kafka has acknowledged all of it: by topic and partition, the offset after the last record.
+
+        Nothing without transactions. Records are only certain once a reader has them (`headrace.kafka.confirmed_transactions`).
+        proof: gives the member's proof, None once it is a member no more, and then nothing is written. Raises KafkaFailure
+        (RetriableKafkaFailure if it is no member, or after `timeout_s`; then it may have been written all the same).
+        """
+        deadline, mine = time.monotonic() + timeout_s, _Waiting(write, proof)
+        with self._queued:
+            self._queue.append(mine)
+        while not mine.done.is_set():
+            if not self._turn.acquire(timeout=max(deadline - time.monotonic(), _RETRY_S)):
+                raise timed_out("The transaction of another task of this worker takes too long.")
+            try:
+                if not mine.done.is_set():
+                    self._all(deadline)
+            finally:
+                self._turn.release()
+        if mine.error is not None:
+            raise mine.error
+        return mine.ends
+
+    def stop(self) -> None:
+        """Close; what is on its way is given up."""
+        with self._turn:
+            self._drop()
+            if self._plain is not None:
+                self._plain.stop()
+
+    def _all(self, deadline: float) -> None:
+        """Write everything that waits, each with its own right to write."""
+        with self._queued:
+            batch, self._queue = self._queue, []
+        try:
+            self._patiently(batch, deadline)
+        finally:
+            _end([one for one in batch if not one.done.is_set()], timed_out("The write was interrupted."))
+
+    def _patiently(self, batch: Sequence[_Waiting], deadline: float) -> None:
+        while batch := _allowed(batch):
+            try:
+                self._transaction(batch, deadline)
+                return _end(batch)
+            except KafkaFailure as error:
+                return _end(batch, error)
+            except StuckError as why:
+                log.warning("A transaction of %s is given up: %s", self._transactional_id, why)
+                self._producer = None  # the next one fences it off; to end it would hang as well
+                if time.monotonic() > deadline:
+                    return _end(batch, timed_out("Kafka did not take the transaction in time."))
+                continue
+            except KafkaException as problem:
+                cause = self._recover(kafka_error(problem))
+                error = failure(KafkaException(cause))
+            if cause.name() not in _AGAIN and not isinstance(error, RetriableError):
+                if len(batch) == 1:
+                    return _end(batch, error)
+                for one in batch:  # the fault of one is not that of the others
+                    self._patiently([one], deadline)
+                return None
+            if time.monotonic() > deadline:
+                return _end(batch, timed_out(f"Kafka did not take the transaction in time: {cause.str()}"))
+            time.sleep(_RETRY_S)
+        return None
+
+    def _transaction(self, batch: Sequence[_Waiting], deadline: float) -> None:
+        if self._plain is not None:
+            self._plain.write([record for one in batch for record in one.write.records], deadline)
+            return self._plain.commit(_merged(batch), deadline)
+        producer = self._ready(deadline)
+        proof = batch[0].proof()
+        if proof is None:
+            raise timed_out(_NO_MEMBER)
+        self._refused.clear()
+        self._twice.clear()
+        producer.begin_transaction()
+        for one in batch:
+            one.ends = {}
+            for topic, key, value in one.write.records:
+                producer.produce(topic, value, key, on_delivery=partial(self._delivered, one.ends))
+        _send_offsets(producer, [TopicPartition(self._group_topic, 0, 0)], proof)
+        for group, offsets in _merged(batch).items():
+            wanted = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+            _send_offsets(producer, wanted, self._metadata(group))
+        producer.commit_transaction(_CALL_S)
+        if self._twice:
+            raise StuckError(f"{self._twice[0]} was acknowledged as if it were an earlier record")
+        return None
+
+    def _delivered(self, ends: dict[tuple[str, int], int], error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            at, offset = (message.topic() or "", message.partition() or 0), message.offset() or 0
+            if offset <= self._ends.get(at, -1):
+                self._twice.append(f"offset {offset} of {at[0]}-{at[1]}")
+            self._ends[at] = offset
+            ends[at] = offset + 1
+        elif not error.name().startswith("_PURGE"):
+            self._refused.append(error)
+
+    def _ready(self, deadline: float) -> Producer:
+        """The producer, made and initialized if there is none. Raises KafkaFailure."""
+        if self._producer is None:
+            # librdkafka repeats a call after this pause while the broker completes the transaction before: 100 ms by default.
+            producer = clients.producer(self._props, retry_backoff_ms="5", retry_backoff_max_ms="200")
+            try:
+                producer.init_transactions(max(deadline - time.monotonic(), 1.0))
+            except KafkaException as error:
+                raise failure(error) from None
+            self._producer = producer
+            self._ends.clear()
+        return self._producer
+
+    def _recover(self, error: KafkaError) -> KafkaError:
+        """Be ready for the next transaction, with a new producer; returns what was really wrong.
+
+        A record that a broker refuses spoils the transaction at once, and whichever call comes next says only that it is spoilt.
+        The abort waits for the word on every record. Late answers to the old producer cannot confuse the new one.
+        """
+        producer = self._producer
+        if producer is None:
+            return error
+        try:
+            if not error.fatal():
+                producer.abort_transaction(_CALL_S)
+        except KafkaException as problem:
+            log.warning("The transaction of %s could not be aborted: %s", self._transactional_id, kafka_error(problem).str())
+        self._drop()
+        return self._refused[0] if self._refused else error
+
+    def _drop(self) -> None:
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            clients.give_up(producer)
+
+    def _metadata(self, group: str) -> bytes:
+        """What stands for a group without members (KIP-447: no generation)."""
+        if group not in self._groups:
+            outsider: Consumer = clients.consumer({**self._props, "group.id": group})
+            self._groups[group] = outsider.consumer_group_metadata()
+            outsider.close()
+        return self._groups[group]
+
+
+_NO_MEMBER = "This worker is no member of its group at the moment; another one may have taken over its work."
+
+
+def _send_offsets(producer: Producer, offsets: list[TopicPartition], metadata: bytes) -> None:
+    # Around a restart of the coordinator, librdkafka waits for ever and keeps no time-out (confluentinc/librdkafka, issue 5456).
+    call_with_timeout(_OFFSETS_S + 1, lambda: producer.send_offsets_to_transaction(offsets, metadata, _OFFSETS_S))
+
+
+def _allowed(batch: Sequence[_Waiting]) -> list[_Waiting]:
+    """Those that may still write; the others are told."""
+    allowed = [one for one in batch if one.proof() is not None]
+    _end([one for one in batch if one not in allowed], timed_out(_NO_MEMBER))
+    return allowed
+
+
+def _end(batch: Sequence[_Waiting], error: KafkaFailure | None = None) -> None:
+    for one in batch:
+        one.end(error)
+
+
+def _merged(batch: Sequence[_Waiting]) -> dict[str, dict[tuple[str, int], int]]:
+    merged: dict[str, dict[tuple[str, int], int]] = {}
+    for one in batch:
+        for group, offsets in one.write.offsets.items():
+            merged.setdefault(group, {}).update(offsets)
+    return merged

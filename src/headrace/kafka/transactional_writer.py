@@ -1,0 +1,109 @@
+"""A writer that only one process at a time can be: transactions, so that an earlier owner is fenced off (KIP-618)."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterable, Mapping
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from headrace.errors import ConnectError
+from headrace.kafka import clients
+from headrace.kafka.failures import failure
+from headrace.kafka.plain_writer import PlainWriter
+
+log = logging.getLogger(__name__)
+
+Entry = tuple[bytes, bytes | None]
+
+
+class PrivilegedWriteError(ConnectError):
+    """The right to write has not been claimed, or was lost to another worker, or the write failed: claim it (again)."""
+
+
+class TransactionalWriter:
+    """Writes groups of records to one topic, each in a transaction. Thread-safe. Nothing is connected before claim()."""
+
+    def __init__(self, topic: str, props: Mapping[str, str], transactional_id: str) -> None:
+        """Takes settings of Kafka's Java producer. Raises ConfigError."""
+        self._topic = topic
+        self._props = {**props, "acks": "all", "enable.idempotence": "true", "transactional.id": transactional_id}
+        clients.librdkafka(self._props, "producer")
+        self._lock = threading.Lock()
+        self._producer: Producer | None = None
+        self._plain: PlainWriter | None = None
+
+    def claim(self, timeout_s: float) -> None:
+        """Become the one writer: an earlier one with the same transactional id fails from now on. Raises KafkaFailure."""
+        with self._lock:
+            self._relinquish()
+            if self._plain is not None:
+                return
+            # librdkafka repeats a call after this pause while the broker completes the transaction before: 100 ms by default.
+            producer = clients.producer(self._props, linger_ms="0", retry_backoff_ms="5", retry_backoff_max_ms="200")
+            try:
+                producer.init_transactions(timeout_s)
+            except KafkaException as error:
+                raise failure(error) from None
+            self._producer = producer
+
+    def without_transactions(self) -> None:
+        """Write the plain way from now on: nobody is fenced off."""
+        with self._lock:
+            self._relinquish()
+            self._plain = PlainWriter(self._props)
+
+    def write(self, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
+        """Write records in one transaction.
+
+        Returns, by partition, the offset after the last of them. Raises PrivilegedWriteError; the right to write is then gone.
+        """
+        with self._lock:
+            producer = self._producer
+            if producer is None and self._plain is None:
+                raise PrivilegedWriteError("Cannot produce to config topic without claiming write privileges first")
+            try:
+                if self._plain is not None:
+                    records = [(self._topic, key, value) for key, value in entries]
+                    return self._plain.write(records, time.monotonic() + timeout_s)
+                assert producer is not None
+                return self._transaction(producer, entries, timeout_s)
+            except KafkaException as error:
+                self._relinquish()
+                raise PrivilegedWriteError("Failed to perform fencable send to config topic") from failure(error)
+
+    def stop(self) -> None:
+        """Give up the right to write."""
+        with self._lock:
+            self._relinquish()
+            if self._plain is not None:
+                self._plain.stop()
+
+    def _transaction(self, producer: Producer, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
+        deadline = time.monotonic() + timeout_s
+        ends: dict[int, int] = {}
+        failed: list[KafkaError] = []
+
+        def delivered(error: KafkaError | None, message: Message) -> None:
+            if error is not None:
+                failed.append(error)
+            else:
+                partition = message.partition() or 0
+                ends[partition] = max(ends.get(partition, 0), (message.offset() or 0) + 1)
+
+        producer.begin_transaction()
+        for key, value in entries:
+            producer.produce(self._topic, value, key, on_delivery=delivered)
+        try:
+            producer.commit_transaction(max(deadline - time.monotonic(), 0.1))
+        except KafkaException as error:
+            raise KafkaException(failed[0]) if failed else error from None
+        return ends
+
+    def _relinquish(self) -> None:
+        """Drop the producer; a transaction that is still open is aborted by its successor, or by its time-out."""
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            clients.give_up(producer)

@@ -1,0 +1,91 @@
+"""The part of JAX-RS that comes before a handler, as ASGI middleware over FastAPI's routes.
+
+In this order: the path is decoded (400), no resource has it (404), OPTIONS and HEAD are answered for every resource,
+the method is not allowed (405, with `Allow`), the body's type is not JSON (415), the client does not take JSON (406).
+"""
+
+from __future__ import annotations
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headrace.rest import responses
+from headrace.rest.media_types import accepts, is_json
+from headrace.rest.same_origin import of_page
+from headrace.rest.uri import BadUriError, decode_path, first_values
+
+TEXT = "text/plain"
+_TAKE_ANYTHING = ("/", "/health", "/openapi.json")
+_GIVE_TEXT = ("/metrics",)
+
+
+class JaxRs:
+    """Answers what no handler has to see, and hands on the rest with the decoded path."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        try:
+            path = decode_path(scope.get("raw_path") or scope["path"].encode())
+            scope = {**scope, "path": path, "query_string": first_values(scope.get("query_string", b""))}
+        except BadUriError as problem:
+            return await _bad_uri(scope["method"], problem)(scope, receive, send)
+        if (refusal := _refuse(scope)) is not None:
+            return await refusal(scope, receive, send)
+        if scope["method"] == "HEAD":
+            return await self.app({**scope, "method": "GET"}, receive, _without_body(send))
+        return await self.app(scope, receive, send)
+
+
+def allowed_methods(routes: list[Route], path: str) -> set[str]:
+    """The methods of the resource at `path`; empty if there is none."""
+    methods = {m for route in routes if route.path_regex.match(path) for m in route.methods or ()}
+    return methods | {"OPTIONS"} | ({"HEAD"} if "GET" in methods else set()) if methods else set()
+
+
+def _refuse(scope: Scope) -> Response | None:
+    routes = [route for route in scope["app"].routes if isinstance(route, Route)]
+    methods, headers = allowed_methods(routes, scope["path"]), Headers(scope=scope)
+    if not methods:
+        return responses.http_error(404)
+    allow = {"Allow": ",".join(sorted(methods))}
+    if scope["method"] == "OPTIONS":
+        return _options(allow, headers)
+    if scope["method"] not in methods:
+        return responses.http_error(405, allow)
+    if of_page(scope["path"]):  # it takes forms, and gives HTML
+        return None
+    sent = headers.get("content-type")
+    if sent is not None and not is_json(sent) and scope["path"] not in _TAKE_ANYTHING:
+        return responses.http_error(415)
+    if scope["path"] in _GIVE_TEXT:
+        return None
+    return None if accepts(headers.get("accept")) else responses.http_error(406)
+
+
+def _options(allow: dict[str, str], headers: Headers) -> Response:
+    if not accepts(headers.get("accept"), TEXT):
+        return Response(headers=allow)
+    text = allow["Allow"].replace(",", ", ")
+    return Response(text, headers={**allow, "Content-Type": TEXT})
+
+
+def _bad_uri(method: str, problem: BadUriError) -> Response:
+    # Jetty gives a page for these methods and nothing for others; here the page is Connect's JSON.
+    has_page = method in ("GET", "HEAD", "POST")
+    response = responses.error(400, str(problem)) if has_page else responses.done(400)
+    response.headers["Cache-Control"] = "must-revalidate,no-cache,no-store"
+    return response
+
+
+def _without_body(send: Send) -> Send:
+    async def head(message: Message) -> None:
+        await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+    return head

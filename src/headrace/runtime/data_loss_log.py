@@ -1,0 +1,85 @@
+"""Writes down what sources have lost: one record for each loss, in a topic of the worker's cluster.
+
+It is made like the worker's own topics, at the first loss, but with `cleanup.policy=delete` and without end of retention: each
+record is an event.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import structlog
+
+from headrace.connect_config.data_loss import DataLossConfig
+from headrace.connectors.base import Props
+from headrace.connectors.data_loss import Loss
+from headrace.errors import RetriableError
+from headrace.kafka.admin import Admin
+from headrace.kafka.failures import KafkaFailure
+from headrace.kafka.writer import RecordWriter
+
+log = structlog.get_logger(__name__)
+
+_TIMEOUT_S = 30.0
+_LONGEST = 249
+_SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1"}
+_PREFIX = "source.data.loss"
+
+
+@dataclass(frozen=True)
+class DataLossTopic:
+    """Where the losses of a connector's source are written down; connector, source: what each record says of both."""
+
+    name: str
+    replication_factor: int
+    connector: str
+    source: str | None
+
+
+def loss_topic(connector: str, config: Props) -> DataLossTopic:
+    """The topic of a connector with this configuration. Raises ConfigError."""
+    options = DataLossConfig({name: value for name, value in config.items() if name.startswith(_PREFIX)})
+    name = options.source_data_loss_topic or re.sub("[^a-zA-Z0-9._-]", "_", connector)[: _LONGEST - 5] + "-loss"
+    source = config.get("source.cluster.alias") or config.get("source.bootstrap.servers")
+    return DataLossTopic(name, options.source_data_loss_topic_replication_factor, connector, source)
+
+
+class DataLossLog:
+    """Writes to the topic of losses. Connects at the first loss."""
+
+    def __init__(self, topic: DataLossTopic, task: int, admin: Admin, producer: Mapping[str, str]) -> None:
+        """admin, producer: a client, and Java settings of one, of the cluster that the task writes to."""
+        self._topic, self._task, self._admin, self._producer = topic, task, admin, producer
+
+    def write(self, losses: Sequence[Loss]) -> None:
+        """Return when a record of each loss is acknowledged. Raises KafkaFailure, or RetriableError after half a minute."""
+        self._create()
+        writer = RecordWriter(self._topic.name, self._producer)
+        try:
+            sent = [writer.send(*self._record(loss)) for loss in losses]
+            for future in sent:
+                future.result(_TIMEOUT_S)
+        except TimeoutError:
+            text = f"The losses could not be written to topic {self._topic.name} within {_TIMEOUT_S:g} s."
+            raise RetriableError(text) from None
+        finally:
+            writer.stop(0.0)
+
+    def _create(self) -> None:
+        try:
+            self._admin.create(self._topic.name, 1, self._topic.replication_factor, _SETTINGS, _TIMEOUT_S)
+        except KafkaFailure as failure:
+            if failure.code != "TOPIC_ALREADY_EXISTS":
+                raise
+        else:
+            log.info("source.data.loss.topic.created", topic=self._topic.name)
+
+    def _record(self, loss: Loss) -> tuple[bytes, bytes]:
+        about = {"connector": self._topic.connector, "task": self._task, "source": self._topic.source}
+        time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        key = [self._topic.connector, *loss.partition]
+        return json.dumps(key).encode(), json.dumps({**about, **loss.fields(), "time": time}).encode()

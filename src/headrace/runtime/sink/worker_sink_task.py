@@ -1,0 +1,121 @@
+"""What the task of a sink connector does: the stream of its partitions, through the chain, to the sink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import structlog
+
+from headrace.connectors.base import Props
+from headrace.connectors.sink import SinkTask
+from headrace.converters.base import Writers
+from headrace.kafka.groups import Partition
+from headrace.kafka.positions import StartPositions, advanced, by_topic
+from headrace.runtime.metrics.events import Assigned
+from headrace.runtime.query_run import ChangeWatch, QueryRun
+from headrace.runtime.record_counts import RecordCounts
+from headrace.runtime.routing import counts_after, router
+from headrace.runtime.sink.chain import SinkChain
+from headrace.runtime.sink.delivery import SinkBatchRange, SinkDelivery, SinkPorts
+from headrace.runtime.sink.partitions import AssignedPartitions, SinkPartitions
+from headrace.runtime.sink.plan import SinkPlan
+from headrace.spark.kafka import parse_offsets, read_stream, with_api_timeout
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+log = structlog.get_logger(__name__)
+
+_SOON_S = 5.0  # until the next look for topics that are not there yet
+
+
+class WorkerSinkTask:
+    """The work of one sink task (`headrace.runtime.task.Work`)."""
+
+    def __init__(
+        self, plan: SinkPlan, task: SinkTask, partitions: SinkPartitions, ports: SinkPorts, spark: Callable[[], SparkSession]
+    ) -> None:
+        self._plan, self._task, self._partitions, self._ports, self._spark = plan, task, partitions, ports, spark
+        self._stopping = task.context.stopping
+        self._delivery = SinkDelivery(plan, task, ports)
+        self._writers: Writers | None = None
+        self._run: QueryRun | None = None
+
+    @property
+    def props(self) -> Props:
+        """The task's configuration."""
+        return self._plan.props
+
+    @property
+    def batches(self) -> int:
+        """How many batches are written and committed."""
+        return self._delivery.batches
+
+    def prepare(self) -> None:
+        """Nothing: a sink's consumer group says what is committed."""
+
+    def once(self) -> float:
+        """Read what the task has to read until its share changes; returns the seconds to wait before the next look."""
+        if self._writers is None:
+            self._writers = self._task.writers(self._plan.converters)
+            letters = self._plan.tolerance.dead_letters
+            if letters is not None:
+                self._ports.ensure_dead_letters(letters.topic, letters.replication_factor)
+        share = self._partitions.look()
+        look_s = min(self._plan.look_s, _SOON_S) if share.waiting or not share.partitions else self._plan.look_s
+        self._ports.recorder.tell(Assigned(len(share.partitions)))
+        if not share.partitions:
+            return look_s
+        start = self._partitions.start(share.partitions)
+        if start.looked_up:  # before the first batch, so that a restart does not look up a later end
+            self._ports.commit_offsets(self._plan.group, {p: start.positions[p] for p in start.looked_up})
+        self._stream(self._writers, share, start, look_s)
+        return 0.0
+
+    def end(self, timeout_s: float) -> None:
+        """End the query, whose batch in flight gets `timeout_s`."""
+        if self._run is not None:
+            self._run.stop(timeout_s)
+
+    def cut_off(self) -> None:
+        """The query has been stopped by then, and its batch commits nothing."""
+
+    def close(self) -> None:
+        """Nothing is kept from batch to batch."""
+
+    def _stream(self, writers: Writers, share: AssignedPartitions, start: StartPositions, look_s: float) -> None:
+        spark, plan = self._spark(), self._plan
+        consumer = with_api_timeout(plan.consumer)
+        options = {
+            "failOnDataLoss": "true",
+            "maxOffsetsPerTrigger": str(plan.batch_records or self._task.batch_max_records),
+            "kafkaConsumer.pollTimeoutMs": consumer["default.api.timeout.ms"],
+        }
+        frame = read_stream(spark, consumer, by_topic(start.positions), options)
+        chain = SinkChain(plan, writers, frame, RecordCounts(spark))
+        deliver = self._deliver(chain, share, start.positions)
+        self._run = QueryRun(spark, (plan.connector, plan.task), deliver, self._delivery.abandon, self._ports.recorder)
+        log.info("sink.reading", group=plan.group, partitions=len(share.partitions))
+        if not self._stopping.is_set():
+            self._run.run(
+                chain.incoming(chain.counts.reading(frame)), ChangeWatch(look_s, lambda _: self._partitions.changed(share))
+            )
+
+    def _deliver(
+        self, chain: SinkChain, share: AssignedPartitions, positions: Mapping[Partition, int]
+    ) -> Callable[[DataFrame, str | None, str], None]:
+        after_chain = router(self._plan.stages)
+        counts = counts_after(share.counts, after_chain) if after_chain else {}
+
+        def deliver(frame: DataFrame, before: str | None, after: str) -> None:
+            ends = parse_offsets(after)
+            moved = advanced(parse_offsets(before) if before else by_topic(positions), ends)
+            every = {(topic, p): end for topic, parts in ends.items() for p, end in parts.items()}
+            # As Kafka Connect does, what has no records (yet) is committed, too, once something is.
+            commit = {p: end for p, (_, end) in moved.items()} if before else every
+            names = {after_chain(topic) for topic, _ in moved} if after_chain else None
+            topics = None if names is None else frozenset(name for name in names if name is not None)
+            self._delivery(frame, chain, SinkBatchRange(moved, sum(every.values()), topics, counts, commit))
+
+        return deliver

@@ -1,0 +1,232 @@
+"""What the task of a source connector does: its stream, or its polls, through the chain to delivery."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import structlog
+
+from headrace.connectors.base import FeedSource, FeedTask, PollingSourceTask, Props, SourcePartition, SourceTask, StoredOffsets
+from headrace.connectors.data_loss import DataLossError, Loss
+from headrace.errors import HeadraceError
+from headrace.runtime.chain import FeedChain, SourceChain
+from headrace.runtime.delivery import Delivery, Ports
+from headrace.runtime.exactly_once import ExactlyOnce
+from headrace.runtime.feed_run import FeedDependencies, FeedRun
+from headrace.runtime.kafka_batches import KafkaBatches
+from headrace.runtime.metrics import TaskRecorder
+from headrace.runtime.metrics.events import Lost, Streams
+from headrace.runtime.plan import TaskPlan
+from headrace.runtime.query_run import Begin, QueryRun
+from headrace.runtime.record_counts import RecordCounts
+from headrace.runtime.routing import routing
+from headrace.runtime.stream_mode import REAL_TIME, StreamMode
+from headrace.spark import plane
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+log = structlog.get_logger(__name__)
+
+_NOTHING_TO_READ_S = 5.0
+
+
+@dataclass(frozen=True)
+class SourceDependencies:
+    """What a source task gets from the worker: Spark (made at the first use), delivery's ports, the stored offsets, and whom to
+    tell what is measured; record_losses: returns when it is written down what the source has lost; streams: told how the stream
+    runs, where there is a choice; exactly: the task's transactions, if it delivers exactly once.
+    """
+
+    spark: Callable[[], SparkSession]
+    ports: Ports
+    read_offsets: Callable[[list], StoredOffsets]
+    recorder: TaskRecorder
+    record_losses: Callable[[Sequence[Loss]], None]
+    streams: Callable[[StreamMode], None]
+    exactly: ExactlyOnce | None = None
+
+
+class WorkerSourceTask:
+    """The work of one source task (`headrace.runtime.task.Work`)."""
+
+    def __init__(self, plan: TaskPlan, task: SourceTask | PollingSourceTask | FeedTask, needs: SourceDependencies) -> None:
+        self._plan, self._task, self._needs = plan, task, needs
+        self._stopping = task.context.stopping
+        self._delivery = Delivery(needs.ports, plan.producer, needs.recorder, plan.tolerance, needs.exactly)
+        self._run: QueryRun | FeedRun | KafkaBatches | None = None
+        self._fed = 0  # `batches` of feeds that have ended
+        self._mode: StreamMode | None = None  # that was told last
+        self._polling: SparkSession | None = None  # set once a polling task runs, its jobs in the job group `_jobs`
+        # What a polling task has stored, by its partitions.
+        self._kept: tuple[list[SourcePartition], StoredOffsets] | None = None
+        self._jobs = f"{task.context.id}@{uuid.uuid4().hex[:8]}"
+
+    @property
+    def props(self) -> Props:
+        """The task's configuration."""
+        return self._plan.props
+
+    @property
+    def batches(self) -> int:
+        """How often something was written, and its offsets stored."""
+        run = self._run
+        return self._delivery.batches + self._fed + (run.batches if isinstance(run, FeedRun) else 0)
+
+    def prepare(self) -> None:
+        """Wait until no task of a former generation can write in this one's name, if it delivers exactly once."""
+        if self._needs.exactly is not None:
+            self._needs.exactly.fence_zombies()
+
+    def once(self) -> float:
+        """Run the query until it ends, or deliver one poll; returns the seconds to wait before the next look."""
+        try:
+            if isinstance(self._task, FeedTask):
+                return self._feed(self._task)
+            return self._poll(self._task) if isinstance(self._task, PollingSourceTask) else self._stream(self._task)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """The task is over, or has failed."""
+        if self._needs.exactly is not None:
+            self._needs.exactly.end()
+
+    def _stored(self, spark: SparkSession) -> StoredOffsets:
+        """Where to go on; nobody else changes that from here on, if the task delivers exactly once."""
+        if self._needs.exactly is not None:
+            self._needs.exactly.begin(spark)
+        return self._needs.read_offsets(self._task.partitions())
+
+    def end(self, timeout_s: float) -> None:
+        """End the query, whose batch in flight gets `timeout_s`."""
+        if self._run is not None:
+            self._run.stop(timeout_s)
+
+    def cut_off(self) -> None:
+        """Store no more offsets, and cancel a poll's jobs: its batch must not be delivered beside its successor's."""
+        if isinstance(self._run, FeedRun):
+            self._delivery.commits.abandon()
+        if self._polling is not None:
+            self._polling.sparkContext.cancelJobGroup(self._jobs)
+
+    def _stream(self, task: SourceTask) -> float:
+        """Run the stream of a data source of Spark's own until it ends."""
+        spark = self._needs.spark()
+        stream = task.open(spark, self._stored(spark))
+        if stream is None:
+            return _NOTHING_TO_READ_S
+        counts = RecordCounts(spark)
+        chain = SourceChain(self._plan, stream.record)
+        frame = chain.incoming(counts.reading(stream.frame))
+        if not chain.learns:
+            frame = chain.outgoing(frame)
+        way, learns = routing(self._plan.stages, stream), chain.learns
+
+        def deliver(frame: DataFrame, start: str | None, end: str) -> None:
+            progress = task.progress(start, end)
+            if learns:
+                chain.learn(frame)
+                frame = chain.outgoing(frame)
+            self._delivery(frame, progress, way, counts)
+            task.committed(progress)
+
+        who = (self._plan.connector, self._plan.task)
+        self._run = run = QueryRun(spark, who, deliver, self._delivery.commits.abandon, self._needs.recorder)
+        if not self._stopping.is_set():
+            run.run(frame, begin=Begin(stream.after, stream.interval_ms))
+        return 0.0
+
+    def _feed(self, task: FeedTask) -> float:
+        """Have a lane copy what the task reads, or, where the chain cannot go record by record, copy it batch by batch."""
+        spark = self._needs.spark()
+        source = self._open(task, self._stored(spark))
+        if source is None:
+            return _NOTHING_TO_READ_S
+        if source.initial:
+            self._needs.ports.store_offsets(source.initial)
+        columns = plane.columns(spark)
+        chain = FeedChain(self._plan, source.record(columns))
+        plan = plane.plan_of(chain.lane_columns(columns))
+        self._needs.recorder.follow_lag(task.behind)
+        run: FeedRun | KafkaBatches
+        if isinstance(plan, str):
+            self._tell_mode(StreamMode("microbatch", f"the chain has {plan}, which takes many records at once"))
+            run = KafkaBatches(task, self._plan, self._delivery, source, self._stopping)
+        else:
+            self._tell_mode(REAL_TIME)
+            needs = self._needs
+            run = FeedRun(
+                FeedDependencies(
+                    task, self._plan, needs.ports, self._delivery.commits, needs.recorder, self._stopping, needs.exactly
+                ),
+                source,
+                routing(self._plan.stages, source),
+                chain,
+                columns,
+            )
+        self._run = run
+        try:
+            if not self._stopping.is_set():
+                run.run(spark, plan)
+        finally:
+            self._fed += run.batches
+            self._run = None
+        return 0.0
+
+    def _tell_mode(self, mode: StreamMode) -> None:
+        if mode != self._mode and not self._stopping.is_set():
+            log.info("task.stream-mode", mode=mode.name, reason=mode.reason)
+            self._needs.recorder.tell(Streams(mode.name, mode.reason))
+            self._needs.streams(mode)
+        self._mode = mode
+
+    def _open(self, task: FeedTask, stored: StoredOffsets) -> FeedSource | None:
+        try:
+            source = task.open(stored)
+        except DataLossError as error:
+            self._tell(error.losses)
+            try:
+                self._needs.record_losses(error.losses)
+            except HeadraceError as e:  # what has happened to the source is what the task fails with
+                log.warning("source.data.loss.not-recorded", cause=str(e))
+            raise
+        if source is not None and source.losses:
+            self._needs.record_losses(source.losses)  # not passed over in silence, or not at all
+            self._tell(source.losses)
+        return source
+
+    def _tell(self, losses: Sequence[Loss]) -> None:
+        for loss in losses:
+            log.warning("source.data.loss", **loss.fields())
+            self._needs.recorder.tell(Lost(loss.records))
+
+    def _poll(self, task: PollingSourceTask) -> float:
+        begun = time.monotonic()
+        if self._polling is None:
+            self._polling = self._needs.spark()
+            self._polling.sparkContext.setJobGroup(self._jobs, self._jobs, interruptOnCancel=True)
+        # Read once: nobody else changes them while the task runs, and to ask the brokers at each poll is what an idle task costs.
+        (partitions, stored), self._kept = self._known(self._polling, task.partitions()), None
+        poll = task.poll(self._polling, stored)
+        if poll is None or self._stopping.is_set():
+            self._kept = partitions, stored
+            return task.poll_interval_s
+        counts, chain = RecordCounts(self._polling), SourceChain(self._plan, poll.record)
+        frame = chain.incoming(counts.reading(poll.frame))
+        if chain.learns:
+            chain.learn(frame)
+        self._delivery(chain.outgoing(frame), poll.progress, routing(self._plan.stages, poll), counts)
+        self._kept = partitions, stored.after(poll.progress.offsets)
+        task.committed(poll.progress)
+        return max(0.0, begun + (task.context.interval_ms or 0) / 1000 - time.monotonic())
+
+    def _known(self, spark: SparkSession, partitions: list[SourcePartition]) -> tuple[list[SourcePartition], StoredOffsets]:
+        """The stored offsets of these partitions: as they were left, or read if there are others, or the last poll has failed."""
+        known = self._kept
+        return known if known is not None and known[0] == partitions else (partitions, self._stored(spark))

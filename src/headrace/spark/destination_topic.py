@@ -1,0 +1,47 @@
+"""What has to be known of a destination topic before records are written to it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import structlog
+
+from headrace.errors import RetriableError
+from headrace.kafka.admin import Admin
+from headrace.kafka.failures import KafkaFailure
+
+log = structlog.get_logger(__name__)
+
+_DESCRIPTIONS, _PAUSE_S = 50, 0.1
+KAFKA_BATCH_BYTES = 16_384
+"""Kafka's own `batch.size`: small enough for every topic that is not made for tiny records."""
+
+
+@dataclass(frozen=True)
+class DestinationTopic:
+    """A destination topic: how many partitions it has, and its `max.message.bytes`, None if that may not be read."""
+
+    partitions: int
+    max_message_bytes: int | None
+
+
+def look_up(admin: Admin, topic: str, stopping: threading.Event) -> DestinationTopic:
+    """Describe a topic that was found or made a moment ago. Raises KafkaFailure, RetriableError if it is gone."""
+    for _ in range(_DESCRIPTIONS):  # a broker may answer before it has heard of a topic that was made a moment ago
+        info = admin.describe(topic)
+        if info is not None:
+            return DestinationTopic(len(info.partitions), _max_message_bytes(admin, topic))
+        stopping.wait(_PAUSE_S)
+    raise RetriableError(f"Topic '{topic}' was there, or was made, a moment ago, and the broker knows of none now.")
+
+
+def _max_message_bytes(admin: Admin, topic: str) -> int | None:
+    try:
+        value = admin.topic_configs(topic).get("max.message.bytes")
+    except RetriableError:
+        raise
+    except KafkaFailure as error:
+        log.info(f"max.message.bytes of topic '{topic}' may not be read ({error}); batches of {KAFKA_BATCH_BYTES} bytes are sent")
+        return None
+    return int(value) if value else None

@@ -1,0 +1,43 @@
+"""What a session can have beyond Spark's own formats: jars that are fetched when a worker asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headrace.errors import ConfigError
+from headrace.jvm.jars import Conf
+
+FORMATS = "spark.headrace.formats"
+
+
+@dataclass(frozen=True)
+class Extra:
+    """One of them. jars: the configuration of ivy.xml; extension: for `spark.sql.extensions`; settings: further ones."""
+
+    jars: Conf
+    extension: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+EXTRAS: Mapping[str, Extra] = {
+    "delta": Extra(
+        "delta",
+        "io.delta.sql.DeltaSparkSessionExtension",
+        {
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            # Each commit reads the state of its table, in so many pieces: the default of 50 is for logs of gigabytes.
+            "spark.databricks.delta.snapshotPartitions": "4",
+        },
+    ),
+    "postgresql": Extra("postgresql"),
+}
+
+
+def wanted(conf: Mapping[str, str]) -> list[Extra]:
+    """What `spark.headrace.formats` names, a comma-separated list. Raises ConfigError for a name that is none."""
+    names = [name for part in conf.get(FORMATS, "").split(",") if (name := part.strip())]
+    for name in names:
+        if name not in EXTRAS:
+            raise ConfigError.invalid(FORMATS, name, f"It has to be some of {', '.join(EXTRAS)}")
+    return [EXTRAS[name] for name in dict.fromkeys(names)]

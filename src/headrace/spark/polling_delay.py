@@ -1,0 +1,102 @@
+"""How often the queries of this process look for news.
+
+A query that has nothing to do asks its source again after `spark.sql.streaming.pollingDelay`, which Spark reads once, when the
+query begins. One that has been quiet for a while is slowed down here, the more the more such queries there are, so that all of
+them together ask a limited number of times a second; with its next batch it is as quick as before.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+QUIET_S = 10.0
+"""How long a query has no batch before it is slowed down."""
+EACH_MS, LONGEST_MS = 10, 1000
+_LOOK_S = 5.0
+
+
+@dataclass
+class _Paced:
+    usual_ms: int
+    set_ms: Callable[[int], None]
+    last: float
+    now_ms: int
+
+
+class PollingDelay:
+    """Of some queries, each known by a key of the caller's. Thread-safe."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        """now: the clock, in seconds."""
+        self._now, self._lock = now, threading.Lock()
+        self._queries: dict[object, _Paced] = {}
+        self._watching = False
+
+    def begin(self, key: object, usual_ms: int, set_ms: Callable[[int], None]) -> None:
+        """A query runs, which looks every `usual_ms`; set_ms: changes that."""
+        with self._lock:
+            self._queries[key] = _Paced(usual_ms, set_ms, self._now(), usual_ms)
+            if not self._watching:
+                self._watching = True
+                threading.Thread(target=self._watch, name="query-pace", daemon=True).start()
+
+    def batch(self, key: object) -> None:
+        """The query has a batch."""
+        with self._lock:
+            query = self._queries.get(key)
+            if query is not None:
+                query.last = self._now()
+                _set(query, query.usual_ms)
+
+    def end(self, key: object) -> None:
+        """The query has ended."""
+        with self._lock:
+            self._queries.pop(key, None)
+
+    def look(self) -> None:
+        """Slow down those that are quiet."""
+        with self._lock:
+            quiet = [one for one in self._queries.values() if self._now() - one.last >= QUIET_S]
+            for one in quiet:
+                _set(one, max(one.usual_ms, min(EACH_MS * len(quiet), LONGEST_MS)))
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(_LOOK_S)
+            self.look()
+            with self._lock:
+                if not self._queries:
+                    self._watching = False
+                    return
+
+
+def _set(query: _Paced, delay_ms: int) -> None:
+    if query.now_ms == delay_ms:
+        return
+    query.now_ms = delay_ms
+    try:
+        query.set_ms(delay_ms)
+    except Exception as error:  # the query has ended, or Spark is gone
+        log.debug("The pace of a query could not be changed: %s", error)
+
+
+PACE = PollingDelay()
+"""Of this process, which has one session."""
+
+
+def pace(query: Any, key: object) -> None:
+    """Pace a `StreamingQuery` of the default trigger, until `PACE.end(key)`."""
+    execution = query._jsq.streamingQuery()
+    owner = execution.getClass()
+    while owner.getSimpleName() != "StreamExecution":
+        owner = owner.getSuperclass()
+    field = owner.getDeclaredField("pollingDelayMs")
+    field.setAccessible(True)
+    PACE.begin(key, field.getLong(execution), lambda delay_ms: field.setLong(execution, delay_ms))

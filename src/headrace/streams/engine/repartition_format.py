@@ -1,0 +1,86 @@
+"""How internal topics are written: the serdes of key and value, and what stands before or behind the value's bytes.
+
+Rows of a regrouped table end with a byte, 1 for in and 0 for out, as Kafka's ChangedSerializer writes it. In the topics of a
+foreign-key join, which nobody but the application reads, the bytes are headrace's own. A question: what is asked (1 byte), the
+partition that wants the answer (4), the hash of the row that asks (16), its key. An answer: whether there is a row (1 byte), the
+hash of the question (16), the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headrace.errors import StreamsError
+from headrace.streams.engine.flows import Answers, Flow, Questions, Regrouped
+from headrace.streams.serdes import Serde
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import DataType
+
+HASH_BYTES = 16
+_NO, _YES = b"\x00", b"\x01"
+
+
+@dataclass(frozen=True)
+class InternalFormat:
+    """How an internal topic is written: serdes and types of key and value; flow: what goes through it."""
+
+    key_serde: Serde
+    key: DataType
+    value_serde: Serde
+    value: DataType
+    flow: type[Flow]
+
+
+def wire_of(wires: Mapping[str, InternalFormat], topic: str) -> InternalFormat:
+    """The format of a repartition topic. Raises StreamsError if nothing writes it."""
+    if topic not in wires:
+        raise StreamsError(f"Nothing writes the repartition topic {topic} before it is read.")
+    return wires[topic]
+
+
+def packed(flow: type[Flow], value: Column) -> Column:
+    """The bytes of a record. value: those of `v`; the other columns are those of the flow."""
+    from pyspark.sql import functions as F
+
+    if flow is Regrouped:
+        return F.concat(value, _flag(F.col("add")))
+    if flow is Questions:
+        home = F.call_function("headrace_long_bytes", F.col("home").cast("bigint"), F.lit(4))
+        return F.concat(F.col("ask"), home, F.col("hash"), value)
+    if flow is Answers:
+        return F.concat(_flag(value.isNotNull()), F.col("hash"), F.coalesce(value, F.lit(b"")))
+    return value
+
+
+def unpacked(flow: type[Flow] | None) -> tuple[Column, list[Column]]:
+    """From the column `value`: the bytes of `v`, and the other columns of the flow."""
+    from pyspark.sql import functions as F
+
+    if flow is Regrouped:
+        return _bytes(1, F.length("value") - 1), [(_bytes(F.length("value"), 1) == F.lit(_YES)).alias("add")]
+    if flow is Questions:
+        home = F.call_function("headrace_bytes_long", _bytes(2, 4)).cast("int")
+        columns = [_bytes(1, 1).alias("ask"), home.alias("home"), _bytes(6, HASH_BYTES).alias("hash")]
+        return _bytes(6 + HASH_BYTES, F.length("value")), columns
+    if flow is Answers:
+        there = _bytes(1, 1) == F.lit(_YES)
+        return F.when(there, _bytes(2 + HASH_BYTES, F.length("value"))), [_bytes(2, HASH_BYTES).alias("hash")]
+    return F.col("value"), []
+
+
+def _bytes(first: Column | int, count: Column | int) -> Column:
+    from pyspark.sql import Column
+    from pyspark.sql import functions as F
+
+    start, length = (one if isinstance(one, Column) else F.lit(one) for one in (first, count))
+    return F.substr(F.col("value"), start, length)
+
+
+def _flag(condition: Column) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.when(condition, F.lit(_YES)).otherwise(F.lit(_NO))

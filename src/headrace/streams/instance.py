@@ -1,0 +1,247 @@
+"""An application at work: its topics verified, its place in the group, and the engine while it is the active instance."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from enum import StrEnum
+
+import structlog
+
+from headrace.errors import HeadraceError, RetriableError, StreamsError, StreamsTimeoutError
+from headrace.kafka.active_standby import ActiveStandbyMember
+from headrace.kafka.admin import Admin
+from headrace.kafka.failures import KafkaFailure
+from headrace.streams.config import StreamsConfig
+from headrace.streams.engine.engine import Engine, OnCluster
+from headrace.streams.engine.session import session
+from headrace.streams.initialization import FATAL
+from headrace.streams.queries import ReadOnlyStore
+from headrace.streams.states import State, StateMachine
+from headrace.streams.topic_monitor import TopicMonitor
+from headrace.streams.topology import Topology
+
+log = structlog.get_logger(__name__)
+
+_CLOSE_S, _AGAIN_S = 60.0, 15.0
+# What a coordinator answers to a member that it knows no more: Kafka Streams' TaskMigratedException.
+_MIGRATED = ("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID")
+
+
+class StreamThreadExceptionResponse(StrEnum):
+    """What follows an error that ended the work (KIP-671)."""
+
+    REPLACE_THREAD = "replace_thread"
+    SHUTDOWN_CLIENT = "shutdown_client"
+    SHUTDOWN_APPLICATION = "shutdown_application"
+
+
+Handler = Callable[[BaseException], StreamThreadExceptionResponse]
+
+
+class StreamsInstance:
+    """The life of one instance. admin: gives the admin client."""
+
+    def __init__(self, topology: Topology, config: StreamsConfig, admin: Callable[[], Admin]) -> None:
+        self.states = StateMachine()
+        self.paused = False
+        self.error: BaseException | None = None
+        self._topology, self._config, self._admin = topology, config, admin
+        self._upkeep = TopicMonitor(topology, config, admin)
+        self._handler: Handler = lambda _error: StreamThreadExceptionResponse.SHUTDOWN_CLIENT
+        self._instances: ActiveStandbyMember | None = None
+        self._engine: Engine | None = None
+        self._lock = threading.RLock()
+        self._stopping = threading.Event()
+        self._troubled = threading.Event()  # something does not work, and the topics may be why
+        self._monitor: threading.Thread | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this instance has the work."""
+        return self._engine is not None
+
+    def require_created(self, what: str) -> None:
+        """Raise StreamsError once the application has been started."""
+        if self.states.state is not State.CREATED:
+            raise StreamsError(f"{what} is possible only before start(). Current state is: {self.states.state}")
+
+    def handle(self, handler: Handler | None) -> None:
+        """Set the uncaught-exception handler."""
+        if self.states.state is not State.CREATED:
+            raise StreamsError(
+                "Can only set UncaughtExceptionHandler before calling start(). Current state is: " + self.states.state
+            )
+        if handler is not None:
+            self._handler = handler
+
+    def start(self) -> None:
+        """Verify the topics, compile the topology, join the group."""
+        if self.states.state is not State.CREATED or not self.states.go(State.REBALANCING):
+            raise StreamsError("The client is either already started or already stopped, cannot re-start")
+        try:
+            self._upkeep.prepare()
+            self._join()
+        except BaseException:
+            self._end_in_error()
+            raise
+        self._monitor = threading.Thread(target=self._watch, name=f"topics-of-{self._config.application_id}", daemon=True)
+        self._monitor.start()
+
+    def close(self, timeout_s: float | None) -> bool:
+        """End the work and leave the group."""
+        state = self.states.state
+        if state in (State.NOT_RUNNING, State.ERROR):
+            return True
+        if not self.states.go(State.PENDING_SHUTDOWN):
+            return self.states.wait_for(lambda now: now in (State.NOT_RUNNING, State.ERROR), timeout_s)
+        ended = self._end(timeout_s)
+        self.states.go(State.NOT_RUNNING)
+        return ended
+
+    def pause(self) -> None:
+        """Begin no further batch."""
+        self.paused = True
+        if engine := self._engine:
+            engine.pause()
+
+    def resume(self) -> None:
+        """Go on."""
+        self.paused = False
+        if engine := self._engine:
+            engine.resume()
+
+    def clean_up(self) -> None:
+        """Nothing is kept on disk; refused while the application runs, as in Kafka."""
+        if self.states.state.is_running_or_rebalancing():
+            raise StreamsError("Cannot clean up while running.")
+
+    def store(self, name: str) -> ReadOnlyStore:
+        """A store of the running engine."""
+        if name not in self._topology.stores and name not in self._topology.global_stores:
+            raise StreamsError(f"Cannot get state store {name} because no such store is registered in the topology.")
+        engine = self._engine
+        if engine is None or not self.states.state.is_running_or_rebalancing():
+            raise StreamsError(
+                f"Cannot get state store {name}: this instance is {self.states.state} and does not hold it"
+                f"{'; another instance of the application is active' if self.states.state is State.RUNNING else ''}."
+            )
+        return engine.store(name)
+
+    def metrics(self) -> dict[str, dict[str, float]]:
+        """Of the running engine."""
+        return self._engine.metrics() if self._engine else {}
+
+    # ------------------------------------------------------------------------------------------------ topics
+    def _watch(self) -> None:
+        """Verify the topics again and again (KIP-698): what is wrong with them and stays so ends every instance."""
+        while not self._stopping.is_set():
+            self._troubled.wait(self._config.metadata_max_age_ms / 1000)
+            self._troubled.clear()
+            if self._stopping.is_set():
+                return
+            try:
+                if self._upkeep.verify(self._engine):
+                    log.info("What there is to read has changed: the work begins anew", application=self._config.application_id)
+                    self._begin_again()
+            except (KafkaFailure, StreamsTimeoutError, RetriableError) as failure:
+                log.warning(f"The topics could not be verified: {failure}")
+            except HeadraceError as error:
+                if isinstance(error.__cause__, KafkaFailure):  # it says nothing about the topics
+                    log.warning(str(error))
+                else:
+                    self._failed(error)
+
+    # ------------------------------------------------------------------------------------------------ group
+    def _join(self) -> None:
+        sources = sorted(
+            topic for source in self._topology.sources() for topic in source.topics
+            if topic not in self._topology.repartition_topics and topic not in self._topology.global_topics
+        )  # fmt: skip
+        known = sorted(self._admin().topics())
+        matched = [t for t in known for s in self._topology.sources() if s.pattern and s.pattern.fullmatch(t)]
+        if not (sources or matched):
+            raise StreamsError(
+                "Topology has no stream threads and no global threads, must subscribe to at least one source topic or pattern."
+            )
+        topic = (sources or matched)[0]
+        self._instances = ActiveStandbyMember(self._config.consumer_settings, self._config.application_id, topic, self._is_active)
+        self._instances.join()
+
+    def _is_active(self, active: bool) -> None:
+        """On the member's thread: the work itself begins and ends on others."""
+        if active:
+            threading.Thread(target=self._begin, name="streams-begin", daemon=True).start()
+        else:
+            with self._lock:
+                engine, self._engine = self._engine, None
+            if engine is not None:
+                log.info("Another instance takes over", application=self._config.application_id)
+                engine.abandon()
+                self.states.go(State.REBALANCING)
+
+    def _begin(self) -> None:
+        with self._lock:
+            if self._stopping.is_set() or self._instances is None or self._engine is not None:
+                return
+            self.states.go(State.REBALANCING)
+            try:
+                self._upkeep.prepare()
+                spark = session(self._config.spark_settings)
+                cluster = OnCluster(spark, self._config, self._admin(), self._instances)
+                engine = Engine(self._topology, self._config, cluster, self._admin(), spark)
+            except BaseException as error:
+                threading.Thread(target=self._failed, args=(error,), daemon=True).start()
+                return
+            self._engine = engine
+            if self.paused:
+                engine.pause()
+        engine.start(self._is_ready, self._failed, self._troubled.set)
+
+    def _is_ready(self) -> None:
+        self.states.go(State.RUNNING)
+
+    # ------------------------------------------------------------------------------------------------ end
+    def _failed(self, error: BaseException) -> None:
+        """What follows an error, on the thread that had it."""
+        if self._stopping.is_set():
+            return
+        if isinstance(error, KafkaFailure) and error.code in _MIGRATED:
+            log.warning(f"The group has gone on without this instance: {error}", application=self._config.application_id)
+            self._begin_again()
+            return
+        if not isinstance(error, FATAL):
+            error = self._upkeep.explain(error)
+        log.error(f"The application {self._config.application_id} cannot go on: {error}")
+        self.error = error
+        again = self._handler(error) is StreamThreadExceptionResponse.REPLACE_THREAD and not isinstance(error, FATAL)
+        if again and not self._stopping.is_set():
+            self._begin_again()
+            return
+        self._end_in_error()
+
+    def _begin_again(self) -> None:
+        """Restore and go on, if this instance is still the active one."""
+        with self._lock:
+            engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.stop(_AGAIN_S)
+            engine.abandon()
+        self.states.go(State.REBALANCING)
+        if self._instances is not None and self._instances.generation is not None:
+            self._begin()
+
+    def _end_in_error(self) -> None:
+        if self.states.go(State.PENDING_ERROR):
+            self._end(_CLOSE_S, at_once=True)
+            self.states.go(State.ERROR)
+
+    def _end(self, timeout_s: float | None, *, at_once: bool = False) -> bool:
+        self._stopping.set()
+        self._troubled.set()
+        with self._lock:
+            engine, self._engine = self._engine, None
+        ended = engine.stop(_CLOSE_S if timeout_s is None else timeout_s, at_once=at_once) if engine is not None else True
+        if self._instances is not None:
+            self._instances.leave()
+        return ended

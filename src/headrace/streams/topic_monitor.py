@@ -1,0 +1,133 @@
+"""The topics of an application while it runs: verified at every start and take-over, and in between (KIP-698).
+
+In manual mode whatever is wrong with an internal topic is an error in every instance, and nothing is changed. In automatic mode
+settings are put right, and the active instance goes on with topics that went away, if nothing is lost: it has their state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import structlog
+
+from headrace.errors import MissingInternalTopicsError, StreamsError
+from headrace.kafka.admin import Admin
+from headrace.streams import initialization
+from headrace.streams.config import MANUAL_SETUP, StreamsConfig
+from headrace.streams.initialization import Findings
+from headrace.streams.topology import Topology
+
+log = structlog.get_logger(__name__)
+
+_SOON_S = 10.0
+
+
+class ActiveWork(Protocol):
+    """What the active instance is doing."""
+
+    def renew(self, topics: frozenset[str], create: Callable[[], None]) -> set[str]:
+        """Go on with internal topics that went away, once `create` has made them again; those that had not been read."""
+        ...
+
+    def refill(self) -> None:
+        """Fill the changelogs that are empty since."""
+        ...
+
+
+class TopicMonitor:
+    """What this instance knows of the application's topics. admin: gives the admin client."""
+
+    def __init__(self, topology: Topology, config: StreamsConfig, admin: Callable[[], Admin]) -> None:
+        self._topology, self._config, self._admin = topology, config, admin
+        self._manual = config.internal_topics_setup == MANUAL_SETUP
+        self._ids: Mapping[str, str] = {}
+        self._sources: Mapping[str, int] = {}
+        self._unread: set[str] = set()
+
+    def prepare(self) -> None:
+        """Make the topics ready for the work to begin. Raises what `look` and `make_ready` raise."""
+        findings = self._look()
+        if self._manual:
+            self._check(findings)
+        else:
+            initialization.make_ready(findings, self._config, self._admin())
+            if findings.verification.missing:
+                findings = self._look()
+        self._ids, self._sources, self._unread = findings.ids, findings.sources, set()
+
+    def verify(self, work: ActiveWork | None) -> bool:
+        """Look at the topics again; whether the work has to begin anew, because there is more or less to read than before.
+
+        work: of this instance, None while it stands by. Raises StreamsError for what nobody but an operator can put right, in
+        automatic mode as well.
+        """
+        findings = self._look()
+        if self._manual:
+            self._check(findings)
+        else:
+            initialization.rectify(findings, self._admin())
+            if work is not None:
+                findings = self._renewed(work, findings)
+        before, self._sources = self._sources, findings.sources
+        self._ids = findings.ids
+        return work is not None and findings.sources != before
+
+    def _renewed(self, work: ActiveWork, findings: Findings) -> Findings:
+        """Go on with internal topics that went away; what there is now. Raises StreamsError for records that nobody had read.
+
+        It may fail after the work has begun with the new topics: they are known from then on, so that the next try does not make
+        it begin with them once more.
+        """
+        if lost := _lost(findings, self._ids):
+            log.warning(f"Internal topics were deleted while the application runs: {', '.join(sorted(lost))}.")
+            found = [findings]
+
+            def create() -> None:
+                initialization.create_missing(findings, self._config, self._admin())
+                found.append(self._look())
+
+            self._unread |= work.renew(lost, create)
+            findings = found[-1]
+            self._ids = findings.ids
+        work.refill()
+        if self._unread:
+            raise StreamsError(
+                f"Repartition topics were deleted with records that had not been read: {', '.join(sorted(self._unread))}. They "
+                "have been created again, empty. Start the application again to go on without those records, or reset it with "
+                "kafka-streams-application-reset.sh to compute everything anew."
+            )
+        return findings
+
+    def explain(self, error: BaseException) -> BaseException:
+        """The error, or what is wrong with the topics if that may be why. Raises nothing."""
+        try:
+            findings = self._look(_SOON_S)
+            if self._manual:
+                self._check(findings)
+        except initialization.FATAL as found:
+            found.__cause__ = error
+            return found
+        except Exception as failure:
+            log.warning(f"The topics could not be verified: {failure}")
+        return error
+
+    def _look(self, timeout_s: float | None = None) -> Findings:
+        each_s = self._config.max_poll_interval_ms / 2000
+        return initialization.look(self._topology, self._config, self._admin(), timeout_s or each_s)
+
+    def _check(self, findings: Findings) -> None:
+        """Raise for internal topics that are missing, misconfigured, or not the ones that were there before."""
+        initialization.check(findings)
+        if replaced := sorted(_lost(findings, self._ids)):
+            raise MissingInternalTopicsError(
+                replaced,
+                f"Internal topics were deleted, and created again by somebody else: {', '.join(replaced)}. What they held is "
+                "lost. Find out who did it; to begin anew, reset the application with kafka-streams-application-reset.sh.",
+            )
+
+
+def _lost(findings: Findings, ids: Mapping[str, str]) -> frozenset[str]:
+    """The internal topics that are not there, or not the same as those of the ids."""
+    missing = {topic.name for topic in findings.verification.missing}
+    return frozenset(missing | {name for name, found in findings.ids.items() if ids.get(name, found) != found})

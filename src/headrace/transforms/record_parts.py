@@ -1,0 +1,139 @@
+"""What Sql and column transforms share: results of expressions become the parts of a record, or fields of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.errors import ConfigError
+from headrace.values import results
+from headrace.values.kinds import JAVA
+from headrace.values.open_struct import OpenStruct
+from headrace.values.record import opened, struct
+from headrace.values.schema import Schema
+from headrace.values.sql import case, lit, negated
+from headrace.values.typed_value import Case, Value, combined, only_when, present
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import DataType
+
+    from headrace.values.compile_context import CompileContext
+    from headrace.values.expressions import ExpressionResult, Fit
+    from headrace.values.record import ConnectRecord
+
+PARTS = ("key", "value", "topic", "partition", "timestamp", "headers")
+
+
+def fit_to(part: str) -> Fit:
+    """What brings a result to the type that a part has."""
+    return _FITS.get(part, lambda column, _type: column)
+
+
+def _refused(type_: DataType, wanted: str) -> ConfigError:
+    return ConfigError(f"It gives {type_.simpleString().upper()}, not {wanted}; cast it")
+
+
+def _topic(column: Column, type_: DataType) -> Column:
+    from pyspark.sql.types import NullType, StringType
+
+    if not isinstance(type_, (StringType, NullType)):
+        raise _refused(type_, "STRING")
+    return column.cast("string")
+
+
+def _partition(column: Column, type_: DataType) -> Column:
+    from pyspark.sql.types import IntegralType, NullType
+
+    if not isinstance(type_, (IntegralType, NullType)):
+        raise _refused(type_, "an integer")
+    return column.cast("int")
+
+
+def _timestamp(column: Column, type_: DataType) -> Column:
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import DateType, IntegralType, NullType, TimestampNTZType, TimestampType
+
+    if isinstance(type_, (IntegralType, NullType)):
+        return column.cast("bigint")
+    if not isinstance(type_, (DateType, TimestampType, TimestampNTZType)):
+        raise _refused(type_, "TIMESTAMP, DATE or an integer (ms since the epoch)")
+    return F.unix_millis(column.cast("timestamp"))
+
+
+def _headers(column: Column, type_: DataType) -> Column:
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import ArrayType, BinaryType, MapType, NullType, StringType, StructType
+
+    element = type_.elementType if isinstance(type_, ArrayType) else None
+    types: list[DataType] = [f.dataType for f in element.fields] if isinstance(element, StructType) else []
+    if isinstance(type_, MapType):
+        column, types = F.map_entries(column), [type_.keyType, type_.valueType]
+    ok = len(types) == 2 and isinstance(types[0], StringType) and isinstance(types[1], (StringType, BinaryType, NullType))
+    if not ok and not isinstance(type_, NullType):
+        raise _refused(type_, "an ARRAY of STRUCTs of STRING and BINARY or STRING, nor a MAP of them")
+    return column.cast("array<struct<key:string,value:binary>>")
+
+
+_FITS: Mapping[str, Callable[[Column, DataType], Column]] = {
+    "topic": _topic,
+    "partition": _partition,
+    "timestamp": _timestamp,
+    "headers": _headers,
+}
+
+
+def with_parts(record: ConnectRecord, found: Mapping[str, ExpressionResult]) -> ConnectRecord:
+    """The record with parts set; a part that cannot be what a result is makes the record fail at the present step."""
+    run, changed = record.run, {}
+    for part, result in found.items():
+        changed[part] = whole(run, getattr(record, part), result) if part in ("key", "value") else result.sql
+    if "topic" in found:
+        run.fail(f"(coalesce({found['topic'].sql}, '') = '')", lit("The expression of 'topic' gives no topic"))
+    if "partition" in found:
+        run.fail(f"(coalesce({found['partition'].sql}, 0) < 0)", lit("The expression of 'partition' gives a negative number"))
+    if "headers" in found:
+        sql = found["headers"].sql
+        run.fail(
+            f"exists(coalesce({sql}, array()), h -> h.key IS NULL)", lit("The expression of 'headers' gives one without a name")
+        )
+        changed["headers"] = f"coalesce({sql}, cast(array() as array<struct<key:string,value:binary>>))"
+    return replace(record, **changed)
+
+
+def whole(run: CompileContext, old: Value, result: ExpressionResult) -> Value:
+    """A key or value in the place of another: a struct has a schema if the old one had one."""
+    from pyspark.sql.types import StructType
+
+    has_schema = any(a.value.schema for a in old) and all(a.value.schema or a.value.kind == "null" for a in old)
+    if has_schema and isinstance(result.type, StructType):
+        return results.with_schema(result.type, result.sql)
+    return results.schemaless(run, result.type, result.sql)
+
+
+def with_field(run: CompileContext, table: OpenStruct, path: tuple[str, ...], result: ExpressionResult) -> OpenStruct:
+    """A member set, or a member of a member: one that is absent is made, one that is null stays so."""
+    step, *rest = path
+    schema = table.schema is not None
+    if not rest:
+        leaf = results.with_schema(result.type, result.sql) if schema else results.schemaless(run, result.type, result.sql)
+        return table.with_field(step, leaf)
+    found: list[Case] = []
+    old = table.get(step)
+    for a in old:
+        typed = a.value
+        if typed.kind == ("struct" if schema else "map"):
+            guarded = typed if typed.table or a.when is None else replace(typed, sql=case([(a.when, typed.sql)]))
+            with run.only(a.when):
+                found.append(Case(a.when, struct(with_field(run, opened(run, guarded), tuple(rest), result))))
+            continue
+        if typed.kind != "null":
+            wanted = "Struct objects supported" if schema else "Map objects supported in absence of schema"
+            null = typed.is_null()
+            with run.only(a.when):
+                run.fail(negated(null), lit(f"Only {wanted} for [SQL expression], found: {JAVA[typed.kind]}"))
+        found.append(a)
+    made = struct(with_field(run, OpenStruct(schema=Schema("struct", optional=True) if schema else None), tuple(rest), result))
+    absent = negated(present(old)) if old else None
+    return table.with_field(step, combined([*found, *only_when(absent, (Case(None, made),))]))

@@ -1,0 +1,74 @@
+"""The compilation of one chain: names, the record's progress through the steps, and what can go wrong at each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from headrace.values.scope import Scope
+from headrace.values.sql import NEVER, Sql, both, call, case, lit, negated
+
+DATA = "org.apache.kafka.connect.errors.DataException"
+FAILURE_TYPE = "struct<step:string,class:string,message:string,cause:string>"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that goes wrong with the records of a condition (None: with all); message and cause are SQL texts."""
+
+    when: Sql | None
+    java_class: str
+    message: Sql
+    cause: Sql = "NULL"
+
+    def sql(self, step: str) -> Sql:
+        """The failure as a struct of FAILURE_TYPE."""
+        parts = {"step": lit(step), "class": lit(self.java_class), "message": self.message, "cause": self.cause}
+        return call("named_struct", *(x for name, e in parts.items() for x in (lit(name), f"string({e})")))
+
+
+class CompileContext:
+    """Collects the faults of the step that is being compiled; `alive` is when a record reaches it (None: always)."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.alive: Sql | None = None
+        self.failures: list[Sql] = []
+        self._faults: list[Fault] = []
+        self._within: Sql | None = None
+
+    def fail(self, when: Sql | None, message: Sql, java_class: str = DATA, cause: Sql = "NULL") -> None:
+        """Records for which the condition holds fail at the present step, unless an earlier fault of it takes them."""
+        condition = both(self._within, when)
+        if condition != NEVER:
+            self._faults.append(Fault(condition, java_class, message, cause))
+
+    @contextmanager
+    def only(self, condition: Sql | None) -> Iterator[None]:
+        """Faults that are reported inside are those of records for which the condition holds."""
+        outer, self._within = self._within, both(self._within, condition)
+        yield
+        self._within = outer
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Compile one step: what is reported by `fail` inside belongs to it."""
+        outer, self._faults = self._faults, []
+        yield
+        faults, self._faults = self._faults, outer
+        if not faults:
+            return
+        failure = self.scope.bind(case([(both(self.alive, f.when), f.sql(name)) for f in faults]))
+        self.failures.append(failure)
+        self.alive = self.scope.bind(both(self.alive, f"({failure} IS NULL)") or "true")
+
+    def drop(self, condition: Sql | None) -> None:
+        """Records for which the condition holds go no further."""
+        if condition != NEVER:
+            self.alive = self.scope.bind(both(self.alive, negated(condition)) or "true")
+
+    def failure(self) -> Sql:
+        """The first failure of a record, NULL if there is none."""
+        none = f"cast(NULL as {FAILURE_TYPE})"
+        return call("coalesce", *self.failures, none) if self.failures else none

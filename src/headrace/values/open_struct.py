@@ -1,0 +1,160 @@
+"""The members of a map or struct that is being edited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from headrace.values import kinds
+from headrace.values.schema import Schema
+from headrace.values.scope import JsonReader, Scope
+from headrace.values.sql import NEVER, Sql, both, case, either, kind_in, negated
+from headrace.values.typed_value import Case, TypedValue, Value, bound, combined, only_when
+
+
+@dataclass(frozen=True)
+class OpenStruct:
+    """Members by name.
+
+    fields: what is known of a member; an empty value: it was taken out. A map may have a `rest`: the members of a JSON text that
+    nobody has looked at, there under the condition `rest_when` (None: always). A struct (`schema`: its name, version and so on;
+    its own fields do not count) knows all its fields, in order; each alternative of a field carries the field's schema.
+    """
+
+    fields: Mapping[str, Value] = field(default_factory=dict)
+    rest: JsonReader | None = None
+    rest_when: Sql | None = None
+    schema: Schema | None = None
+
+    def get(self, name: str) -> Value:
+        """The member's alternatives; none where it is absent."""
+        if name in self.fields:
+            return self.fields[name]
+        return only_when(self.rest_when, member(self.rest, name)) if self.rest else ()
+
+    def with_field(self, name: str, value: Value) -> OpenStruct:
+        """Set a member; a new one comes last."""
+        if self.rest:
+            self.rest.member(name)  # it is not part of the rest any more
+        return replace(self, fields={**self.fields, name: value})
+
+    def without(self, names: tuple[str, ...]) -> OpenStruct:
+        """Take members out."""
+        if self.rest is None:
+            return replace(self, fields={n: v for n, v in self.fields.items() if n not in names})
+        changed = self
+        for name in names:
+            changed = changed.with_field(name, ())
+        return changed
+
+    def only(self, names: tuple[str, ...]) -> OpenStruct:
+        """Take all other members out."""
+        return replace(self, fields={n: self.get(n) for n in names if n in self.fields or self.rest}, rest=None)
+
+    def known(self) -> dict[str, Value]:
+        """All members but the rest: those that others took from the text, too."""
+        names = {} if self.rest is None else {n: self.get(n) for n in self.rest.names}
+        return {**self.fields, **{n: v for n, v in names.items() if n not in self.fields}}
+
+    def bound(self, scope: Scope) -> OpenStruct:
+        """The same with every expression named."""
+        when = None if self.rest_when is None else scope.bind(self.rest_when)
+        return replace(self, fields={n: bound(v, scope) for n, v in self.fields.items()}, rest_when=when)
+
+    def struct_schema(self) -> Schema | None:
+        """The schema of a struct whose fields each have one type and are always there; None if that is not so."""
+        fields: dict[str, Schema] = {}
+        for name, value in self.fields.items():
+            if len(value) != 1 or value[0].when is not None:
+                return None
+            typed = value[0].value
+            inner = typed.table.struct_schema() if typed.table else typed.schema
+            if inner is None:
+                return None
+            fields[name] = inner
+        return self.schema and self.schema.same_but(fields=fields)
+
+
+def member(reader: JsonReader, name: str) -> Value:
+    """A member of a JSON object as schemaless data."""
+    return json_value(reader, reader.member(name))
+
+
+def json_value(reader: JsonReader, suffix: str) -> Value:
+    """Schemaless data from the columns of a reader: JSON null, numbers as 64-bit integers and doubles, and so on."""
+    k, n, d, s = (f"{reader.name}_{part}{suffix}" for part in "klds")
+    columns = {"boolean": f"({n} = 1L)", "int64": n, "float64": d}
+    found = []
+    for kind, number in kinds.JSON.items():
+        typed = TypedValue(kind) if kind == "null" else TypedValue(kind, columns.get(kind, s))
+        found.append(Case(kind_in(k, [number]), typed))
+    return tuple(found)
+
+
+def merged(condition: Sql | None, new: OpenStruct, old: OpenStruct) -> OpenStruct | None:
+    """`new` where the condition holds, `old` where not; None if that is no one table."""
+    if (new.schema is None) != (old.schema is None) or new.schema != old.schema:
+        return None
+    if new.rest is not None and old.rest is not None and new.rest is not old.rest:
+        return None
+    order = _order(list(new.fields), list(old.fields)) if new.schema is not None else [*dict.fromkeys([*old.fields, *new.fields])]
+    if order is None:
+        return None
+    fields = {name: choose(condition, new.get(name), old.get(name)) for name in order}
+    rest = new.rest or old.rest
+    conditions = [
+        both(condition, new.rest_when if new.rest else NEVER),
+        both(negated(condition), old.rest_when if old.rest else NEVER),
+    ]
+    same = new.rest is not None and old.rest is not None and new.rest_when == old.rest_when
+    return OpenStruct(fields, rest, new.rest_when if same else either(conditions), old.schema)
+
+
+def choose(condition: Sql | None, new: Value, old: Value) -> Value:
+    """`new` where the condition holds, `old` where not."""
+    if new == old or condition == NEVER:
+        return old
+    if condition is None:
+        return new
+    found: list[Case] = []
+    remaining = list(old)
+    for a in new:
+        match = next((b for b in remaining if _mergeable(a.value, b.value)), None)
+        table = match and a.value.table and match.value.table and merged(condition, a.value.table, match.value.table)
+        if match is not None and table and a.when == match.when:
+            remaining.remove(match)
+            found.append(Case(a.when, replace(a.value, table=table, schema=a.value.schema)))
+        elif match is not None and a == match:
+            remaining.remove(match)
+            found.append(a)
+        elif match is not None and not a.value.table and a.when == match.when:
+            remaining.remove(match)
+            sql = case([(condition, a.value.sql)], match.value.sql)
+            found.append(Case(a.when, replace(a.value, sql=sql)))
+        else:
+            found.append(Case(both(condition, a.when), a.value))
+    found += [Case(both(negated(condition), b.when), b.value) for b in remaining]
+    return combined(found)
+
+
+def _mergeable(a: TypedValue, b: TypedValue) -> bool:
+    if a.kind != b.kind or (a.table is None) != (b.table is None):
+        return False
+    return a.table is not None or a.schema == b.schema
+
+
+def _order(new: list[str], old: list[str]) -> list[str] | None:
+    """One order that both keep; None if there is none."""
+    shared_new, shared_old = [n for n in new if n in old], [n for n in old if n in new]
+    if shared_new != shared_old:
+        return None
+    found: list[str] = []
+    rest = list(old)
+    for name in new:
+        if name in rest:
+            at = rest.index(name)
+            found += rest[: at + 1]
+            rest = rest[at + 1 :]
+        else:
+            found.append(name)
+    return [*dict.fromkeys([*found, *rest])]

@@ -1,0 +1,168 @@
+"""A worker process put together: stores, Spark, herder and REST server, from configuration to the last signal."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import structlog
+
+from headrace import __version__
+from headrace.cluster.group import Group
+from headrace.cluster.herder import Herder
+from headrace.cluster.standalone.connector_files import connector_config
+from headrace.cluster.standalone.group import StandaloneGroup
+from headrace.cluster.standalone.stores import memory_stores
+from headrace.cluster.stores import WorkerStores, kafka_stores
+from headrace.config import Type, parse_type
+from headrace.config.providers import configured_resolver
+from headrace.config.redaction import concealed
+from headrace.errors import ConnectError
+from headrace.kafka.admin import Admin
+from headrace.rest import tls
+from headrace.rest.forwarding import WorkerClient
+from headrace.rest.server import RestServer
+from headrace.runtime.common_worker_config import spark_settings
+from headrace.runtime.java_plugins import install
+from headrace.runtime.worker import Worker
+from headrace.runtime.worker_config import DistributedConfig, StandaloneConfig, WorkerConfig
+from headrace.signals import stop_on_signals
+
+log = structlog.get_logger(__name__)
+
+Ready = Callable[[str], None]
+
+_LOOK_S = 0.02
+_WITHOUT_EFFECT = {
+    "scheduled.rebalance.max.delay.ms": "the work of a worker that is gone waits for its return for session.timeout.ms",
+    "worker.unsync.backoff.ms": "a worker that cannot read the config topic keeps its place and reads on",
+}
+
+
+def run_distributed(props: Mapping[str, str], ready: Ready | None = None, stop: threading.Event | None = None) -> None:
+    """Run a distributed worker until SIGTERM, Ctrl-C, or `stop` is set.
+
+    props: the worker's properties; ready: called with the REST address once the worker takes requests. Raises a HeadraceError
+    if it cannot start, or is thrown out of its group.
+    """
+    _install_plugins(props)
+    config = _with_port(DistributedConfig(props))
+    for setting in _WITHOUT_EFFECT.keys() & config.originals.keys():
+        log.warning("worker.setting.ignored", setting=setting, meaning=_WITHOUT_EFFECT[setting])
+    stop = stop or threading.Event()
+    thrown_out: list[ConnectError] = []
+
+    def fatal(error: ConnectError) -> None:
+        thrown_out.append(error)
+        stop.set()
+
+    # The same after a restart on this machine, and another on each: two workers may be `localhost:8083` to themselves.
+    member = f"{config.worker_id()}@{socket.gethostname()}"
+    others = _client(config)
+    stores = kafka_stores(config, member)
+    group = Group(config, stores.config, others, member, fatal)
+    _run(config, stores, group, ProcessStart([], ready, stop), others)
+    if thrown_out:
+        raise thrown_out[0]
+
+
+def run_standalone(
+    props: Mapping[str, str], files: Sequence[Path], ready: Ready | None = None, stop: threading.Event | None = None
+) -> None:
+    """Run a standalone worker with the connectors of these files (`.json` or `.properties`); like `run_distributed` otherwise."""
+    _install_plugins(props)
+    config = StandaloneConfig(props)
+    connectors = [connector_config(file) for file in files]
+    _run(
+        config,
+        memory_stores(config),
+        StandaloneGroup(),
+        ProcessStart(connectors, ready, stop or threading.Event()),
+        WorkerClient(),
+    )
+
+
+def _install_plugins(props: Mapping[str, str]) -> None:
+    """Make the plugins of a worker's `plugin.path` known, before anything of its configuration names one."""
+    from headrace.spark.session import session
+
+    with concealed():
+        resolved = configured_resolver(props).resolve(props).props
+    install(resolved, partial(session, spark_settings(resolved)))
+
+
+@dataclass(frozen=True)
+class ProcessStart:
+    """connectors: to be made once the worker runs; ready: told then; stop: ends the worker."""
+
+    connectors: Sequence[tuple[str, dict[str, str], str | None]]
+    ready: Ready | None
+    stop: threading.Event
+
+
+def _client(config: DistributedConfig) -> WorkerClient:
+    """What asks other workers, which are configured like this one."""
+    return WorkerClient(verify=tls.client_context(config)) if config.rest_url().startswith("https:") else WorkerClient()
+
+
+def _with_port(config: DistributedConfig) -> DistributedConfig:
+    """With a free port instead of port 0: a worker's name in its group contains it."""
+    first = config.listening()[0]
+    if first.port:
+        return config
+    with socket.create_server((first.host or "localhost", 0)) as free:
+        port = free.getsockname()[1]
+    listeners = ",".join([f"{first.scheme}://{first.host}:{port}", *config.listeners[1:]])
+    return DistributedConfig({**config.originals, "listeners": listeners})
+
+
+def _run(
+    config: WorkerConfig, stores: WorkerStores, group: Group | StandaloneGroup, start: ProcessStart, others: WorkerClient
+) -> None:
+    from headrace.spark.session import session
+
+    stop_on_signals(start.stop)
+    with ExitStack() as running:
+        running.callback(others.close)
+        admin = config.client_props("admin")
+        patience = parse_type("default.api.timeout.ms", admin.get("default.api.timeout.ms", "30000"), Type.INT)
+        cluster_id = Admin(admin).cluster_id(patience / 1000)
+        own = stores.own_offsets.of if stores.own_offsets else None
+        spark = partial(session, config.spark_conf())
+        worker = Worker(config, stores.offsets, stores.status, spark, group.session, stores.writes, own)
+        group.measure(worker.metrics)
+        herder = Herder(worker, stores, config.worker_id(), cluster_id, group)
+        server = RestServer(herder, config, others)
+        running.callback(server.stop)
+        server.start()
+        running.callback(stores.stop)
+        stores.start()
+        # Spark starts beside the rest, so that the first task does not wait for it; a failure shows in that task.
+        threading.Thread(target=_warm, args=(config,), name="spark-start", daemon=True).start()
+        running.callback(group.stop)
+        running.callback(herder.shut_down)
+        herder.start()
+        while not herder.ready() and not start.stop.wait(_LOOK_S):
+            pass
+        for name, properties, initial_state in start.connectors:
+            herder.create(name, properties, initial_state)
+        log.info("worker.ready", rest=", ".join(server.urls), version=__version__, worker_id=config.worker_id())
+        if start.ready:
+            start.ready(server.urls[0])
+        start.stop.wait()
+        log.info("worker.stopping")
+    log.info("worker.stopped")
+
+
+def _warm(config: WorkerConfig) -> None:
+    from headrace.spark.session import session
+
+    try:
+        session(config.spark_conf())
+    except Exception as e:
+        log.error("spark.start.failed", cause=str(e))

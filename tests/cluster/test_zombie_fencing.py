@@ -1,0 +1,103 @@
+"""The leader fences off former tasks before new ones start, and the config topic says how many there are (KIP-618)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from headrace.cluster import signatures
+from headrace.cluster.config_store import ConfigStore
+from headrace.cluster.standalone.group import StandaloneGroup
+from headrace.cluster.standalone.stores import MemoryLog
+from headrace.cluster.zombie_fencing import ZombieFencing
+from headrace.errors import NotFoundError, RestError
+from headrace.runtime.distributed_config import DistributedConfig
+from tests.process import worker_properties
+
+
+class Producers:
+    """Notes whose producers are fenced off; `meanwhile` happens during that."""
+
+    def __init__(self) -> None:
+        self.fenced: list[tuple[str, int]] = []
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    def fence(self, name: str, config: Mapping[str, Any], tasks: int) -> None:
+        self.fenced.append((name, tasks))
+        self.meanwhile()
+
+
+@pytest.fixture
+def store() -> ConfigStore:
+    store = ConfigStore(MemoryLog)
+    store.start()
+    store.put_connector("c", {"name": "c"})
+    return store
+
+
+@pytest.fixture
+def producers() -> Producers:
+    return Producers()
+
+
+@pytest.fixture
+def fencing(store: ConfigStore, producers: Producers) -> ZombieFencing:
+    return ZombieFencing(producers, store, StandaloneGroup(), threading.RLock())  # type: ignore[arg-type]
+
+
+def tasks(store: ConfigStore, count: int) -> None:
+    store.put_task_configs("c", [{"task": str(n)} for n in range(count)])
+
+
+@pytest.mark.parametrize(
+    ("generations", "fenced"),
+    [
+        ([3], []),  # nobody was there before
+        ([1, 1], []),  # the one fences off the other by itself
+        ([1, 2], [1]),
+        ([2, 1], [2]),
+        ([2, 3, 3], [2, 3]),
+        ([2, 0, 2], [2, 0]),  # stopped, its offsets changed, resumed
+    ],
+)
+def test_as_many_tasks_are_fenced_off_as_were_started_before(store, producers, fencing, generations, fenced):
+    for count in generations:
+        tasks(store, count)
+        fencing.before_tasks("c")
+        assert store.snapshot().fencing_counts["c"] == count
+    assert producers.fenced == [("c", count) for count in fenced]
+
+
+def test_a_generation_is_fenced_off_once_however_many_tasks_ask(store, producers, fencing):
+    for count in (2, 2):
+        tasks(store, count)
+        for _ in range(3):
+            fencing.before_tasks("c")
+    assert producers.fenced == [("c", 2)]
+
+
+def test_tasks_that_are_not_the_latest_any_more_do_not_start(store, producers, fencing):
+    tasks(store, 2)
+    fencing.before_tasks("c")
+    tasks(store, 3)
+    producers.meanwhile = lambda: tasks(store, 4)
+    with pytest.raises(RestError, match="because a new set of task configs was generated") as refused:
+        fencing.as_leader("c")
+    assert refused.value.status == 409
+    assert store.snapshot().fencing_counts["c"] == 2, "those that come next fence off the same ones"
+
+
+def test_a_connector_that_was_deleted_is_not_found(store, fencing):
+    tasks(store, 1)
+    store.remove_connector("c")
+    with pytest.raises(NotFoundError):
+        fencing.as_leader("c")
+
+
+def test_the_request_to_the_leader_has_no_body_and_is_signed():
+    config = DistributedConfig(worker_properties("g", "http://127.0.0.1:8083"))
+    key = signatures.new_key(config)
+    signatures.verify(b"", signatures.sign(b"", key, config.signature_algorithm), key, config)

@@ -1,0 +1,97 @@
+import pytest
+
+from headrace import plugins
+from headrace.connect_config.enrich import common_definition
+
+pytestmark = pytest.mark.usefixtures("installed")
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+
+
+def definition(**props):
+    props = {key.replace("_", "."): value for key, value in props.items()}
+    converters = {"key.converter": STRING, "value.converter": STRING}
+    return common_definition(plugins.find("test.Well"), props, converters)
+
+
+def values(**props):
+    props = {key.replace("_", "."): value for key, value in props.items()}
+    return {value.name: value for value in definition(**props).validate(props)}
+
+
+def test_converters_default_to_those_of_the_worker():
+    options = definition().options
+    assert options["key.converter"].default == STRING
+    assert options["connector.plugin.version"].default == "1.2.3"
+
+
+def test_an_alias_of_a_converter_becomes_its_full_name():
+    assert values(value_converter="Json")["value.converter"].value == JSON
+
+
+def test_recommended_are_the_converters_that_are_installed():
+    assert {JSON, STRING} <= set(values()["key.converter"].recommended_values)
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("NoSuch", "Invalid value NoSuch for configuration value.converter: Class NoSuch could not be found."),
+        ("test.Shout", "Class class test.Shout does not implement the Converter interface"),
+    ],
+)
+def test_a_class_that_is_no_converter_is_refused(name, error):
+    assert values(value_converter=name)["value.converter"].errors == [error]
+
+
+def test_every_alias_of_a_transformation_adds_the_options_of_its_class():
+    found = definition(transforms=" a , b ", transforms_a_type="Shout", transforms_b_type="test.Shout")
+    added = [o for o in found.options.values() if o.group == "Transforms: a"]
+    assert [(o.name, o.order) for o in added] == [
+        ("transforms.a.type", 0),
+        ("transforms.a.plugin.version", 1),
+        ("transforms.a.what", 2),  # required and important ones first, as in Kafka
+        ("transforms.a.negate", 3),
+        ("transforms.a.predicate", 4),
+        ("transforms.a.times", 5),
+    ]
+    assert "transforms.b.times" in found.options
+    assert found.options["transforms.a.type"].display_name == "Transformation type for a"
+
+
+def test_a_missing_option_of_a_transformation_has_the_prefix_in_its_sentence_and_a_bad_one_has_not():
+    found = values(transforms="a", transforms_a_type="test.Shout", transforms_a_times="0")
+    assert found["transforms.a.what"].errors == ['Missing required configuration "transforms.a.what" which has no default value.']
+    assert found["transforms.a.times"].errors == ["Invalid value 0 for configuration times: Value must be at least 1"]
+
+
+def test_an_alias_without_class_or_with_a_wrong_one_only_has_its_type():
+    missing, wrong = values(transforms="a"), values(transforms="a", transforms_a_type="test.IsLoud")
+    assert missing["transforms.a.type"].errors == [
+        'Missing required configuration "transforms.a.type" which has no default value.'
+    ]
+    assert wrong["transforms.a.type"].errors == ["Class class test.IsLoud does not implement the Transformation interface"]
+    assert "transforms.a.negate" not in missing | wrong
+
+
+def test_negate_needs_a_predicate():
+    found = values(transforms="a", transforms_a_type="test.Shout", transforms_a_what="x", transforms_a_negate="true")
+    assert found["transforms.a.type"].errors == [
+        "Config 'transforms.a.negate' was provided but there is no config 'transforms.a.predicate' defining a predicate "
+        "to be negated."
+    ]
+
+
+def test_predicates_have_their_own_options_only():
+    found = definition(predicates="p", predicates_p_type="IsLoud")
+    assert [name for name in found.options if name.startswith("predicates.p.")] == [
+        "predicates.p.type",
+        "predicates.p.plugin.version",
+        "predicates.p.level",
+    ]
+
+
+def test_an_alias_given_twice_is_reported_once_and_defined_once():
+    assert values(transforms="a,a", transforms_a_type="test.Shout")["transforms"].errors == [
+        "Invalid value [a, a] for configuration transforms: Duplicate alias provided."
+    ]

@@ -1,0 +1,39 @@
+import pytest
+
+from headrace.connect_config import overrides
+from headrace.errors import ConfigError
+
+KEYS = ("acks", "sasl.jaas.config", "security.protocol", "linger.ms")
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed"),
+    [
+        ("All", KEYS),
+        ("None", ()),
+        ("Principal", ("sasl.jaas.config", "security.protocol")),
+        ("Allowlist", ("acks", "linger.ms")),
+        ("org.apache.kafka.connect.connector.policy.NoneConnectorClientConfigOverridePolicy", ()),
+    ],
+)
+def test_each_policy_allows_what_kafkas_does(name, allowed):
+    refuse = overrides.policy(name, ["acks", "linger.ms"])
+    assert tuple(key for key in KEYS if refuse(key) is None) == allowed
+
+
+def test_the_refusal_names_policy_and_setting():
+    assert overrides.policy("None")("acks") == (
+        "The 'None' policy does not allow 'acks' to be overridden in the connector configuration."
+    )
+
+
+def test_an_unknown_policy_is_refused_with_those_there_are():
+    with pytest.raises(ConfigError, match="which name matches Nope, available classes are: All, None, Principal, Allowlist"):
+        overrides.policy("Nope")
+
+
+def test_values_are_read_as_the_client_would():
+    values = overrides.validate({"consumer.override.max.poll.records": "5", "x": "y"}, "consumer", overrides.policy("All"))
+    assert [(value.name, value.value) for value in values] == [("max.poll.records", 5)]
+    with pytest.raises(ConfigError, match=r"Invalid value x for configuration max\.poll\.records: Not a number of type INT"):
+        overrides.validate({"consumer.override.max.poll.records": "x"}, "consumer", overrides.policy("All"))

@@ -1,0 +1,44 @@
+"""What many tasks ask of one cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from headrace.errors import HeadraceError
+from headrace.kafka.admin import Admin
+from headrace.kafka.coalesced_requests import latest_offsets, topic_ids
+from tests.clusters import Cluster, record
+from tests.support import wait_until
+
+
+def test_each_who_asks_gets_the_ends_of_its_own_partitions(source: Cluster, topic_name: Callable[[str], str]) -> None:
+    first, second = topic_name("first"), topic_name("second")
+    source.create(first, 2)
+    source.create(second)
+    source.produce(first, [record(partition=1)] * 3)
+    ends = latest_offsets(Admin({"bootstrap.servers": source.bootstrap}))
+    assert ends.of([(first, 0), (first, 1)]) == {(first, 0): 0, (first, 1): 3}
+    assert ends.of([(second, 0)]) == {(second, 0): 0}
+    source.produce(first, [record(partition=0)])
+    wait_until(lambda: ends.of([(first, 0)]) == {(first, 0): 1}, 10, "the end is asked for again")
+
+
+def test_a_topic_that_is_gone_keeps_nobody_from_the_ends_of_others(source: Cluster, topic_name: Callable[[str], str]) -> None:
+    kept, gone = topic_name("kept"), topic_name("gone")
+    source.create(kept)
+    source.create(gone)
+    ends = latest_offsets(Admin({"bootstrap.servers": source.bootstrap}))
+    assert ends.of([(gone, 0)]) == {(gone, 0): 0}
+    source.admin.delete([gone])
+    source.produce(kept, [record()])
+    assert ends.of([(kept, 0)]) == {(kept, 0): 1}
+
+
+def test_a_cluster_that_is_away_is_named() -> None:
+    admin = Admin({"bootstrap.servers": "127.0.0.1:1"})
+    assert latest_offsets(admin) is latest_offsets(admin)
+    assert topic_ids(admin) is topic_ids(admin)
+    with pytest.raises(HeadraceError):
+        latest_offsets(admin).of([("t", 0)])

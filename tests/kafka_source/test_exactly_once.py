@@ -1,0 +1,143 @@
+"""A worker with `exactly.once.source.support=enabled`: records and their offsets in one transaction (KIP-618)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from tests.clusters import Cluster, record
+from tests.deployed import CONNECTOR_S
+from tests.kafka_source.mirror import Mirror
+from tests.support import wait_until
+
+PARTITIONS = 3
+
+
+@pytest.fixture
+def mirror(exact_mirror: Callable[..., Mirror]) -> Callable[..., Mirror]:
+    partitions = {"topic.creation.default.partitions": str(PARTITIONS)}
+    return lambda whitelist, config=None: exact_mirror(whitelist, {**partitions, **(config or {})})
+
+
+def test_records_and_offsets_are_committed_together_and_once(
+    mirror: Callable[..., Mirror], source: Cluster, destination: Cluster, topic_name: Callable[[str], str]
+) -> None:
+    topic = topic_name("topic")
+    source.create(topic, PARTITIONS)
+    sent = [record(b"k%d" % n, b"%d" % n, [("h", b"x")], 1_700_000_000_000 + n, n % PARTITIONS) for n in range(300)]
+    source.produce(topic, sent)
+    one = mirror(topic)
+    end = 99
+    wait_until(lambda: list(one.offsets().values()) == [end] * PARTITIONS, CONNECTOR_S, lambda: f"all is copied; {one.status()}")
+    copied = destination.read(one.prefix + topic, settled=True)
+    assert sorted(copied) == sorted(sent)
+    assert one.topics() == {one.prefix + topic}
+    assert one.states() == ["RUNNING", "RUNNING"]
+
+
+def test_a_connectors_own_offset_topic_has_its_offsets_and_the_workers_a_copy(
+    mirror: Callable[..., Mirror], source: Cluster, destination: Cluster, topic_name: Callable[[str], str]
+) -> None:
+    topic, own = topic_name("topic"), topic_name("own-offsets")
+    source.create(topic)
+    source.produce(topic, [record(value=b"%d" % n) for n in range(5)])
+    one = mirror(topic, {"offsets.storage.topic": own})
+    partition = f"{topic}:0"
+    wait_until(lambda: one.offsets() == {partition: 4}, CONNECTOR_S, lambda: f"all is copied; {one.status()}")
+    key = json.dumps([one.name, {"topic:partition": partition}], separators=(",", ":")).encode()
+    topic_id = source.admin.topic_ids([topic])[topic]
+
+    def at(offset: int) -> bytes:
+        return b'{"topicId":"%s","offset":%d}' % (topic_id.encode(), offset)
+
+    for where in (own, "exact-offset"):
+        wait_until(lambda where=where: stored(destination, where, key) == at(4), CONNECTOR_S, f"the offset in {where}")
+    one.put("stop")
+    one.await_states("STOPPED")
+    change = {"offsets": [{"partition": {"topic:partition": partition}, "offset": {"offset": 2}}]}
+    one.worker.call("PATCH", f"{one.path}/offsets", change)
+    assert stored(destination, own, key) == stored(destination, "exact-offset", key) == b'{"offset":2}'
+    one.put("resume")
+    wait_until(lambda: one.offsets() == {partition: 4}, CONNECTOR_S, "the last two are copied again")
+    copied = destination.read(one.prefix + topic, settled=True)
+    assert sorted(r.value or b"" for r in copied) == [b"0", b"1", b"2", b"3", b"3", b"4", b"4"]
+    one.put("stop")
+    one.await_states("STOPPED")
+    one.worker.call("DELETE", f"{one.path}/offsets")
+    assert one.offsets() == {}
+    assert stored(destination, own, key) is stored(destination, "exact-offset", key) is None
+
+
+def test_what_precedes_a_record_that_fails_is_committed_and_tolerated_ones_are_dead_letters(
+    mirror: Callable[..., Mirror], source: Cluster, destination: Cluster, topic_name: Callable[[str], str]
+) -> None:
+    topic, letters = topic_name("topic"), topic_name("letters")
+    source.create(topic)
+    source.produce(topic, [record(value=value) for value in (b'{"a":"1"}', b'{"a":"x"}', b'{"a":"3"}')])
+    cast = {
+        "source.value.converter": "org.apache.kafka.connect.json.JsonConverter", "source.value.converter.schemas.enable": "false",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false",
+        "transforms": "cast", "transforms.cast.type": "org.apache.kafka.connect.transforms.Cast$Value",
+        "transforms.cast.spec": "a:int32",
+    }  # fmt: skip
+    one = mirror(topic, cast)
+    trace = one.trace()
+    assert "Tolerance exceeded in error handler" in trace
+    assert f"topic={topic}, partition=0, offset=1" in trace
+    assert [r.value for r in destination.read(one.prefix + topic, settled=True)] == [b'{"a":1}']
+    assert one.offsets() == {f"{topic}:0": 0}
+    one.configure({
+        "errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+    })  # fmt: skip
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 2}, CONNECTOR_S, lambda: f"all is copied; {one.status()}")
+    copied = destination.read(one.prefix + topic, settled=True)  # records without a key: each run takes any partition
+    assert sorted(r.value or b"" for r in copied) == [b'{"a":1}', b'{"a":3}']
+    assert [r.value for r in destination.read(letters, settled=True)] == [b'{"a":"x"}']
+
+
+def test_new_tasks_start_after_those_before_them_were_fenced_off(
+    mirror: Callable[..., Mirror], source: Cluster, destination: Cluster, topic_name: Callable[[str], str]
+) -> None:
+    topic = topic_name("topic")
+    source.create(topic, PARTITIONS)
+    one = mirror(topic, {"tasks.max": "2"})
+    one.await_states("RUNNING", "RUNNING", "RUNNING")
+    assert fencing_counts(destination, one.name) == [2]
+    one.configure({"tasks.max": "3"})
+    one.await_states("RUNNING", "RUNNING", "RUNNING", "RUNNING")
+    assert fencing_counts(destination, one.name) == [2, 3]
+    source.produce(topic, [record(value=b"%d" % n, partition=n % PARTITIONS) for n in range(9)])
+    assert len(one.await_copied(topic, 9)) == 9
+
+
+def test_transactions_are_measured(
+    mirror: Callable[..., Mirror], source: Cluster, destination: Cluster, topic_name: Callable[[str], str]
+) -> None:
+    topic = topic_name("topic")
+    source.create(topic)
+    source.produce(topic, [record(value=b"%d" % n) for n in range(7)])
+    one = mirror(topic, {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "200"})
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 6}, CONNECTOR_S, lambda: f"all is copied; {one.status()}")
+
+    def sizes() -> dict[str, float]:
+        text = httpx.get(one.worker.url.rstrip("/") + "/metrics").text
+        lines = [line for line in text.splitlines() if "transaction_size" in line and one.name in line]
+        return {line.partition("{")[0].rpartition("_")[2]: float(line.rpartition(" ")[2]) for line in lines}
+
+    # The offsets are there with the transaction, the measurement comes after it.
+    wait_until(lambda: sizes() == {"min": 7, "max": 7, "avg": 7}, CONNECTOR_S, lambda: f"its size is measured, not {sizes()}")
+
+
+def stored(cluster: Cluster, topic: str, key: bytes) -> bytes | None:
+    """The last value of a key in a compacted topic."""
+    return {r.key: r.value for r in cluster.read(topic)}.get(key)
+
+
+def fencing_counts(cluster: Cluster, connector: str) -> list[int]:
+    """The task counts that the config topic has of a connector, in order."""
+    key = f"tasks-fencing-{connector}".encode()
+    return [json.loads(r.value)["task-count"] for r in cluster.read("exact-config") if r.key == key and r.value]

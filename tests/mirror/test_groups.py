@@ -1,0 +1,64 @@
+"""What MirrorCheckpointConnector and MirrorHeartbeatConnector write."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+from headrace.connectors.mirror.failover import Failover
+from headrace.connectors.mirror.formats import Checkpoint, Heartbeat
+from tests.clusters import record
+from tests.mirror.flow import FLOW_S, Flow
+from tests.support import wait_until
+
+
+def test_a_group_goes_on_in_the_target_where_it_was_in_the_source(flow: Flow) -> None:
+    topic, group = f"{flow.name}-read", f"{flow.name}-readers"
+    flow.source.create(topic, 2)
+    flow.source.produce(topic, [record(partition=n % 2) for n in range(500)])
+    flow.source.admin.commit(group, {(topic, 0): 250, (topic, 1): 250})
+    flow.await_copied(topic, 500)
+    name = flow.deploy("MirrorCheckpointConnector", {
+        "checkpoints.topic.replication.factor": "1", "refresh.groups.interval.seconds": "1", "sync.group.offsets.enabled": "true",
+        "emit.checkpoints.interval.seconds": "1", "sync.group.offsets.interval.seconds": "1",
+    })  # fmt: skip
+    copy = flow.copy(topic)
+
+    def last() -> dict[int, Checkpoint]:
+        found = [Checkpoint.read(r.key, r.value) for r in flow.destination.read(f"{flow.alias}.checkpoints.internal")]
+        return {c.partition: c for c in found if (c.group, c.topic) == (group, copy)}
+
+    at_end = {p: Checkpoint(group, copy, p, 250, 250) for p in (0, 1)}
+    wait_until(lambda: last() == at_end, FLOW_S, "checkpoints of the group, at the end of each partition")
+    committed = flow.destination.admin.committed
+    wait_until(lambda: committed(group, 30, [(copy, 0), (copy, 1)]) == {(copy, 0): 250, (copy, 1): 250}, FLOW_S, "its offsets")
+    planned = Failover({**flow.config("MirrorCheckpointConnector"), "groups": group}).plan()
+    assert [(s.topic, s.partition, s.upstream, s.start, s.lag, s.exact, s.committed, s.from_source) for s in planned] == [
+        (copy, p, 250, 250, 0, True, 250, True) for p in (0, 1)
+    ]
+    flow.source.admin.commit(group, {(topic, 0): 100})  # it reads again
+    wait_until(lambda: last()[0].upstream == 100 and 0 <= last()[0].downstream <= 100, FLOW_S, "a checkpoint further back")
+    assert committed(group, 30, [(copy, 0)]) == {(copy, 0): 250}, "offsets in the target only ever go forward"
+    flow.remove(name)
+    failover = Failover({**flow.config("MirrorCheckpointConnector"), "groups": group})
+    back = [switch for switch in failover.plan() if switch.partition == 0]
+    failover.commit(back)
+    assert committed(group, 30, [(copy, 0), (copy, 1)]) == {(copy, 0): back[0].start, (copy, 1): 250}
+
+
+def test_without_the_source_the_last_checkpoints_say_where_to_start(flow: Flow) -> None:
+    config = flow.config("MirrorCheckpointConnector") | {"source.cluster.bootstrap.servers": "127.0.0.1:1"}
+    found = Failover(config, source_s=1).plan()
+    assert {(s.topic, s.from_source, s.exact) for s in found} == {(flow.copy(f"{flow.name}-read"), False, False)}
+
+
+def test_heartbeats_come_every_second(flow: Flow) -> None:
+    begun = time.time() * 1000
+
+    def beats() -> list[Heartbeat]:
+        found = [Heartbeat.read(r.key, r.value) for r in flow.destination.read("heartbeats")]
+        return [b for b in found if b.source == flow.alias and b.target == f"{flow.name}-b" and b.timestamp > begun]
+
+    wait_until(lambda: beats()[2:], FLOW_S, "heartbeats")
+    found = beats()
+    assert all(later.timestamp - earlier.timestamp >= 1000 for earlier, later in pairwise(found))

@@ -1,0 +1,110 @@
+"""SparkSink with the format jdbc, against a real PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from headrace.errors import ConfigError, HeadraceError
+from tests.spark_formats.conftest import Sql
+from tests.spark_formats.postgres import Postgres
+from tests.spark_formats.sinks import Topic, task
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_numbers = iter(range(1000))
+VALUE = "struct<name: string, total: int>"
+
+
+@pytest.fixture
+def table(sql: Sql) -> str:
+    name = f"sink_{next(_numbers)}"
+    sql(f'CREATE TABLE {name} (id BIGINT PRIMARY KEY, name TEXT, "total" INT DEFAULT 7)')
+    return name
+
+
+@pytest.fixture
+def props(postgres: Postgres, table: str) -> Callable[..., dict[str, str]]:
+    def make(**more: str) -> dict[str, str]:
+        fixed = {"format": "jdbc", "option.url": postgres.url, "option.user": "postgres", "option.dbtable": table}
+        return fixed | {name.replace("_", "."): value for name, value in more.items()}
+
+    return make
+
+
+Make = Callable[..., dict[str, str]]
+UPSERT = {"insert_mode": "upsert", "pk_mode": "record_key", "pk_fields": "id"}
+
+
+def rows(sql: Sql, table: str, columns: str = "id, name, total") -> list[Any]:
+    return sorted(sql(f"SELECT {columns} FROM {table}"))
+
+
+def test_the_last_record_of_a_key_is_its_row(spark: SparkSession, sql: Sql, props: Make, table: str) -> None:
+    topic = Topic(spark, "bigint", VALUE)
+    topic.add([(0, 1, ("a", 1)), (0, 2, ("b", 1)), (0, 1, ("a", 2)), (0, 1, ("a", 3)), (1, 3, ("c", None))])
+    task(props(**UPSERT)).put(topic.batch({0: (0, 4), 1: (0, 1)}))
+    assert rows(sql, table) == [(1, "a", 3), (2, "b", 1), (3, "c", None)]
+
+
+def test_a_batch_that_comes_again_changes_nothing(spark: SparkSession, sql: Sql, props: Make, table: str) -> None:
+    topic = Topic(spark, "bigint", VALUE)
+    topic.add([(0, 1, ("a", 1)), (0, 1, ("a", 2)), (0, 2, ("b", 1)), (0, 2, ("b", 2))])
+    for extent in ((0, 3), (0, 3), (0, 4)):
+        task(props(**UPSERT)).put(topic.batch({0: extent}))
+    assert rows(sql, table) == [(1, "a", 2), (2, "b", 2)]
+    assert sql("SELECT tablename FROM pg_tables WHERE tablename LIKE 'headrace_stage%'") == []
+
+
+def test_a_record_without_value_deletes_its_row(spark: SparkSession, sql: Sql, props: Make, table: str) -> None:
+    topic = Topic(spark, "bigint", VALUE)
+    topic.add([(0, 1, ("a", 1)), (0, 2, ("b", 1)), (0, 1, None), (0, 2, None), (0, 2, ("again", 2))])
+    task(props(**UPSERT, delete_enabled="true")).put(topic.batch({0: (0, 2)}))
+    task(props(**UPSERT, delete_enabled="true")).put(topic.batch({0: (2, 5)}))
+    assert rows(sql, table) == [(2, "again", 2)]
+    task(props(**UPSERT)).put(topic.batch({0: (3, 4)}))  # not enabled: left out
+    assert rows(sql, table) == [(2, "again", 2)]
+
+
+def test_update_changes_only_what_is_there(spark: SparkSession, sql: Sql, props: Make, table: str) -> None:
+    sql(f"INSERT INTO {table} VALUES (1, 'old', 1)")
+    topic = Topic(spark, "struct<id: bigint>", "struct<name: string>")
+    topic.add([(0, (1,), ("new",)), (0, (2,), ("none",))])
+    task(props(insert_mode="update", pk_mode="record_key")).put(topic.batch({0: (0, 2)}))
+    assert rows(sql, table) == [(1, "new", 1)]
+
+
+def test_a_batch_is_inserted_as_a_whole_or_not_at_all(spark: SparkSession, sql: Sql, props: Make, table: str) -> None:
+    topic = Topic(spark, "binary", "struct<id: bigint, name: string>")
+    topic.add([(0, None, (1, "a")), (0, None, (2, "b")), (0, None, (2, "twice"))])
+    task(props()).put(topic.batch({0: (0, 1)}))
+    with pytest.raises(HeadraceError, match="duplicate key value violates unique constraint"):
+        task(props()).put(topic.batch({0: (1, 3)}))
+    assert rows(sql, table) == [(1, "a", 7)]  # a column that records do not have takes its default
+
+
+def test_a_table_is_made_with_the_key_if_it_may(spark: SparkSession, sql: Sql, props: Make, table: str) -> None:
+    topic = Topic(spark, "binary", "struct<Name: string, paid: decimal(10,2), at: timestamp>")
+    topic.add([(0, None, ("a", None, None)), (1, None, ("b", None, None))])
+    made = props(insert_mode="upsert", pk_mode="kafka", auto_create="true", option_dbtable=f"{table}_made")
+    for _ in range(2):
+        task(made).put(topic.batch({0: (0, 1), 1: (0, 1)}))
+    columns = '"Name", __connect_topic, __connect_partition, __connect_offset'
+    assert rows(sql, f"{table}_made", columns) == [("a", "t", 0, 0), ("b", "t", 1, 0)]
+
+
+def test_what_does_not_fit_is_told(spark: SparkSession, props: Make, table: str) -> None:
+    topic = Topic(spark, "string", "struct<other: string>")
+    topic.add([(0, "k", ("a",))])
+    batch = topic.batch({0: (0, 1)})
+    with pytest.raises(ConfigError, match="The records have a column other, the table has id, name, total"):
+        task(props()).put(batch)
+    with pytest.raises(ConfigError, match=r"There is no such table; make it, or set auto\.create"):
+        task(props(option_dbtable="nowhere")).put(batch)
+    with pytest.raises(ConfigError, match="has no field id; it has other"):
+        task(props(insert_mode="upsert", pk_mode="record_value", pk_fields="id")).put(batch)
+    with pytest.raises(ConfigError, match="has to be the name of one column"):
+        task(props(insert_mode="upsert", pk_mode="record_key")).put(batch)
