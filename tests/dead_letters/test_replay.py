@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from headrace.dead_letters.letter import LetterId
 from headrace.dead_letters.replays import Replays
-from headrace.dead_letters.topics import DeadLetters, LetterTopic, ReplayRequest
+from headrace.dead_letters.topics import DeadLetterTopic, LetterTopic, ReplayRequest
 from headrace.errors import BadRequestError, NotFoundError, RestError
 from headrace.kafka.admin import Admin
 from headrace.preview.records import GivenRecord
@@ -42,10 +42,10 @@ class Place:
     config: dict[str, str]
 
     @property
-    def letters(self) -> DeadLetters:
+    def letters(self) -> DeadLetterTopic:
         """As any worker sees it: nothing is kept between two of these."""
         worker = {"bootstrap.servers": self.cluster.bootstrap, "key.converter": JSON, "value.converter": JSON}
-        return DeadLetters(LetterTopic(self.topic, {"c": self.config}), WorkerConfig(worker))
+        return DeadLetterTopic(LetterTopic(self.topic, {"c": self.config}), WorkerConfig(worker))
 
     def replay(self, *ids: str, spark: Callable[[], Any] = no_spark, **how: Any) -> list[tuple[str, str, str | None]]:
         request = ReplayRequest([LetterId.parse(one) for one in ids], **how)

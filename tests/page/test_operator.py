@@ -183,7 +183,7 @@ SCREENS = {
     "overview": "/ui?q={orders}", "connector": _TAB + "status", "configuration": _TAB + "configuration",
     "offsets": _TAB + "offsets", "log": _TAB + "log", "history": _TAB + "history",
     "audit": "/ui/audit", "graph": "/ui/graph?connector={name}", "edit": "/ui/edit?name={name}", "new": "/ui/new",
-    "dead-letter-topics": "/ui/dead-letters",
+    "dead-letter-topics": "/ui/dead-letters", "workers": "/ui/workers",
 }  # fmt: skip
 
 

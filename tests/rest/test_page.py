@@ -42,7 +42,7 @@ SCREENS = (
     "/ui/connector/lag?name=c", "/ui/connector/drift?name=c", "/ui/audit", "/ui/graph", "/ui/connector/history?name=c",
     "/ui/connector/log?name=c", "/ui/connector/offsets?name=c", "/ui/edit?name=c", "/ui/new",
     "/ui/new?plugin=FileStreamSource", "/ui/dead-letters", "/ui/dead-letters/topics",
-    "/ui/dead-letters?topic=letters&connector=c", "/ui/dead-letters/page?topic=letters",
+    "/ui/dead-letters?topic=letters&connector=c", "/ui/dead-letters/page?topic=letters", "/ui/workers", "/ui/workers/rows",
 )  # fmt: skip
 
 

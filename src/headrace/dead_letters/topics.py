@@ -61,7 +61,7 @@ class ReplayRequest:
     """Also those that have been replayed already."""
 
 
-class DeadLetters:
+class DeadLetterTopic:
     """What can be done with one dead letter topic. Every method may raise ConnectError."""
 
     def __init__(self, topic: LetterTopic, worker: WorkerConfig) -> None:
@@ -168,4 +168,4 @@ class DeadLetters:
 def summaries(topics: Collection[LetterTopic], worker: WorkerConfig) -> list[Json]:
     """The list of topics; several are asked at once, as their clusters may be away."""
     with ThreadPoolExecutor(_AT_ONCE, "dead-letters") as threads:
-        return list(threads.map(lambda topic: DeadLetters(topic, worker).summary(), topics))
+        return list(threads.map(lambda topic: DeadLetterTopic(topic, worker).summary(), topics))

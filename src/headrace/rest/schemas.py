@@ -63,6 +63,13 @@ _RECORD = {
     "headers": _list({"type": "array", "minItems": 2, "maxItems": 2}),
 }  # fmt: skip
 
+_WORKER = _object({
+    "worker_id": _TEXT, "version": _TEXT, "python": _TEXT, "started_ms": _INT, "leader": _BOOLEAN,
+    "slots": {**_INT, "description": "Its share of `slot_count`."}, "slot_count": _INT, "generation": _INT,
+    "data_plane": {"anyOf": [_object({"feeds": _INT, "lanes": _INT}), {"type": "null"}]},
+    "memory_bytes": {**_INT_OR_NULL, "description": "Resident, of the Python process."},
+    "jvm": {"anyOf": [_object({"used_bytes": _INT, "max_bytes": _INT}), {"type": "null"}]},
+})  # fmt: skip
 _LETTERS: Schema = {
     "type": "array", "items": _TEXT, "minItems": 1, "maxItems": 500, "description": "Each `<partition>:<offset>`.",
 }  # fmt: skip
@@ -200,6 +207,15 @@ SCHEMAS: dict[str, Schema] = {
             "topic": _TEXT, "group": _TEXT, "what": _TEXT, "wanted": _TEXT,
             "actual": {**_TEXT_OR_NULL, "description": "null: it does not exist."},
         }), description="Every difference from the rule that a topic was, or would be, created by."),
+    }),
+    "Worker": _WORKER,
+    "Workers": _object({
+        "workers": _list(_object({
+            "worker_id": _TEXT,
+            "state": _one_of(("answers", "silent", "gone"), description="silent: does not answer; gone: no member."),
+            "connectors": _INT, "tasks": _INT, "failed": _INT, "facts": {"anyOf": [_WORKER, {"type": "null"}]},
+        })),
+        "problem": {**_TEXT_OR_NULL, "description": "Why the members of the group are not known."},
     }),
     "DeadLetterTopics": _object({
         "topics": _list(_object({

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from headrace.config.redaction import redacted
 from headrace.dead_letters.letter import LetterId
 from headrace.dead_letters.page import MOST
-from headrace.dead_letters.topics import DeadLetters, LetterTopic, ReplayRequest, letter_topics, summaries
+from headrace.dead_letters.topics import DeadLetterTopic, LetterTopic, ReplayRequest, letter_topics, summaries
 from headrace.errors import BadRequestError, ConnectError, NotFoundError
 from headrace.rest import body, responses
 from headrace.rest.herder import RestHerder
@@ -58,11 +58,11 @@ def resource(worker: WorkerConfig) -> Resource:
         found = _letters(herder, topic).replay(request, spark)
         return responses.ok(redacted({"topic": topic, "dry_run": request.dry_run, "letters": found}))
 
-    def _letters(herder: RestHerder, topic: str) -> DeadLetters:
+    def _letters(herder: RestHerder, topic: str) -> DeadLetterTopic:
         found = _topics(herder).get(topic)
         if found is None:
             raise NotFoundError(f"'{topic}' is the dead letter topic of no connector (errors.deadletterqueue.topic.name).")
-        return DeadLetters(found, worker)
+        return DeadLetterTopic(found, worker)
 
     return made
 
