@@ -12,6 +12,7 @@ import pytest
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
 from tests.page.conftest import NARROW, WIDE, await_state, mirror, state_of
+from tests.rest.test_page import STREAMS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -184,6 +185,7 @@ SCREENS = {
     "offsets": _TAB + "offsets", "log": _TAB + "log", "history": _TAB + "history",
     "audit": "/ui/audit", "graph": "/ui/graph?connector={name}", "edit": "/ui/edit?name={name}", "new": "/ui/new",
     "dead-letter-topics": "/ui/dead-letters", "workers": "/ui/workers",
+    "streams": "/ui/streams", "streams-application": "/ui/streams?application=counts",
 }  # fmt: skip
 
 
@@ -196,8 +198,9 @@ def problems_of(page: Page) -> dict[str, object]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_every_screen_fits_can_be_read_and_names_its_controls(
-    open_page: Open, failed: str, orders: str, shot: Shot, width: int, scheme: str
+    open_page: Open, worker: EmbeddedWorker, failed: str, orders: str, shot: Shot, width: int, scheme: str
 ):
+    worker.call("PUT", "/headrace/streams/counts/one", STREAMS)
     page = open_page("/ui", width, scheme)
     for screen, path in SCREENS.items():
         page.goto(path.format(name=failed, orders=orders))

@@ -43,7 +43,17 @@ SCREENS = (
     "/ui/connector/log?name=c", "/ui/connector/offsets?name=c", "/ui/edit?name=c", "/ui/new",
     "/ui/new?plugin=FileStreamSource", "/ui/dead-letters", "/ui/dead-letters/topics",
     "/ui/dead-letters?topic=letters&connector=c", "/ui/dead-letters/page?topic=letters", "/ui/workers", "/ui/workers/rows",
+    "/ui/streams",
+    "/ui/streams?application=app", "/ui/streams/rows", "/ui/streams/application?application=app",
 )  # fmt: skip
+
+
+STREAMS: dict[str, Any] = {
+    "version": "1", "state": "RUNNING", "active": True, "paused": False, "error": None, "setup": "manual",
+    "topology": "Topologies:\n   Sub-topology: 0\n    Source: KSTREAM-SOURCE-0000000000 (topics: [orders])\n",
+    "internal_topics": [{"name": "t", "kind": "changelog", "partitions": 1, "replication_factor": 1, "state": "ok"}],
+    "problem": None, "metrics": {"sub-topology-0": {"lag": 3.0, "records": 5.0}},
+}  # fmt: skip
 
 
 class KnowingHerder(MemoryHerder):
@@ -83,6 +93,7 @@ def herder() -> MemoryHerder:
 
 @pytest.fixture
 def page(call: Client) -> Page:
+    call("PUT", "/headrace/streams/app/i", STREAMS)
     return Page(call)
 
 
@@ -93,6 +104,8 @@ def as_user(serve: Callable[..., Client], herder: MemoryHerder, tmp_path: Path) 
     file = tmp_path / "users"
     file.write_text("".join(f"{name}={role}:{passwords.hashed(name[::-1])}\n" for name, role in roles.items()))
     client = serve({"rest.authentication": "basic", "rest.authentication.users.file": str(file)})
+    headers = Page(client, "olaf").headers | {"Content-Type": "application/json"}
+    assert client("PUT", "/headrace/streams/app/i", headers=headers, raw=json.dumps(STREAMS)).status == 204
     return lambda user: Page(client, user)
 
 
@@ -359,6 +372,27 @@ def test_records_with_html_in_them_are_shown_as_text(text: str):
     tags = Tags(html).tags
     assert not [tag for tag, _ in tags if tag in ("script", "img")]
     assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
+
+
+@settings(max_examples=25, deadline=None)
+@given(text=st.text(alphabet=st.sampled_from("<>&\"'`/={}%;ab \n\u2028"), min_size=1, max_size=40))
+def test_what_applications_report_is_shown_as_text(shared: tuple[Any, Client], text: str):
+    shared[0].current = KnowingHerder()
+    hostile = f"<script>{text}</script><img src=x onerror=1>"
+    topic = {**STREAMS["internal_topics"][0], "name": hostile, "kind": hostile, "problems": [hostile]}
+    more = {
+        "error": hostile,
+        "topology": hostile,
+        "internal_topics": [topic],
+        "metrics": {hostile: {"lag": 1.0}},
+        "version": hostile,
+    }
+    name = quote(hostile.replace("\n", " "), safe="")  # a path with control characters is refused
+    assert shared[1]("PUT", f"/headrace/streams/{name}/{name}", STREAMS | more).status == 204
+    for path in ("/ui/streams/rows", f"/ui/streams/application?application={name}", f"/ui/streams?application={name}"):
+        tags = Tags(Page(shared[1]).get(path).text).tags
+        assert not [tag for tag, attributes in tags if tag == "script" and "src" not in attributes]
+        assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
 
 
 def test_any_name_has_an_address(page: Page, herder: MemoryHerder):

@@ -20,8 +20,8 @@ from headrace.rest.same_origin import of_page
 from headrace.rest.uri import restore
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_TRIED = (("/headrace/", "/preview"), ("/connector-plugins/", "/validate"))
-"""How the paths begin and end of requests that change nothing."""
+_TRIED = (("/headrace/", "/preview"), ("/connector-plugins/", "/validate"), ("/headrace/streams/", ""))
+"""How the paths begin and end of requests that change nothing; what streams applications report comes every 10 s."""
 _LONGEST, _LARGEST = 500, 1 << 20
 
 

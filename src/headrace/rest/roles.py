@@ -8,7 +8,7 @@ from enum import IntEnum
 
 class Role(IntEnum):
     """read: look at everything, validate and preview; operate: let connectors rest, run, restart, set offsets, replay dead
-    letters; admin: all."""
+    letters, report streams applications; admin: all."""
 
     READ = 1
     OPERATE = 2
@@ -16,6 +16,7 @@ class Role(IntEnum):
 
 
 AUDIT = "/headrace/audit"
+STREAMS_REPORT = "/headrace/streams/[^/]+/[^/]+"
 _CONNECTOR = "/connectors/[^/]+"
 _INTERNAL = (("POST", f"{_CONNECTOR}/tasks"), ("PUT", f"{_CONNECTOR}/fence"))
 _PAGE = ("POST", "/ui/.*")  # what it does, it asks of the REST API, as the same user
@@ -31,6 +32,7 @@ _OPERATE = (
     ("DELETE", f"{_CONNECTOR}/offsets"),
     ("POST", "/headrace/connectors/actions"),
     ("POST", f"{_DEAD_LETTERS}/replay"),
+    ("PUT", STREAMS_REPORT),
 )
 
 

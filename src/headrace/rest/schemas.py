@@ -7,6 +7,7 @@ from typing import Any
 Schema = dict[str, Any]
 
 STATES = ("UNASSIGNED", "RUNNING", "PAUSED", "STOPPED", "FAILED", "RESTARTING")
+STREAMS_STATES = ("CREATED", "REBALANCING", "RUNNING", "PENDING_SHUTDOWN", "NOT_RUNNING", "PENDING_ERROR", "ERROR")
 LEVELS = ("ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
 
 
@@ -69,6 +70,18 @@ _WORKER = _object({
     "data_plane": {"anyOf": [_object({"feeds": _INT, "lanes": _INT}), {"type": "null"}]},
     "memory_bytes": {**_INT_OR_NULL, "description": "Resident, of the Python process."},
     "jvm": {"anyOf": [_object({"used_bytes": _INT, "max_bytes": _INT}), {"type": "null"}]},
+})  # fmt: skip
+_INTERNAL_TOPICS: Schema = {"anyOf": [
+    _list(_object(
+        {"name": _TEXT, "kind": _TEXT, "partitions": _INT, "replication_factor": _INT, "state": _TEXT},
+        {"configs": _map(_TEXT_OR_NULL), "problems": _list(_TEXT)}, additionalProperties=True,
+    )),
+    {"type": "null"},
+]}  # fmt: skip
+_STREAMS_REPORT = _object({
+    "version": _TEXT, "state": _one_of(STREAMS_STATES), "active": _BOOLEAN, "paused": _BOOLEAN, "error": _TEXT_OR_NULL,
+    "setup": _TEXT, "topology": _TEXT, "internal_topics": _INTERNAL_TOPICS, "problem": _TEXT_OR_NULL,
+    "metrics": _map(_map(_NUMBER)),
 })  # fmt: skip
 _LETTERS: Schema = {
     "type": "array", "items": _TEXT, "minItems": 1, "maxItems": 500, "description": "Each `<partition>:<offset>`.",
@@ -209,6 +222,25 @@ SCHEMAS: dict[str, Schema] = {
         }), description="Every difference from the rule that a topic was, or would be, created by."),
     }),
     "Worker": _WORKER,
+    "StreamsReport": {**_STREAMS_REPORT, "additionalProperties": True, "description": "What `headrace.report.url` sends."},
+    "StreamsApplications": _object({
+        "instances": _list({
+            **_STREAMS_REPORT, "properties": {
+                "application": _TEXT, "instance": _TEXT, "age_ms": _INT, **_STREAMS_REPORT["properties"],
+            },
+        }, description="The last reports that this worker has."),
+        "applications": _list(_object({
+            "application": _TEXT, "state": _one_of((*STREAMS_STATES, "SILENT")), "lag": _INT_OR_NULL, "records": _INT,
+            "init": _one_of(("ready", "missing", "incomplete", "misconfigured", "unknown"), description="KIP-698"),
+            "problem": _TEXT_OR_NULL, "setup": _TEXT, "topology": _TEXT, "internal_topics": _INTERNAL_TOPICS,
+            "metrics": _map(_map(_NUMBER)),
+            "instances": _list(_object({
+                "instance": _TEXT, "state": _TEXT, "active": _BOOLEAN, "paused": _BOOLEAN, "version": _TEXT,
+                "error": _TEXT_OR_NULL, "age_ms": _INT,
+            })),
+        }), description="Of all workers; those in trouble first."),
+        "not_reached": _list(_TEXT),
+    }),
     "Workers": _object({
         "workers": _list(_object({
             "worker_id": _TEXT,

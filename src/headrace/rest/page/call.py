@@ -23,8 +23,8 @@ from headrace.rest.roles import Role
 from headrace.runtime.worker_config import WorkerConfig
 
 SCREENS = (
-    ("/ui", "Connectors"), ("/ui/graph", "Graph"), ("/ui/dead-letters", "Dead letters"), ("/ui/workers", "Workers"),
-    ("/ui/audit", "Audit"),
+    ("/ui", "Connectors"), ("/ui/graph", "Graph"), ("/ui/streams", "Streams"), ("/ui/dead-letters", "Dead letters"),
+    ("/ui/workers", "Workers"), ("/ui/audit", "Audit"),
 )  # fmt: skip
 
 
