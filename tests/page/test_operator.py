@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Open = Callable[..., "Page"]
 Connector = Callable[..., str]
-Shot = Callable[["Page", str], None]
+Shot = Callable[..., None]
 NOWHERE, CAUSE = "127.0.0.1:1", "Timeout while waiting for AdminClient to return topic list"
 
 
@@ -94,7 +94,14 @@ def test_thirty_are_chosen_and_what_failed_is_restarted(
 
     for n in range(29):
         connector(f"idle-{orders}-{n:02}", mirror(source, orders), "STOPPED")
+    for n in range(3):
+        await_state(worker, connector(f"copy-{orders}-{n}", mirror(source, orders)), "RUNNING", "RUNNING")
     page = open_page(f"/ui?q={orders}")
+    page.set_viewport_size({"width": WIDE, "height": 460})
+    shot(page, "overview", whole=False)
+    for n in range(3):
+        worker.call("DELETE", f"/connectors/copy-{orders}-{n}")
+    expect(page.locator("tbody tr")).to_have_count(30)
     page.get_by_label("Choose all on this page").check()
     expect(page.locator("#chosen")).to_have_text("30")
     page.get_by_role("button", name="Restart what failed").click()
