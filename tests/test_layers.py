@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "headrace"
 LAYERS = (
     "errors", "plugins", "config", "record", "values", "kafka", "jvm", "spark", "connect_config", "converters", "connectors",
     "predicates", "transforms",
-    "topics", "runtime", "preview", "dead_letters", "cluster", "rest", "streams", "embedded", "signals",
+    "topics", "runtime", "preview", "dead_letters", "cluster", "rest", "lineage", "streams", "embedded", "signals",
     "worker_process", "testing", "demo", "cli", "docs_pages",
 )  # fmt: skip
 MODULES = sorted(SOURCE.rglob("*.py"))
