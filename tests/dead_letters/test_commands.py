@@ -44,7 +44,7 @@ def test_letters_are_listed_shown_tried_and_replayed_once(worker: EmbeddedWorker
     assert "bad" in shown and "<b>one" in shown and f"{origin}-0 offset 4" in shown
     assert "→ the sink" in run("preview", topic, "0:0").stdout
     assert "ready" in run("replay", topic, "0:0", "--dry-run").stdout
-    assert destination.read(origin) == []
+    assert destination.read(origin, settled=True) == []
     assert "replayed" in run("replay", topic, "0:0").stdout
     assert json.loads(run("replay", topic, "0:0", "--json").stdout)["letters"][0]["outcome"] == "already-replayed"
-    assert [one.value for one in destination.read(origin)] == [b"<b>one"]
+    assert [one.value for one in destination.read(origin, settled=True)] == [b"<b>one"]

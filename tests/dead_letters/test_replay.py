@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from pyspark.sql import SparkSession
 from headrace.dead_letters.letter import LetterId
 from headrace.dead_letters.replays import Replays
 from headrace.dead_letters.topics import DeadLetterTopic, LetterTopic, ReplayRequest
-from headrace.errors import BadRequestError, NotFoundError, RestError
+from headrace.errors import BadRequestError, ConnectError, NotFoundError, RestError
 from headrace.kafka.admin import Admin
 from headrace.preview.records import GivenRecord
 from headrace.runtime.worker_config import WorkerConfig
@@ -84,16 +85,16 @@ def source(destination: Cluster, topic_name: Callable[[str], str]) -> Place:
 
 def test_a_letter_of_a_sink_goes_back_once_whoever_is_asked(sink: Place):
     assert sink.replay("0:0", dry_run=True) == [("0:0", "ready", sink.origin)]
-    assert sink.cluster.read(sink.origin) == []
+    assert sink.cluster.read(sink.origin, settled=True) == []
     assert sink.replay("0:0") == [("0:0", "replayed", sink.origin)]
     assert sink.replay("0:0", "0:1") == [("0:0", "already-replayed", sink.origin), ("0:1", "replayed", sink.origin)]
-    assert [(one.key, one.value, one.headers) for one in sink.cluster.read(sink.origin)] == [
+    assert [(one.key, one.value, one.headers) for one in sink.cluster.read(sink.origin, settled=True)] == [
         (b"k", b"one", [("h", b"x")]), (b"k", b"two", [("h", b"x")]),
     ]  # fmt: skip
     page = sink.letters.page(10, None)
     assert [(one["id"], one["replayed"]["topic"]) for one in page["letters"]] == [("0:1", sink.origin), ("0:0", sink.origin)]
     assert sink.replay("0:0", again=True) == [("0:0", "replayed", sink.origin)]
-    assert len(sink.cluster.read(sink.origin)) == 3
+    assert len(sink.cluster.read(sink.origin, settled=True)) == 3
 
 
 def test_a_replay_that_another_one_overtook_writes_nothing(sink: Place):
@@ -106,7 +107,20 @@ def test_a_replay_that_another_one_overtook_writes_nothing(sink: Place):
 
     with pytest.raises(RestError, match="has begun meanwhile; nothing was written"):
         replays.write(overtaken)
-    assert [one.value for one in sink.cluster.read(sink.origin)] == [b"one"]
+    assert [one.value for one in sink.cluster.read(sink.origin, settled=True)] == [b"one"]
+
+
+def test_a_replay_that_fails_leaves_no_open_transaction_behind(sink: Place, topic_name: Callable[[str], str]):
+    props, small = {"bootstrap.servers": sink.cluster.bootstrap}, topic_name("small")
+    sink.cluster.create(small, configs={"max.message.bytes": "1000"})
+    replays = Replays(sink.topic, props, props, Admin(props))
+    written = {
+        LetterId(0, 0): GivenRecord(sink.origin, 0, 0, None, b"k", b"one"),
+        LetterId(0, 1): GivenRecord(small, 0, 0, None, b"k", random.Random(1).randbytes(5000)),
+    }
+    with pytest.raises(ConnectError, match=r"larger|too large|size"):
+        replays.write(lambda _marks: written)
+    assert sink.cluster.read(sink.origin, settled=True) == [] and replays.marks() == {}
 
 
 def test_the_marks_are_of_the_topic_and_not_of_its_name(sink: Place):
@@ -133,7 +147,7 @@ def test_letters_of_a_source_go_through_its_chain(source: Place, spark: SparkSes
     asked = source.letters.replay(ReplayRequest([LetterId(0, 0), LetterId(0, 1)]), lambda: spark)
     assert [(one["outcome"], one["topic"]) for one in asked] == [("replayed", f"copy.{source.origin}"), ("failed", None)]
     assert "still fails, at input.value" in asked[1]["message"]
-    (copy,) = source.cluster.read(f"copy.{source.origin}")
+    (copy,) = source.cluster.read(f"copy.{source.origin}", settled=True)
     assert (copy.key, copy.value) == (b"k", b'{"a":0}')
 
 
@@ -142,7 +156,7 @@ def test_a_changed_chain_is_previewed_on_letters_and_writes_nothing(source: Plac
     preview = source.letters.preview([LetterId(0, 2), LetterId(0, 1)], None, changed, lambda: spark)
     assert [(one["input"]["offset"], one["outcome"]) for one in preview["records"]] == [(2, "passed"), (1, "failed")]
     assert preview["records"][0]["output"]["value"] == '{"a":2}'
-    assert source.cluster.read(f"copy.{source.origin}") == []
+    assert source.cluster.read(f"copy.{source.origin}", settled=True) == []
 
 
 def test_pages_lead_through_all_letters_once_newest_first(destination: Cluster, topic_name: Callable[[str], str]):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -95,8 +96,12 @@ class Replays:
                 value = json.dumps({"time": now, "topic": record.topic}).encode()
                 producer.produce(self.marks_topic, value, f"{topic_id}:{letter_id}".encode(), partition=0)
             producer.commit_transaction(_TIMEOUT_S)
-        except BufferError:
-            raise ConnectError("The producer has no room for so many records; replay fewer at a time.") from None
+        except (KafkaException, BufferError) as error:
+            with suppress(KafkaException):  # of a producer that was fenced off
+                producer.abort_transaction(_TIMEOUT_S)  # an open one would hold up whoever reads committed records only
+            if isinstance(error, BufferError):
+                raise ConnectError("The producer has no room for so many records; replay fewer at a time.") from None
+            raise
 
     def _partition_counts(self, topics: set[str]) -> dict[str, int]:
         found = self.admin.find(topics, _TIMEOUT_S)
