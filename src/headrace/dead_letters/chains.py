@@ -55,10 +55,10 @@ def attempts(prepared: Preview, letters: Mapping[LetterId, Letter], spark: Calla
         )
     records = [letter.as_read(prepared.topic) for letter in letters.values()]
     try:
-        found = traces(spark(), prepared.plan, records)
+        chain_traces = traces(spark(), prepared.plan, records)
     except Exception as error:
         raise failure.as_error(error, "The chain cannot be evaluated") from error
-    return {letter_id: _forward(record, trace) for letter_id, record, trace in zip(letters, records, found, strict=True)}
+    return {letter_id: _forward(record, trace) for letter_id, record, trace in zip(letters, records, chain_traces, strict=True)}
 
 
 def _same_cluster(prepared: Preview) -> None:

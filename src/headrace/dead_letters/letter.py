@@ -133,12 +133,12 @@ def _number(text: str | None) -> int | None:
 
 def reasons(letters: Iterable[Letter]) -> list[dict[str, Any]]:
     """Why letters failed: each reason with how often, first and last; the most frequent first."""
-    found: dict[tuple[str | None, ...], list[int | None]] = {}
+    times_of: dict[tuple[str | None, ...], list[int | None]] = {}
     for letter in letters:
         context = letter.context
         message = context.get("exception.message")
         parts = (context.get("stage"), context.get("class.name"), context.get("exception.class.name"), message)
-        found.setdefault((letter.connector, *parts), []).append(letter.record.timestamp)
+        times_of.setdefault((letter.connector, *parts), []).append(letter.record.timestamp)
     names = ("connector", "stage", "class", "exception", "message")
     rows = [
         {
@@ -147,7 +147,7 @@ def reasons(letters: Iterable[Letter]) -> list[dict[str, Any]]:
             "first_ms": min((time for time in times if time is not None), default=None),
             "last_ms": max((time for time in times if time is not None), default=None),
         }
-        for key, times in found.items()
+        for key, times in times_of.items()
     ]
     return sorted(rows, key=lambda row: (-row["records"], str(row["message"])))
 

@@ -58,12 +58,12 @@ class LetterReader:
         if before:
             asked = {(self.topic, place.partition): place.offset for place in map(LetterId.parse, before.split(","))}
             ends = {partition: min(end, asked.get(partition, end)) for partition, end in ends.items()}
-        wanted = {p: (max(first, ends[p] - count), ends[p]) for p, (first, _) in bounds.items() if ends[p] > first}
-        read = self._read(wanted)
+        ranges = {p: (max(first, ends[p] - count), ends[p]) for p, (first, _) in bounds.items() if ends[p] > first}
+        read = self._read(ranges)
         chosen = _newest(read, count)
         left = {}
-        for (topic, number), (begin, end) in wanted.items():
-            offsets, shown = ([one.id.offset for one in some if one.id.partition == number] for some in (read, chosen))
+        for (topic, number), (begin, end) in ranges.items():
+            offsets, shown = ([letter.id.offset for letter in some if letter.id.partition == number] for some in (read, chosen))
             left[topic, number] = _next_end(begin, end, offsets, shown)
         more = any(left.get(p, ends[p]) > first for p, (first, _) in bounds.items())
         places = (f"{number}:{left.get((topic, number), ends[topic, number])}" for topic, number in sorted(bounds))
@@ -72,27 +72,27 @@ class LetterReader:
 
     def named(self, ids: Iterable[LetterId]) -> dict[LetterId, Letter]:
         """These letters, in this order. Raises NotFoundError for what is no longer there, BadRequestError for too many."""
-        wanted = dict.fromkeys(ids)
-        if not 1 <= len(wanted) <= MOST:
-            raise BadRequestError(f"{len(wanted)} dead letters are named; 1 to {MOST} can be taken at a time.")
+        chosen = dict.fromkeys(ids)
+        if not 1 <= len(chosen) <= MOST:
+            raise BadRequestError(f"{len(chosen)} dead letters are named; 1 to {MOST} can be taken at a time.")
         bounds = self.bounds()
-        inside = {one for one in wanted if _inside(bounds.get((self.topic, one.partition)), one.offset)}
+        inside = {letter_id for letter_id in chosen if _inside(bounds.get((self.topic, letter_id.partition)), letter_id.offset)}
         letters = [letter for ranges in self._ranges(inside) for letter in self._read(ranges)]
-        found = {letter.id: letter for letter in letters if letter.id in wanted}
-        if missing := wanted.keys() - found.keys():
+        by_id = {letter.id: letter for letter in letters if letter.id in chosen}
+        if missing := chosen.keys() - by_id.keys():
             names = ", ".join(sorted(map(str, missing))[:5])
             raise NotFoundError(f"Topic '{self.topic}' has no dead letter {names}: it may have been deleted by age or size.")
-        return {one: found[one] for one in wanted}
+        return {letter_id: by_id[letter_id] for letter_id in chosen}
 
     def _ranges(self, ids: Iterable[LetterId]) -> Iterator[dict[Partition, tuple[int, int]]]:
         """What to read for these: ranges of offsets, one of a partition at a time, with little that is not wanted."""
         runs: dict[Partition, list[tuple[int, int]]] = {}
-        for one in sorted(ids, key=lambda one: (one.partition, one.offset)):
-            of_partition = runs.setdefault((self.topic, one.partition), [])
-            if of_partition and one.offset - of_partition[-1][1] < _GAP:
-                of_partition[-1] = (of_partition[-1][0], one.offset + 1)
+        for letter_id in sorted(ids, key=lambda letter_id: (letter_id.partition, letter_id.offset)):
+            of_partition = runs.setdefault((self.topic, letter_id.partition), [])
+            if of_partition and letter_id.offset - of_partition[-1][1] < _GAP:
+                of_partition[-1] = (of_partition[-1][0], letter_id.offset + 1)
             else:
-                of_partition.append((one.offset, one.offset + 1))
+                of_partition.append((letter_id.offset, letter_id.offset + 1))
         while runs:
             yield {partition: of_partition.pop() for partition, of_partition in runs.items()}
             runs = {partition: of_partition for partition, of_partition in runs.items() if of_partition}

@@ -59,13 +59,13 @@ class Replays:
         partitions = [(self.marks_topic, number) for number in info.partitions]
         first = self.admin.partition_offsets(partitions, "earliest", _TIMEOUT_S)
         end = self.admin.partition_offsets(partitions, "latest", _TIMEOUT_S)
-        wanted = {partition: (first[partition], end[partition]) for partition in partitions if end[partition] > first[partition]}
+        ranges = {partition: (first[partition], end[partition]) for partition in partitions if end[partition] > first[partition]}
         consumer = {**self.consumer, "isolation.level": "read_committed"}
-        records = read_ranges(consumer, wanted, time.monotonic() + _TIMEOUT_S) if wanted else []
-        own, marks = self._topic_id(), Marks()
+        records = read_ranges(consumer, ranges, time.monotonic() + _TIMEOUT_S) if ranges else []
+        topic_id, marks = self._topic_id(), Marks()
         for record in records:
-            if found := _mark(record, own):
-                marks[found[0]] = found[1]
+            if mark := _mark(record, topic_id):
+                marks[mark[0]] = mark[1]
         return marks
 
     def write(self, choose: Callable[[Marks], Outgoing]) -> None:
@@ -74,8 +74,8 @@ class Replays:
         Raises ConnectError; RestError 409 if another replay has begun meanwhile, and then nothing was written.
         """
         self._create_marks_topic()
-        own = {"acks": "all", "enable.idempotence": "true", "transactional.id": f"headrace-replay-{self.topic}"}
-        producer = clients.producer({**self.producer, **own}, retry_backoff_ms="5", retry_backoff_max_ms="200")
+        settings = {"acks": "all", "enable.idempotence": "true", "transactional.id": f"headrace-replay-{self.topic}"}
+        producer = clients.producer({**self.producer, **settings}, retry_backoff_ms="5", retry_backoff_max_ms="200")
         try:
             producer.init_transactions(_TIMEOUT_S)
             outgoing = choose(self.marks())
@@ -104,10 +104,10 @@ class Replays:
             raise
 
     def _partition_counts(self, topics: set[str]) -> dict[str, int]:
-        found = self.admin.find(topics, _TIMEOUT_S)
-        if missing := topics - found.keys():
+        topic_infos = self.admin.find(topics, _TIMEOUT_S)
+        if missing := topics - topic_infos.keys():
             raise ConnectError(f"Topic '{min(missing)}', which records are to be replayed to, does not exist.")
-        return {name: len(info.partitions) for name, info in found.items()}
+        return {name: len(info.partitions) for name, info in topic_infos.items()}
 
     def _topic_id(self) -> str:
         return self.admin.topic_ids([self.topic], _TIMEOUT_S).get(self.topic, "")
@@ -137,17 +137,17 @@ class Replays:
 
 def _produce(producer: Producer, record: GivenRecord, partitions: int) -> None:
     """Send it to its own partition, if its topic has that; by its key if not."""
-    own: dict[str, Any] = {}
+    placement: dict[str, Any] = {}
     if record.partition is not None and record.partition < partitions:
-        own["partition"] = record.partition
+        placement["partition"] = record.partition
     if record.timestamp is not None and record.timestamp >= 0:
-        own["timestamp"] = record.timestamp
-    producer.produce(record.topic, record.value, record.key, headers=list(record.headers), **own)
+        placement["timestamp"] = record.timestamp
+    producer.produce(record.topic, record.value, record.key, headers=list(record.headers), **placement)
 
 
 def _mark(record: GivenRecord, topic_id: str) -> tuple[LetterId, Replay] | None:
     owner, _, letter_id = (record.key or b"").decode("utf-8", "replace").partition(":")
     if owner != topic_id or record.value is None:
         return None
-    told = json.loads(record.value)
-    return LetterId.parse(letter_id), Replay(told["time"], told["topic"])
+    mark = json.loads(record.value)
+    return LetterId.parse(letter_id), Replay(mark["time"], mark["topic"])

@@ -42,11 +42,11 @@ class LetterTopic:
 
 def letter_topics(configs: Mapping[str, Config]) -> dict[str, LetterTopic]:
     """The dead letter topics that connectors name, by name. configs: of all connectors."""
-    found: dict[str, dict[str, Config]] = {}
+    connectors: dict[str, dict[str, Config]] = {}
     for connector in sorted(configs):
         if topic := topic_of(configs[connector]):
-            found.setdefault(topic, {})[connector] = configs[connector]
-    return {topic: LetterTopic(topic, found[topic]) for topic in sorted(found)}
+            connectors.setdefault(topic, {})[connector] = configs[connector]
+    return {topic: LetterTopic(topic, connectors[topic]) for topic in sorted(connectors)}
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,13 @@ class DeadLetterTopic:
 
     def summary(self) -> Json:
         """An entry of the list of topics."""
-        found: Json = {"topic": self._topic.name, "connectors": list(self._topic.configs), "records": None, "problem": None}
+        summary: Json = {"topic": self._topic.name, "connectors": list(self._topic.configs), "records": None, "problem": None}
         try:
-            return found | {"records": sum(end - first for first, end in self._reader(_BRIEF_S).bounds().values())}
+            return summary | {"records": sum(end - first for first, end in self._reader(_BRIEF_S).bounds().values())}
         except NotFoundError:
-            return found | {"records": 0}
+            return summary | {"records": 0}
         except HeadraceError as error:
-            return found | {"problem": str(error)}
+            return summary | {"problem": str(error)}
 
     def page(self, count: int, before: str | None) -> Json:
         """Some letters, newest first, with the reasons why these failed."""
@@ -108,15 +108,19 @@ class DeadLetterTopic:
         replays, done = self._replays(), Marks()
 
         def choose(marks: Marks) -> dict[LetterId, Any]:
-            done.update({} if request.again else {one: marks[one] for one in letters if one in marks})
-            return {one: tried[one].record for one in letters if one not in done and tried[one].record is not None}
+            done.update({} if request.again else {letter_id: marks[letter_id] for letter_id in letters if letter_id in marks})
+            return {
+                letter_id: tried[letter_id].record
+                for letter_id in letters
+                if letter_id not in done and tried[letter_id].record is not None
+            }
 
         if request.dry_run:
             choose(replays.marks())
         elif any(attempt.record is not None for attempt in tried.values()):
             replays.write(choose)
         ids = dict.fromkeys(request.ids)
-        return [tried[one].json(str(one), done.get(one), dry_run=request.dry_run) for one in ids]
+        return [tried[letter_id].json(str(letter_id), done.get(letter_id), dry_run=request.dry_run) for letter_id in ids]
 
     def _attempts(
         self, letters: Mapping[LetterId, Letter], connector: str | None, spark: Callable[[], SparkSession]

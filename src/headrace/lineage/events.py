@@ -53,13 +53,13 @@ def _run_facets(plan: RunEventPlan) -> dict[str, RunFacet]:
 
 def _places(nodes: Iterable[LineageNode], clusters: Mapping[str | None, str]) -> list[tuple[str, str]]:
     """Namespace and name of each dataset, as OpenLineage's naming conventions have them for Kafka and files."""
-    found = []
+    places = []
     for node in nodes:
         if node.kind == TOPIC:
-            found.append((f"kafka://{_first(clusters.get(node.place) or node.place or '')}", node.name))
+            places.append((f"kafka://{_first(clusters.get(node.place) or node.place or '')}", node.name))
         elif node.kind == EXTERNAL:
-            found.append(("file", node.name))
-    return found
+            places.append(("file", node.name))
+    return places
 
 
 def _first(servers: str) -> str:

@@ -61,13 +61,13 @@ def applications(instances: Iterable[Mapping[str, Any]]) -> list[Json]:
     several workers the newest report counts.
     """
     newest: dict[tuple[str, str], Json] = {}
-    for one in sorted(instances, key=lambda one: -one["age_ms"]):
-        newest[one["application"], one["instance"]] = {**one, "state": _state(one)}
+    for instance in sorted(instances, key=lambda instance: -instance["age_ms"]):
+        newest[instance["application"], instance["instance"]] = {**instance, "state": _state(instance)}
     by_application: dict[str, list[Json]] = {}
-    for (application, _), one in sorted(newest.items()):
-        by_application.setdefault(application, []).append(one)
-    found = [_application(name, some) for name, some in by_application.items()]
-    return sorted(found, key=lambda one: (_WORST.index(one["state"]), one["application"]))
+    for (application, _), instance in sorted(newest.items()):
+        by_application.setdefault(application, []).append(instance)
+    folded = [_application(name, some) for name, some in by_application.items()]
+    return sorted(folded, key=lambda application: (_WORST.index(application["state"]), application["application"]))
 
 
 def _state(report: Mapping[str, Any]) -> str:
@@ -77,24 +77,24 @@ def _state(report: Mapping[str, Any]) -> str:
 
 def _application(name: str, instances: list[Json]) -> Json:
     """State and lag are those of the active instance, as far as there is one; the topology is that of the newest report."""
-    active = next((one for one in instances if one["active"] and one["state"] != _SILENT), None)
-    newest = min(instances, key=lambda one: one["age_ms"])
-    told = active or newest
-    lags = [values["lag"] for values in told["metrics"].values() if "lag" in values]
+    active = next((instance for instance in instances if instance["active"] and instance["state"] != _SILENT), None)
+    newest = min(instances, key=lambda instance: instance["age_ms"])
+    shown = active or newest
+    lags = [values["lag"] for values in shown["metrics"].values() if "lag" in values]
     return {
         "application": name,
-        "state": active["state"] if active else min((one["state"] for one in instances), key=_WORST.index),
+        "state": active["state"] if active else min((instance["state"] for instance in instances), key=_WORST.index),
         "lag": int(sum(lags)) if active and lags else None,
-        "records": int(sum(values.get("records", 0) for values in told["metrics"].values())),
-        "init": _init(told["internal_topics"]),
-        "problem": told["error"] or told["problem"],
-        "setup": told["setup"],
-        "topology": told["topology"],
-        "internal_topics": told["internal_topics"],
-        "metrics": told["metrics"],
+        "records": int(sum(values.get("records", 0) for values in shown["metrics"].values())),
+        "init": _init(shown["internal_topics"]),
+        "problem": shown["error"] or shown["problem"],
+        "setup": shown["setup"],
+        "topology": shown["topology"],
+        "internal_topics": shown["internal_topics"],
+        "metrics": shown["metrics"],
         "instances": [
-            {key: one[key] for key in ("instance", "state", "active", "paused", "version", "error", "age_ms")}
-            for one in instances
+            {key: instance[key] for key in ("instance", "state", "active", "paused", "version", "error", "age_ms")}
+            for instance in instances
         ],
     }
 

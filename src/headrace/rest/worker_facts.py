@@ -97,8 +97,8 @@ class GroupWorkers:
         with ThreadPoolExecutor(_AT_ONCE, "workers") as threads:
             facts = list(threads.map(lambda worker: self._facts(herder, worker, request), known))
         rows = [
-            WorkerRow(worker, _state(worker in members or problem is not None, told), *loads.get(worker, (0, 0, 0)), told)
-            for worker, told in zip(known, facts, strict=True)
+            WorkerRow(worker, _state(worker in members or problem is not None, answer), *loads.get(worker, (0, 0, 0)), answer)
+            for worker, answer in zip(known, facts, strict=True)
         ]
         return {"workers": [asdict(row) for row in rows], "problem": problem}
 
@@ -117,7 +117,7 @@ def _state(is_member: bool, facts: Mapping[str, Any] | None) -> str:
 
 def _loads(herder: RestHerder) -> dict[str, tuple[int, int, int]]:
     """Connectors, tasks, and how many of both have failed, by worker, as statuses say."""
-    found: dict[str, tuple[int, int, int]] = {}
+    loads: dict[str, tuple[int, int, int]] = {}
     for name in herder.connectors():
         try:
             status = herder.status(name)
@@ -126,7 +126,7 @@ def _loads(herder: RestHerder) -> dict[str, tuple[int, int, int]]:
         for part, is_task in ((status["connector"], 0), *((task, 1) for task in status["tasks"])):
             if part["state"] == "UNASSIGNED":
                 continue
-            connectors, tasks, failed = found.get(part["worker_id"], (0, 0, 0))
+            connectors, tasks, failed = loads.get(part["worker_id"], (0, 0, 0))
             failed += part["state"] == "FAILED"
-            found[part["worker_id"]] = (connectors + 1 - is_task, tasks + is_task, failed)
-    return found
+            loads[part["worker_id"]] = (connectors + 1 - is_task, tasks + is_task, failed)
+    return loads

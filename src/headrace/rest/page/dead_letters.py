@@ -55,8 +55,8 @@ def preview(call: Call) -> Response:
             raise BadRequestError("To try a changed configuration needs the role admin.")
         body["config"] = restored(from_json(text), _known(call, call.field("connector")))
     reply = call.ask("POST", *_LETTERS, call.field("topic"), "preview", body=body)
-    found = reply.json if reply.ok else {"records": []}
-    return call.page("edit_preview.html", found=found, sentence="" if reply.ok else reply.message)
+    preview_body = reply.json if reply.ok else {"records": []}
+    return call.page("edit_preview.html", found=preview_body, sentence="" if reply.ok else reply.message)
 
 
 def _known(call: Call, connector: str) -> Mapping[str, str | None]:
@@ -69,21 +69,21 @@ def _known(call: Call, connector: str) -> Mapping[str, str | None]:
 def confirm(call: Call) -> Response:
     """The dialog that says what a replay would write: a dry run."""
     topic, ids, connector = call.field("topic"), _chosen(call), call.field("connector")
-    found = _replay(call, dry_run=True)["letters"]
-    ready = [one for one in found if one["outcome"] == "ready"]
+    letters_of_run = _replay(call, dry_run=True)["letters"]
+    ready = [letter for letter in letters_of_run if letter["outcome"] == "ready"]
     return call.page(
         "dead_letters_confirm.html", topic=topic, connector=connector, ready=ready, count=len(ids),
-        left=[one for one in found if one["outcome"] != "ready"],
+        left=[letter for letter in letters_of_run if letter["outcome"] != "ready"],
     )  # fmt: skip
 
 
 def replay(call: Call) -> Response:
     """Do it."""
-    found = _replay(call, dry_run=False)["letters"]
-    counts = {kind: sum(one["outcome"] == kind for one in found) for kind in ("replayed", "already-replayed")}
+    letters_of_run = _replay(call, dry_run=False)["letters"]
+    counts = {kind: sum(letter["outcome"] == kind for letter in letters_of_run) for kind in ("replayed", "already-replayed")}
     sentence = f"{counts['replayed']} replayed"
     sentence += f", {counts['already-replayed']} had been already" if counts["already-replayed"] else ""
-    failed = [f"{one['id']}: {one['message']}" for one in found if one["outcome"] in _FAILED]
+    failed = [f"{letter['id']}: {letter['message']}" for letter in letters_of_run if letter["outcome"] in _FAILED]
     return call.message(". ".join([sentence, *failed]).removesuffix(".") + ".", ok=not failed, then="replayed")
 
 

@@ -22,11 +22,11 @@ def rows(call: Call) -> Response:
 
 def application(call: Call) -> Response:
     """One application. Raises NotFoundError."""
-    name, found = call.query("application"), call.asked("GET", "headrace", "streams")
-    told = next((one for one in found["applications"] if one["application"] == name), None)
-    if told is None:
+    name, answer = call.query("application"), call.asked("GET", "headrace", "streams")
+    shown = next((entry for entry in answer["applications"] if entry["application"] == name), None)
+    if shown is None:
         raise NotFoundError(f"No application '{name}' has reported to a worker in the last quarter of an hour.")
-    return call.renewed("streams_application.html", found=told, not_reached=found["not_reached"])
+    return call.renewed("streams_application.html", found=shown, not_reached=answer["not_reached"])
 
 
 ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {

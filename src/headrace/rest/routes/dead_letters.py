@@ -55,14 +55,14 @@ def resource(worker: WorkerConfig) -> Resource:
         """Write letters where they belong, each once: a sink's to the topic that it is from, a source's through its chain."""
         asked = _Asked.of(entity, "dry_run", "again")
         request = ReplayRequest(asked.ids, asked.connector, asked.dry_run, asked.again)
-        found = _letters(herder, topic).replay(request, spark)
-        return responses.ok(redacted({"topic": topic, "dry_run": request.dry_run, "letters": found}))
+        replayed = _letters(herder, topic).replay(request, spark)
+        return responses.ok(redacted({"topic": topic, "dry_run": request.dry_run, "letters": replayed}))
 
     def _letters(herder: RestHerder, topic: str) -> DeadLetterTopic:
-        found = _topics(herder).get(topic)
-        if found is None:
+        letter_topic = _topics(herder).get(topic)
+        if letter_topic is None:
             raise NotFoundError(f"'{topic}' is the dead letter topic of no connector (errors.deadletterqueue.topic.name).")
-        return DeadLetterTopic(found, worker)
+        return DeadLetterTopic(letter_topic, worker)
 
     return made
 
@@ -99,7 +99,9 @@ class _Asked:
             raise BadRequestError(error.message) from None
         if not ids:
             raise BadRequestError('"letters" has to be a list of "<partition>:<offset>", with at least one.')
-        return cls([LetterId.parse(one) for one in ids], connector, config, _flag(fields, "dry_run"), _flag(fields, "again"))
+        return cls(
+            [LetterId.parse(letter_id) for letter_id in ids], connector, config, _flag(fields, "dry_run"), _flag(fields, "again")
+        )
 
 
 def _flag(fields: dict[str, body.Tree], name: str) -> bool:

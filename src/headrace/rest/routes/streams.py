@@ -68,20 +68,20 @@ def resource(worker: WorkerConfig, others: WorkerClient) -> Resource:
         own, silent = reports.instances(), []
         if forward.lower() == "false":
             return responses.ok({"instances": own, "applications": redacted(applications(own)), "not_reached": silent})
-        workers = [one for one in _members(herder) if one != herder.worker_id]
+        workers = [worker_id for worker_id in _members(herder) if worker_id != herder.worker_id]
 
         def ask(worker_id: str) -> list[dict[str, Any]] | None:
             try:
-                found = others.get(f"{scheme}://{worker_id}/", ["headrace", "streams"], {"forward": "false"}, request)
-                return found["instances"]
+                answer = others.get(f"{scheme}://{worker_id}/", ["headrace", "streams"], {"forward": "false"}, request)
+                return answer["instances"]
             except (HeadraceError, KeyError, TypeError):
                 return None
 
         with ThreadPoolExecutor(_AT_ONCE, "streams") as threads:
             answered = dict(zip(workers, threads.map(ask, workers), strict=True))
-        silent = [name for name, found in answered.items() if found is None]
-        found = [*own, *(one for some in answered.values() for one in some or ())]
-        return responses.ok({"instances": own, "applications": redacted(applications(found)), "not_reached": silent})
+        silent = [name for name, instances in answered.items() if instances is None]
+        instances = [*own, *(instance for reported in answered.values() for instance in reported or ())]
+        return responses.ok({"instances": own, "applications": redacted(applications(instances)), "not_reached": silent})
 
     return made
 
