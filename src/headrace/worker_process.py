@@ -33,6 +33,7 @@ from headrace.runtime.java_plugins import install
 from headrace.runtime.worker import Worker
 from headrace.runtime.worker_config import DistributedConfig, StandaloneConfig, WorkerConfig
 from headrace.signals import stop_on_signals
+from headrace.spark import plane
 
 log = structlog.get_logger(__name__)
 
@@ -128,6 +129,8 @@ def _run(
     from headrace.spark.session import session
 
     stop_on_signals(start.stop)
+    # Spark starts beside the rest, so that the first task does not wait for it; a failure shows in that task.
+    threading.Thread(target=_warm, args=(config,), name="spark-start", daemon=True).start()
     with ExitStack() as running:
         running.callback(others.close)
         admin = config.client_props("admin")
@@ -144,8 +147,6 @@ def _run(
         server.start()
         running.callback(stores.stop)
         stores.start()
-        # Spark starts beside the rest, so that the first task does not wait for it; a failure shows in that task.
-        threading.Thread(target=_warm, args=(config,), name="spark-start", daemon=True).start()
         running.callback(group.stop)
         running.callback(herder.shut_down)
         if lineage is not None:
@@ -165,9 +166,13 @@ def _run(
 
 
 def _warm(config: WorkerConfig) -> None:
+    """Start Spark; in this process the data plane, too, and have Spark plan something: what it plans first takes it a second."""
     from headrace.spark.session import session
 
     try:
-        session(config.spark_conf())
+        spark = session(config.spark_conf())
+        if "spark.master" not in config.spark_conf():  # else the task slots may be meant for something else
+            plane.data_plane(spark)
+            plane.plan_of(plane.columns(spark).select("destination", "key", "value"))
     except Exception as e:
         log.error("spark.start.failed", cause=str(e))

@@ -48,7 +48,11 @@ def test_a_topic_made_anew_is_recognized_and_copied_again_where_that_is_asked_fo
     flow.deploy("MirrorSourceConnector", {**config, "tasks.max": "1"})
     copy = f"{name}.{topic}"
     wait_until(lambda: flow.destination.size(copy) == 10, FLOW_S, "all is copied")
-    wait_until(lambda: flow.worker.call("GET", f"/connectors/{name}/offsets")["offsets"], FLOW_S, "and stored")
+
+    def stored() -> list[int]:
+        return [entry["offset"]["offset"] for entry in flow.worker.call("GET", f"/connectors/{name}/offsets")["offsets"]]
+
+    wait_until(lambda: stored() == [9], FLOW_S, "and stored")
     flow.source.admin.delete([topic])
     flow.source.create(topic)
     flow.source.produce(topic, [record(value=b"%d" % n) for n in range(20)])

@@ -33,7 +33,7 @@ class Copy:
             name=f"{self.target}-0",
             consumer=lane_consumer(settings),
             producer=lane_producer(settings, None, transactions=False),
-            partitions=[FeedPartition(self.source, 0, more.pop("offset", 0))],
+            partitions=[FeedPartition(self.source, 0, more.pop("offset", 0), self.source)],
             targets=[Target(self.target, 1, limit, True)] if more.pop("known", True) else [],
             **more,
         )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -265,8 +265,10 @@ class FeedSource:
     """Java settings of the consumer."""
     record: Callable[[DataFrame], RecordColumns]
     """Columns over a DataFrame with the columns of `headrace.spark.plane.columns`."""
-    destination: Callable[[str], str] | None = None
-    """How the topic follows from a source topic; None: it depends on the data."""
+    destination: Callable[[str], str]
+    """The name of the copy of a source topic, before the chain: the column `destination` of what `record` is given."""
+    record_key: Hashable = None
+    """What `record` depends on besides that column: of two sources with equal keys it gives the same columns. None: unknown."""
     partition_counts: Mapping[str, int] | None = None
     """If not None, `RecordColumns.partition` counts only for topics that have exactly this many partitions."""
     initial: Offsets = ()

@@ -1,4 +1,4 @@
-"""A compacted topic as a log: read to the end at start, followed from then on, written with acks. Kafka's RecordLog."""
+"""A compacted topic as a log: read to the end at start, followed from then on, written with acks. Kafka's KafkaBasedLog."""
 
 from __future__ import annotations
 
@@ -104,12 +104,12 @@ class CompactedLog:
 
         Raises ConnectError if the topic does not appear within 30 s, RetriableKafkaFailure if the end is not reached in time.
         """
-        log.info("Starting RecordLog with topic %s", self.topic)
+        log.info("Starting KafkaBasedLog with topic %s", self.topic)
         deadline = time.monotonic() + timeout_s
         self._partitions = sorted(self._find(min(timeout_s, _FIND_TIMEOUT_S)).partitions)
         self._tail.start(self._partitions)
         self.read_to_end(deadline - time.monotonic())
-        log.info("Started RecordLog for topic %s", self.topic)
+        log.info("Started KafkaBasedLog for topic %s", self.topic)
 
     def send(self, key: bytes, value: bytes | None) -> Future[WrittenAt]:
         """Append a record (None: a tombstone); the Future is done when every in-sync replica has it, or with KafkaFailure."""
@@ -162,11 +162,11 @@ class CompactedLog:
 
     def stop(self, timeout_s: float = 5.0) -> None:
         """Wait at most `timeout_s` for records under way, then close. May be called at any time, and again."""
-        log.info("Stopping RecordLog for topic %s", self.topic)
+        log.info("Stopping KafkaBasedLog for topic %s", self.topic)
         self._stopped.set()
         self._writer.stop(timeout_s)
         self._tail.stop()
-        log.info("Stopped RecordLog for topic %s", self.topic)
+        log.info("Stopped KafkaBasedLog for topic %s", self.topic)
 
     def _ends(self, timeout_s: float) -> dict[int, int]:
         asked = [(self.topic, p) for p in self._partitions]

@@ -49,7 +49,7 @@ class Tail:
         self._recent: dict[int, deque[int]] = defaultdict(lambda: deque(maxlen=_RECENT))
         self._moved = threading.Condition()
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"RecordLog Work Thread - {topic}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"KafkaBasedLog Work Thread - {topic}", daemon=True)
         self._client_log = ClientLog("consumer")
         # Lost connections are librdkafka's business, and in its log; without the callback poll() would return them.
         self._consumer = clients.consumer(_own(props), enable_partition_eof=True, error_cb=lambda error: None)

@@ -65,11 +65,10 @@ class TaskChain:
         from pyspark.sql import functions as F
 
         record = self._record
-        null = F.lit(None)
-        timestamp = null.cast("bigint") if record.timestamp is None else F.unix_millis(record.timestamp)
-        partition = null.cast("int") if record.partition is None else record.partition
-        headers = null.cast(HEADERS_TYPE) if record.headers is None else record.headers
-        offset = null.cast("bigint") if record.offset is None else record.offset
+        timestamp = F.expr("bigint(NULL)") if record.timestamp is None else F.unix_millis(record.timestamp)
+        partition = F.expr("int(NULL)") if record.partition is None else record.partition
+        headers = F.expr(f"cast(NULL as {HEADERS_TYPE})") if record.headers is None else record.headers
+        offset = F.expr("bigint(NULL)") if record.offset is None else record.offset
         columns = (record.topic, partition, offset, timestamp, record.key, record.value, headers)
         named = [column.alias(name) for name, column in zip(INPUT, columns, strict=True)]
         origin = [column.alias(ORIGIN + part) for part, column in record.origin.items()]

@@ -18,10 +18,10 @@ import structlog
 from headrace.connectors.base import FeedSource, FeedTask
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.groups import Partition
-from headrace.runtime.chain import FeedChain
 from headrace.runtime.delivery import OffsetCommits, Ports, Routing
 from headrace.runtime.exactly_once import ExactlyOnce
 from headrace.runtime.failed_records import log_failed
+from headrace.runtime.feed_plans import FeedPlans
 from headrace.runtime.feed_settings import lane_consumer, lane_producer
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Batch, InFlight, Transactional
@@ -34,7 +34,7 @@ from headrace.spark.feeds import Feed, FeedPartition, Update
 from headrace.spark.plane import DataPlane, Handle
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 log = structlog.get_logger(__name__)
 
@@ -64,11 +64,8 @@ class SmallerBatchesError(Exception):
 class FeedRun:
     """Has a lane copy what a task reads; `batches` counts the times that offsets were stored."""
 
-    def __init__(
-        self, needs: FeedDependencies, source: FeedSource, routing: Routing, chain: FeedChain, columns: DataFrame
-    ) -> None:
-        """columns: what the chain was built upon (`headrace.spark.plane.columns`)."""
-        self._needs, self._source, self._routing, self._chain, self._columns = needs, source, routing, chain, columns
+    def __init__(self, needs: FeedDependencies, source: FeedSource, routing: Routing, plans: FeedPlans) -> None:
+        self._needs, self._source, self._routing, self._plans = needs, source, routing, plans
         self._known: dict[str, DestinationTopic] = {}
         self._asked: dict[str, list[float]] = {}  # when a known topic was asked for again
         self._acknowledged: dict[Partition, int] = dict(source.positions)
@@ -83,7 +80,7 @@ class FeedRun:
     def run(self, spark: SparkSession, plan: Any) -> None:
         """Run until `stop`, or raise what ended the feed: an error of headrace.
 
-        plan: of the chain (`headrace.spark.plane.plan_of`).
+        plan: the first of the chain (`FeedPlans.first`).
         """
         data_plane = plane.data_plane(spark)
         while True:
@@ -93,7 +90,7 @@ class FeedRun:
                 return self._follow(handle, data_plane)
             except SmallerBatchesError:
                 self._drain(handle, _DRAIN_S)
-                plan = self._plan()
+                plan = self._plans.again()
             finally:
                 data_plane.forget(handle)
 
@@ -102,12 +99,6 @@ class FeedRun:
         self._deadline = time.monotonic() + timeout_s
         if self._handle is not None:
             self._handle.wake()
-
-    def _plan(self) -> Any:
-        plan = plane.plan_of(self._chain.lane_columns(self._columns))
-        if isinstance(plan, str):
-            raise ConnectError(f"The chain cannot go record by record for a new schema: {plan}")
-        return plan
 
     def _feed(self) -> Feed:
         plan, exactly = self._needs.plan, self._needs.exactly
@@ -123,7 +114,10 @@ class FeedRun:
             name=f"{plan.connector}-{plan.task}",
             consumer=lane_consumer(self._source.consumer),
             producer=producer,
-            partitions=[FeedPartition(t, p, offset, stores.get((t, p), ())) for (t, p), offset in sorted(positions.items())],
+            partitions=[
+                FeedPartition(t, p, offset, self._source.destination(t), stores.get((t, p), ()))
+                for (t, p), offset in sorted(positions.items())
+            ],
             targets=[self._target(topic) for topic in self._known],
             tolerates=plan.tolerance.all,
             letters=letters is not None and plan.tolerance.all,
@@ -278,8 +272,7 @@ class FeedRun:
         )
 
     def _learn(self, handle: Handle, texts: Mapping[str, frozenset[str]]) -> None:
-        self._chain.learn_texts(texts)
-        handle.replace(self._plan())
+        handle.replace(self._plans.after(texts))
 
     def _look(self, handle: Handle) -> None:
         """Nothing is acknowledged for a while: are the topics there? One that was created again is known anew."""

@@ -21,7 +21,7 @@ from headrace.runtime.routing import routing
 from headrace.spark.kafka import read_batch
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _LOOK_S = 0.5
 
@@ -44,7 +44,7 @@ class KafkaBatches:
             if not moved:
                 self._stopping.wait((self._task.context.interval_ms or 0) / 1000 or _LOOK_S)
                 continue
-            counts, frame = RecordCounts(spark), read_batch(spark, self._source.consumer, moved)
+            counts, frame = RecordCounts(spark), self._read(spark, moved)
             chain = SourceChain(self._plan, self._source.record(frame))
             incoming = chain.incoming(counts.reading(frame))
             if chain.learns:
@@ -57,6 +57,15 @@ class KafkaBatches:
 
     def stop(self, timeout_s: float) -> None:
         """The batch in flight is delivered; the task stops after it."""
+
+    def _read(self, spark: SparkSession, ranges: Mapping[Partition, tuple[int, int]]) -> DataFrame:
+        """With the columns that `FeedSource.record` is given."""
+        from pyspark.sql import functions as F
+
+        frame = read_batch(spark, self._source.consumer, ranges)
+        names = {topic: self._source.destination(topic) for topic, _ in sorted(ranges)}
+        copies = F.create_map(*(F.lit(text) for pair in names.items() for text in pair))
+        return frame.withColumn("destination", F.element_at(copies, frame["topic"]))
 
     def _next(self, positions: Mapping[Partition, int]) -> dict[Partition, tuple[int, int]]:
         """The range of each partition that the next batch has."""

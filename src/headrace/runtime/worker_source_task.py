@@ -13,9 +13,10 @@ import structlog
 from headrace.connectors.base import FeedSource, FeedTask, PollingSourceTask, Props, SourcePartition, SourceTask, StoredOffsets
 from headrace.connectors.data_loss import DataLossError, Loss
 from headrace.errors import HeadraceError
-from headrace.runtime.chain import FeedChain, SourceChain
+from headrace.runtime.chain import SourceChain
 from headrace.runtime.delivery import Delivery, Ports
 from headrace.runtime.exactly_once import ExactlyOnce
+from headrace.runtime.feed_plans import FeedPlans
 from headrace.runtime.feed_run import FeedDependencies, FeedRun
 from headrace.runtime.kafka_batches import KafkaBatches
 from headrace.runtime.metrics import TaskRecorder
@@ -25,7 +26,6 @@ from headrace.runtime.query_run import Begin, QueryRun
 from headrace.runtime.record_counts import RecordCounts
 from headrace.runtime.routing import routing
 from headrace.runtime.stream_mode import REAL_TIME, StreamMode
-from headrace.spark import plane
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -150,9 +150,8 @@ class WorkerSourceTask:
             return _NOTHING_TO_READ_S
         if source.initial:
             self._needs.ports.store_offsets(source.initial)
-        columns = plane.columns(spark)
-        chain = FeedChain(self._plan, source.record(columns))
-        plan = plane.plan_of(chain.lane_columns(columns))
+        plans = FeedPlans(spark, self._plan, source)
+        plan = plans.first()
         self._needs.recorder.follow_lag(task.behind)
         run: FeedRun | KafkaBatches
         if isinstance(plan, str):
@@ -167,8 +166,7 @@ class WorkerSourceTask:
                 ),
                 source,
                 routing(self._plan.stages, source),
-                chain,
-                columns,
+                plans,
             )
         self._run = run
         try:

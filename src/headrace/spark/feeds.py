@@ -40,6 +40,8 @@ class FeedPartition:
     partition: int
     offset: int
     """The first offset to read."""
+    destination: str
+    """The name of the copy of its topic, before the chain: a lane's column `destination`."""
     stores: Sequence[OffsetTemplate] = ()
     """With exactly once: the records that store its offset, written in the transaction."""
 
@@ -174,6 +176,7 @@ def feed_json(feed: Feed) -> str:
             "topic": p.topic,
             "partition": p.partition,
             "offset": p.offset,
+            "destination": p.destination,
             "stores": [[s.topic, text(s.key), text(s.head), text(s.tail)] for s in p.stores],
         }
         for p in feed.partitions

@@ -12,6 +12,8 @@ import os
 import queue
 import re
 import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 _UPDATES_MS = 1000
+_PLANS = 256  # that are shared; each has some ten kilobytes
 _LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
 
 
@@ -83,6 +86,7 @@ class DataPlane:
         context: Any = spark.sparkContext
         self._plane = context._jvm.io.headrace.lanes.Plane.start(context._jsc, tasks)
         self._context, self._feeds = context, _Feeds()
+        self._lock, self._plans = threading.Lock(), dict[bytes, "Future[Any]"]()
         log.info("data-plane.started", tasks=tasks, master=context.master)
         threading.Thread(target=self._main, name="data-plane", daemon=True).start()
 
@@ -109,6 +113,23 @@ class DataPlane:
         with self._feeds.lock:
             self._feeds.handles.pop(hash(handle), None)
         self._plane.forget(hash(handle))
+
+    def shared_plan(self, key: bytes, make: Callable[[], Any]) -> Any:
+        """What `make` (of `plan_of`) gives for this key; it is called once, also by threads that ask at the same time."""
+        with self._lock:
+            future = self._plans.pop(key, None)
+            made = future is None
+            future = self._plans[key] = future or Future()  # the one used last stands last
+            while len(self._plans) > _PLANS:
+                del self._plans[next(iter(self._plans))]
+        if made:
+            try:
+                future.set_result(make())
+            except BaseException as error:
+                with self._lock:
+                    self._plans.pop(key, None)
+                future.set_exception(error)
+        return future.result()
 
     def size(self) -> int:
         """How many feeds there are."""
@@ -197,7 +218,8 @@ def columns(spark: SparkSession) -> DataFrame:
     """An empty DataFrame with a lane's columns, for a chain to be built upon.
 
     Columns: key, value (binary), topic (string), partition (int), offset (bigint), timestamp (timestamp), headers
-    (array<struct<key: string, value: binary>>, NULL when there are none).
+    (array<struct<key: string, value: binary>>, NULL when there are none), destination (string: the name of the copy's topic
+    before the chain).
     """
     from pyspark.sql import DataFrame
 

@@ -20,6 +20,7 @@ from headrace.jvm.jars import extension_jar, jars
 from headrace.jvm.java import find_java
 from headrace.jvm.output import launch
 from headrace.spark.callbacks import start_callbacks
+from headrace.spark.lazy_numpy import load_numpy_lazily
 from headrace.spark.optional_jars import FORMATS, wanted
 from headrace.spark.plane import cores, default_master, in_driver
 
@@ -63,6 +64,8 @@ PLUGIN = "io.headrace.lanes.LanePlugin"
 _JIT = "-XX:-DontCompileHugeMethods"
 # The tasks share the driver's heap, which gets what Kafka's scripts give a Connect worker (Spark: 1 GB).
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.memory": "2g"}
+# An idle worker gives memory back: Java looks for garbage only while something makes some.
+_IDLE = "-XX:G1PeriodicGCInterval=20000 -XX:MinHeapFreeRatio=20 -XX:MaxHeapFreeRatio=50"
 
 
 def session(conf: Mapping[str, str] | None = None) -> SparkSession:
@@ -78,6 +81,7 @@ def session(conf: Mapping[str, str] | None = None) -> SparkSession:
         if active is not None:
             return active
         find_java()
+        load_numpy_lazily()
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         spark_conf = SparkConf().setAll(list(settings(conf or {}).items()))
         try:
@@ -113,7 +117,7 @@ def settings(conf: Mapping[str, str]) -> dict[str, str]:
     merged["spark.jars"] = ",".join(filter(None, [conf.get("spark.jars"), *own_jars]))
     log4j = shlex.quote(f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}")
     classes = [shlex.quote(option) for option in using("spark")]  # Spark takes the words apart as a shell does
-    for side, before, own in (("driver", classes, [log4j, _JIT]), ("executor", [], [_JIT])):
+    for side, before, idle, own in (("driver", classes, [_IDLE], [log4j, _JIT]), ("executor", [], [], [_JIT])):
         key = f"spark.{side}.extraJavaOptions"
-        merged[key] = " ".join(filter(None, [*before, conf.get(key), *own]))
+        merged[key] = " ".join(filter(None, [*before, *idle, conf.get(key), *own]))
     return merged

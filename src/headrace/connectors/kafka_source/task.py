@@ -7,7 +7,7 @@ is recognized by it (`source.data.loss`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 import structlog
@@ -100,6 +100,7 @@ class KafkaSourceTask(FeedTask):
             consumer=self._consumer,
             record=self._record,
             destination=lambda topic: prefix + topic,
+            record_key=self._record_key(),
             partition_counts={prefix + t: n for t, n in self._counts.items()} if mode == "auto" else None,
             initial=self.offsets({p: start.positions[p] for p in (*start.looked_up, *(loss.partition for loss in losses))}),
             losses=losses,
@@ -151,13 +152,19 @@ class KafkaSourceTask(FeedTask):
         found = {p: _position(stored.get(source_partition(p))) for p in self._assigned}
         return self._begun | {p: position for p, position in found.items() if position is not None}
 
-    def _record(self, frame: DataFrame) -> RecordColumns:
-        from pyspark.sql import functions as F
+    def _record_key(self) -> Hashable:
+        """What `_record` depends on."""
+        config = self._config
+        return (*self._kinds().items(), config.include_message_headers, config.destination_partition == "partitioner")
 
-        kinds = {side: kind(self._config[f"source.{side}.deserializer"]) for side in ("key", "value")}
+    def _kinds(self) -> dict[str, str]:
+        return {side: kind(self._config[f"source.{side}.deserializer"]) for side in ("key", "value")}
+
+    def _record(self, frame: DataFrame) -> RecordColumns:
+        kinds = self._kinds()
         columns = {side: frame[side].cast("string") if k == "string" else frame[side] for side, k in kinds.items()}
         return RecordColumns(
-            topic=F.concat(F.lit(self._config.destination_topics_prefix), frame["topic"]),
+            topic=frame["destination"],
             key=columns["key"],
             value=columns["value"],
             headers=frame["headers"] if self._config.include_message_headers else None,

@@ -87,14 +87,13 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
             return None
         self._ends = {}
         self._sync(source.positions)
-        return replace(source, record=self._mirrored, destination=self._remote, partition_counts=None)
+        provenance = self._alias if self._mirror.provenance_headers_enabled else None
+        key = (source.record_key, provenance, self._mirror.target_cluster_alias)
+        return replace(source, record=self._mirrored, destination=self._remote, record_key=key, partition_counts=None)
 
     def _mirrored(self, frame: DataFrame) -> RecordColumns:
-        """All records under the name of the copy; with provenance headers, without those that have been in the target cluster."""
-        topics = sorted({topic for topic, _ in self._assigned})
-        names = {topic: self._remote(topic) for topic in topics}
+        """All records; with provenance headers, without those that have been in the target cluster."""
         record = super()._record(frame)
-        record = replace(record, topic=_renamed(frame["topic"], names, self._policy.remote(self._alias, "")))
         if self._mirror.provenance_headers_enabled:
             been = _been_in(frame["headers"], self._mirror.target_cluster_alias)
             record = replace(record, headers=_with_provenance(frame["headers"], self._alias), dropped=been)
@@ -154,15 +153,6 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
 
     def _named(self, partition: SourcePartition) -> SourcePartition:
         return source_partition(self._alias, kafka.parse_partition(partition))
-
-
-def _renamed(topic: Column, names: Mapping[str, str], prefix: str) -> Column:
-    """The name of the copy: the topic's own after a prefix, but for those that do not follow this rule."""
-    from pyspark.sql import functions as F
-
-    usual = F.concat(F.lit(prefix), topic) if prefix else topic
-    others = [F.lit(text) for name, remote in names.items() if remote != prefix + name for text in (name, remote)]
-    return F.coalesce(F.element_at(F.create_map(*others), topic), usual) if others else usual
 
 
 def _been_in(headers: Column, target: str) -> Column:

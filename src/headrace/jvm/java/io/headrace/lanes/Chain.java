@@ -38,9 +38,10 @@ abstract class Chain {
     /**
      * What becomes of a record, until the next call; null if the chain drops it.
      *
+     * @param destination the name of its copy's topic, before the chain
      * @throws Exception what an expression throws: the record's failure, where the chain has no column for it
      */
-    InternalRow apply(ConsumerRecord<byte[], byte[]> record) throws Exception {
+    InternalRow apply(ConsumerRecord<byte[], byte[]> record, UTF8String destination) throws Exception {
         if (record.topic() != topic) { // the client has one String for all records of a partition
             topic = record.topic();
             topicText = UTF8String.fromString(topic);
@@ -52,6 +53,7 @@ abstract class Chain {
         values[4] = record.offset();
         values[5] = record.timestamp() < 0 ? null : record.timestamp() * 1000L;
         values[6] = headers(record);
+        values[7] = destination;
         return row(input);
     }
 

@@ -43,7 +43,8 @@ public final class ChainPlan implements Serializable {
         .add("partition", DataTypes.IntegerType, false)
         .add("offset", DataTypes.LongType, false)
         .add("timestamp", DataTypes.TimestampType)
-        .add("headers", DataTypes.createArrayType(HEADER));
+        .add("headers", DataTypes.createArrayType(HEADER))
+        .add("destination", DataTypes.StringType, false);
 
     private final byte[] compiled; // of one Java class that does everything (whole-stage code): Compiled; null: see steps
     private final byte[] steps; // List of Step: what is left where Java allows no such class (more than 64 KB in a method)

@@ -80,7 +80,7 @@ final class FeedJson {
                 base64.decode(store.get(2).asText()), base64.decode(store.get(3).asText())));
         }
         return new Partition(node.get("topic").asText(), node.get("partition").asInt(), node.get("offset").asLong(),
-            stores.toArray(new Partition.OffsetRecord[0]));
+            node.get("destination").asText(), stores.toArray(new Partition.OffsetRecord[0]));
     }
 
     private static Map<String, String> texts(JsonNode node) {

@@ -74,7 +74,7 @@ final class FeedPart {
     boolean take(Slot slot, ConsumerRecord<byte[], byte[]> record) {
         InternalRow row;
         try {
-            row = chain.apply(record);
+            row = chain.apply(record, slot.destination);
             if (row != null && row.numFields() > Chain.KEY_SCHEMA && learns(row)) {
                 lane.pause(slot, Slot.SCHEMA);
                 return false;

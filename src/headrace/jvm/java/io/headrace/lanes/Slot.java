@@ -2,6 +2,7 @@ package io.headrace.lanes;
 
 import java.util.Arrays;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * A source partition in its lane: which of its records are in flight, and before which offset all are acknowledged. The lane's thread
@@ -18,6 +19,7 @@ final class Slot {
     final FeedPart part;
     final Partition partition;
     final TopicPartition source;
+    final UTF8String destination; // the name of the copy, before the chain
     int paused; // the lane's thread alone
     String target; // the topic of the record before; the lane's thread alone
     byte[] targetText = new byte[0]; // in UTF-8
@@ -43,6 +45,7 @@ final class Slot {
         this.part = part;
         this.partition = partition;
         this.source = partition.source();
+        this.destination = UTF8String.fromString(partition.destination());
         this.next = partition.offset();
         this.committed = partition.offset();
         this.taken = partition.offset();
