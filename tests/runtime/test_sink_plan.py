@@ -7,7 +7,7 @@ import pytest
 from headrace.connectors.base import TaskContext
 from headrace.errors import ConfigError
 from headrace.kafka.admin import TopicInfo
-from headrace.runtime.sink import failed
+from headrace.runtime.failed_records import failed_at
 from headrace.runtime.sink.partitions import share
 from headrace.runtime.sink.plan import SinkPlan, plan_sink_task
 from headrace.runtime.worker_config import StandaloneConfig
@@ -68,7 +68,7 @@ def test_a_failed_record_is_found_in_what_an_error_was_raised_from() -> None:
     report = 'headrace.record-failed\x02{"topic":"t","failure":{"step":"input.value","class":"X","message":"m"}}\x03'
     outer = ValueError("could not be written")
     outer.__context__ = RuntimeError(f"[USER_RAISED_EXCEPTION] {report} SQLSTATE: P0001")
-    found = failed.found(outer)
+    found = failed_at(outer)
     assert found is not None
     assert (found.origin, found.message) == ({"topic": "t"}, "m")
-    assert failed.found(ValueError("another")) is None
+    assert failed_at(ValueError("another")) is None

@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING
 from headrace.connectors.base import Offsets, Progress
 from headrace.errors import RetriableError
 from headrace.runtime.exactly_once import ExactlyOnce
-from headrace.runtime.gate import Gate
+from headrace.runtime.failed_records import failed_at, log_failed, stop_at_failure, take_out_failures
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Committed
 from headrace.runtime.record_counts import RecordCounts
-from headrace.runtime.tolerance import NO_TOLERANCE, Tolerance
+from headrace.runtime.tolerance import NO_TOLERANCE, Tolerance, report
 from headrace.runtime.topic_watch import TopicWatch
 from headrace.spark.destination_topic import DestinationTopic
+from headrace.spark.kafka import ORIGIN
 from headrace.spark.topic_writer import TopicWriter, topics_in
 from headrace.values.scope import kept
+from headrace.values.sql import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -130,14 +132,20 @@ class Delivery:
         for topic in sorted(found - self._writer.known.keys()):
             self._ports.ensure_topics([topic])
             self._writer.learn(topic)
-        gate = Gate(frame, self._tolerance, raises=self._exactly is not None) if "failure" in frame.columns else None
-        placed = self._writer.place(gate.frame if gate else frame, routing.partition_counts)
+        failures = None
+        if "failure" in frame.columns and self._exactly is not None and not self._tolerance.all:
+            # What precedes a record may not be written without its offsets, which are those of the whole batch.
+            frame = stop_at_failure(frame, report(_origins(frame), self._tolerance.messages)).drop("failure")
+        elif "failure" in frame.columns:
+            failures = take_out_failures(frame, self._tolerance)
+            frame = failures.frame
+        placed = self._writer.place(frame, routing.partition_counts)
         try:
             with self._watch.over(self._written_to(found, progress, routing.destination)):
-                left = self._write(counts.writing(placed), progress, gate)
+                left = self._write(counts.writing(placed), progress)
         finally:
-            self._recorder.tell(counts.batch(gate.failures if gate else 0, self._tolerance, letters_written=True))
-        failed = gate.failed() if gate else []
+            self._recorder.tell(counts.batch(failures.count if failures else 0, self._tolerance, letters_written=True))
+        failed = failures.logged() if failures else []
         if failed and not self._tolerance.all:
             self.commits.store(progress.before([record.origin for record in failed]), progress.summary)
             raise failed[0].error()
@@ -149,7 +157,7 @@ class Delivery:
             if not self._ports.is_active(topic):
                 self._ports.record_active(topic)
 
-    def _write(self, frame: DataFrame, progress: Progress, gate: Gate | None) -> Offsets:
+    def _write(self, frame: DataFrame, progress: Progress) -> Offsets:
         """Write the records; returns the offsets that are not stored by that."""
         exactly = self._exactly
         if exactly is None:
@@ -161,9 +169,10 @@ class Delivery:
         try:
             self._writer.write(frame, progress.summary, lambda rows, to: left.append(exactly.write(rows, to, progress)))
         except Exception as e:
-            record = gate.raised(e) if gate else None
+            record = failed_at(e)
             if record is None:
                 raise
+            log_failed([record], self._tolerance)
             error = record.error()
             raise error from error.__cause__
         return left[0]
@@ -192,3 +201,7 @@ class Delivery:
         if letters is not None and letters.topic not in self._writer.known:
             self._ports.ensure_dead_letters(letters.topic, letters.replication_factor)
             self._writer.learn(letters.topic)
+
+
+def _origins(frame: DataFrame) -> list[str]:
+    return [quoted(column) for column in frame.columns if column.startswith(ORIGIN)]

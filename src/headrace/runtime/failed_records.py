@@ -1,14 +1,24 @@
-"""What is logged of records that failed."""
+"""Records that failed in a chain, in batches: they are taken out, passed on alone, or end the batch. Feeds: `FeedPart.java`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from headrace.runtime.tolerance import FailedRecord, Tolerance
+from headrace.runtime.tolerance import FailedRecord, Tolerance, report
+from headrace.spark.kafka import ORIGIN
+from headrace.spark.reports import reports, text_of
+from headrace.values.scope import kept
+from headrace.values.sql import Sql, quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 log = structlog.get_logger(__name__)
+
+_KIND = "record-failed"
 
 
 def log_failed(failed: Iterable[FailedRecord], tolerance: Tolerance) -> None:
@@ -17,3 +27,70 @@ def log_failed(failed: Iterable[FailedRecord], tolerance: Tolerance) -> None:
         for record in failed:
             error = f"{record.java_class}: {record.message}"
             log.error("record.failed", place=record.place, error=error, cause=record.cause, **record.record)
+
+
+def stop_at_failure(frame: DataFrame, report_of: Sql) -> DataFrame:
+    """The frame, whose reading fails at the first record that failed (`failed_at`).
+
+    frame: with `failure`; report_of: text, of such a record (`headrace.runtime.tolerance.report`).
+    """
+    raised = f"cast(raise_error({text_of(_KIND, report_of)}) as boolean)"
+    return kept(frame, f"CASE WHEN failure IS NULL THEN true ELSE {raised} END")
+
+
+def failed_at(error: BaseException | None) -> FailedRecord | None:
+    """The record at which a job has failed that reads a frame of `stop_at_failure`; None if it failed for another reason."""
+    return next((FailedRecord.parse(text) for text in reports(_KIND, error) if text.startswith("{")), None)
+
+
+def take_out_failures(frame: DataFrame, tolerance: Tolerance) -> FailedRecords:
+    """A batch without its failed records, or with them as dead letters.
+
+    With tolerance none, the records of each of Spark's partitions end before the first one that failed, so that what precedes it,
+    and nothing else of its partition, is written (`Gate.java`). frame: with `failure` (`SourceChain.outgoing`).
+    """
+    failed = FailedRecords(frame, tolerance)
+    as_letters = " OR failure IS NOT NULL" if tolerance.all and tolerance.dead_letters is not None else ""
+    failed.frame = kept(frame, failed.passes(stops=not tolerance.all) + as_letters).drop("failure")
+    return failed
+
+
+def only_failures(frame: DataFrame, tolerance: Tolerance) -> FailedRecords:
+    """The failed records of a batch, and no others. frame: with `failure`."""
+    failed = FailedRecords(frame, tolerance)
+    failed.frame = kept(frame, f"failure IS NOT NULL AND NOT {failed.passes(stops=False)}").drop("failure")
+    return failed
+
+
+class FailedRecords:
+    """The failed records of a batch, known once `frame` is written."""
+
+    frame: DataFrame
+    """What passes."""
+
+    def __init__(self, frame: DataFrame, tolerance: Tolerance) -> None:
+        self._tolerance = tolerance
+        context: Any = frame.sparkSession.sparkContext
+        self._reports = context._jsc.sc().collectionAccumulator("headrace.failures")
+        self._count = context._jsc.sc().longAccumulator("headrace.failed")
+        self._report = report([quoted(column) for column in frame.columns if column.startswith(ORIGIN)], tolerance.messages)
+
+    def passes(self, *, stops: bool) -> Sql:
+        """Whether a record has not failed; one that has is counted. stops: none of its Spark partition passes after it."""
+        return f"headrace_gate({self._report}, {str(stops).lower()}, {self._reports.id()}L, {self._count.id()}L)"
+
+    @property
+    def count(self) -> int:
+        """How many records failed."""
+        return self._count.value()
+
+    def logged(self) -> list[FailedRecord]:
+        """Log them (at most a hundred of each Spark partition), and return them in the order of their origin."""
+        found = [FailedRecord.parse(text) for text in self._reports.value()]
+        found.sort(key=lambda record: [_number(value) for value in record.origin.values()])
+        log_failed(found, self._tolerance)
+        return found
+
+
+def _number(value: str | None) -> tuple[int, str]:
+    return (int(value), "") if value is not None and value.isdecimal() else (-1, value or "")

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from headrace.errors import ConnectError
 from headrace.kafka.failures import make
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
+from headrace.spark.reports import reports, text_of
+from headrace.values.sql import call, lit, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _OVERHEAD = 61 + 7  # the header of a batch, and the least that a record takes beside its key and value
-_BEGIN, _NEXT, _END = "headrace.record-too-large\x02", "\x1f", "\x03"
-# The text of a query that has failed has its plan as well, in which the report is not made yet: its parts are apart there.
-_REPORT = re.compile(f"{_BEGIN}([0-9]+ bytes of key and value){_NEXT}([^{_NEXT}{_END}]*)((?:{_NEXT}[^{_NEXT}{_END}]*)*){_END}")
+_KIND, _NEXT = "record-too-large", "\x1f"
+_SIZE = re.compile(r"[0-9]+ bytes of key and value")
 _REFUSAL = "The request included a message larger than the max message size the server will accept."
 
 
@@ -43,9 +44,9 @@ def guarded(frame: DataFrame, limits: Mapping[str, int]) -> DataFrame:
     from pyspark.sql import functions as F
 
     # Nothing here but what Spark compiles: an aggregation of the headers would cost every record, and not just the large one.
-    size = F.concat((_bytes("key") + _bytes("value")).cast("string"), F.lit(" bytes of key and value"))
-    origins = [F.concat(F.lit(_origin(c) + "="), F.coalesce(frame[c].cast("string"), F.lit("null"))) for c in _origins(frame)]
-    report = F.concat(F.lit(_BEGIN), F.concat_ws(_NEXT, size, "topic", *origins), F.lit(_END))
+    size = "concat(coalesce(octet_length(key), 0) + coalesce(octet_length(value), 0), ' bytes of key and value')"
+    origins = [f"concat({lit(_origin(c) + '=')}, coalesce(string({quoted(c)}), 'null'))" for c in _origins(frame)]
+    report = F.expr(text_of(_KIND, call("concat_ws", lit(_NEXT), size, "topic", *origins)))
     fits = _bytes("key") + _bytes("value") + _OVERHEAD <= _limit(limits)
     return frame.withColumn("value", F.when(fits, frame["value"]).otherwise(F.raise_error(report).cast("binary")))
 
@@ -64,8 +65,11 @@ def _limit(limits: Mapping[str, int]) -> Column:
 
 def found(error: BaseException) -> LargeRecord | None:
     """The record that a guarded write has failed at, None if it failed for another reason."""
-    report = _REPORT.search(str(error))
-    return LargeRecord(report[1], report[2], ", ".join(report[3].split(_NEXT)[1:])) if report else None
+    for report in reports(_KIND, error):
+        size, *rest = report.split(_NEXT)
+        if _SIZE.fullmatch(size) and rest:
+            return LargeRecord(size, rest[0], ", ".join(rest[1:]))
+    return None
 
 
 def largest(frame: DataFrame) -> LargeRecord:

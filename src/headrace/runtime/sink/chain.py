@@ -8,8 +8,8 @@ from headrace.connectors.sink import COLUMNS
 from headrace.converters.base import Writers
 from headrace.record import RecordColumns
 from headrace.runtime.chain import Steps, TaskChain, stamped
+from headrace.runtime.failed_records import stop_at_failure
 from headrace.runtime.record_counts import RecordCounts
-from headrace.runtime.sink.failed import refused
 from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.tolerance import report
 from headrace.transforms.chain import INPUT, Readers
@@ -54,13 +54,13 @@ class SinkChain(TaskChain):
     def records(self, transformed: DataFrame) -> DataFrame:
         """The good records, as the sink gets them.
 
-        With tolerance none, reading the frame fails at the first record that has failed (`headrace.runtime.sink.failed`): it
+        With tolerance none, reading the frame fails at the first record that has failed (`headrace.runtime.failed_records`): it
         cannot be known how often, and in which order, a sink reads what it gets.
         """
         frame = transformed
         if self.fails:
-            good = "failure IS NULL" if self._steps.tolerance.all else refused(self._report())
-            frame = kept(frame, good)
+            tolerates = self._steps.tolerance.all
+            frame = kept(frame, "failure IS NULL") if tolerates else stop_at_failure(frame, self._report())
         sources = {"offset": "in_offset", "original_topic": "in_topic", "original_partition": "in_partition"}
         return frame.selectExpr(*(f"{sources.get(name, name)} AS {name}" for name in COLUMNS))
 

@@ -16,11 +16,9 @@ import structlog
 from headrace.connectors.sink import SinkBatch, SinkTask
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.groups import Partition
-from headrace.runtime.failed_records import log_failed
-from headrace.runtime.gate import Gate
+from headrace.runtime.failed_records import failed_at, log_failed, only_failures
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Committed, Retried
-from headrace.runtime.sink import failed
 from headrace.runtime.sink.chain import SinkChain
 from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.task import FIRST_PAUSE_S, LONGEST_PAUSE_S
@@ -96,7 +94,7 @@ class SinkDelivery:
         try:
             self._again(lambda: self._task.put(batch), covered)
         except Exception as e:
-            failures += failed.found(e) is not None
+            failures += failed_at(e) is not None
             ended = self._ended(e, chain.letters(transformed) if chain.fails else None)
             raise ended from ended.__cause__
         finally:
@@ -124,7 +122,7 @@ class SinkDelivery:
             try:
                 return step()
             except RetriableError as e:
-                if failed.found(e) or not self._ports.still_there(covered.offsets):
+                if failed_at(e) or not self._ports.still_there(covered.offsets):
                     raise
                 self._ports.recorder.tell(Retried())
                 log.warning("sink.retry", cause=str(e), pause_s=pause)
@@ -134,7 +132,7 @@ class SinkDelivery:
 
     def _ended(self, error: Exception, letters: DataFrame | None) -> HeadraceError | Exception:
         """What to raise after an error of the sink: it may be a record's own, pass by itself, or end the task."""
-        record = failed.found(error)
+        record = failed_at(error)
         if record is not None:
             if letters is not None:
                 self._last_words(record, letters)
@@ -150,10 +148,10 @@ class SinkDelivery:
 
         Returns how many there are.
         """
-        gate = Gate(letters, self._plan.tolerance, only_failed=True)
-        self._write_letters(gate.frame)
-        gate.failed()
-        return gate.failures
+        failed = only_failures(letters, self._plan.tolerance)
+        self._write_letters(failed.frame)
+        failed.logged()
+        return failed.count
 
     def _last_words(self, record: FailedRecord, letters: DataFrame) -> None:
         """Kafka logs the record that ends a task, and makes it a dead letter, too."""
