@@ -10,8 +10,9 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "headrace"
 LAYERS = (
     "errors", "plugins", "config", "record", "values", "kafka", "jvm", "spark", "registry", "avro", "connect_config",
-    "converters", "connectors", "predicates", "transforms", "topics", "runtime", "preview", "cluster", "rest", "streams",
-    "embedded", "signals", "worker_process", "testing", "demo", "sbom", "doctor", "cli", "reference_pages", "docs_pages",
+    "converters", "connectors", "predicates", "transforms", "topics", "runtime", "preview", "dead_letters", "cluster", "rest",
+    "lineage", "streams", "embedded", "signals", "worker_process", "testing", "demo", "sbom", "doctor", "cli", "reference_pages",
+    "docs_pages",
 )  # fmt: skip
 MODULES = sorted(SOURCE.rglob("*.py"))
 

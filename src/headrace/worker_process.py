@@ -24,6 +24,7 @@ from headrace.config.providers import configured_resolver
 from headrace.config.redaction import concealed
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
+from headrace.lineage.emitter import lineage_emitter
 from headrace.rest import tls
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.server import RestServer
@@ -141,12 +142,16 @@ def _run(
         group.measure(worker.metrics)
         herder = Herder(worker, stores, config.worker_id(), cluster_id, group)
         server = RestServer(herder, config, others)
+        lineage = lineage_emitter(herder, config)
         running.callback(server.stop)
         server.start()
         running.callback(stores.stop)
         stores.start()
         running.callback(group.stop)
         running.callback(herder.shut_down)
+        if lineage is not None:
+            running.callback(lineage.stop)
+            lineage.start()
         herder.start()
         while not herder.ready() and not start.stop.wait(_LOOK_S):
             pass

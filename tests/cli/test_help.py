@@ -29,6 +29,7 @@ COMMANDS = (
     "broker",
     "jars",
     "hash-password",
+    "dead-letters",
     "lineage",
     "topics",
     "topics drift",
@@ -41,10 +42,12 @@ COMMANDS = (
 )
 
 
+DEAD_LETTERS = ("list", "show", "preview", "replay")
 PROJECT = ("init", "plan", "apply", "drift", "test")
 JARS = ("bundle", "import", "sbom")
 GROUPS = (
     ("connectors", CONNECTORS),
+    ("dead-letters", DEAD_LETTERS),
     ("streams", STREAMS),
     ("mirror", MIRROR),
     ("plugins", PLUGINS),

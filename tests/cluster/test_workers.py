@@ -95,9 +95,11 @@ def test_when_the_leader_is_killed_nothing_is_lost_and_what_stays_is_not_interru
         moved = {name for name, where in places.items() if where == here}
         assert 0 < len(moved) < len(names), "both have some"
         assert_logs_of_both(other, names, {here, there})
+        assert listed(other) == {here: "answers", there: "answers"}
 
         killed = time.time() * 1000
         leader.kill()
+        wait_until(lambda: listed(other) == {here: "silent", there: "answers"}, MOVED_S, "the killed worker is named")
         wait_until(lambda: all_run(other, {there}), MOVED_S, f"all run on the survivor; {other.errors}")  # it always answers
         wait_until(lambda: leads(other, names[0]), MOVED_S, "the survivor leads")
         writing.stopped.set()
@@ -112,6 +114,13 @@ def test_when_the_leader_is_killed_nothing_is_lost_and_what_stays_is_not_interru
                        f"{len(wanted)} lines of {name}, in order")  # fmt: skip
         interrupted = reported(destination, f"{group}-status", killed) - {names[0]}
         assert interrupted == moved - {names[0]}, "only what ran on the killed worker"
+
+
+def listed(worker: WorkerProcess) -> dict[str, str]:
+    """The workers of the group, each with whether it answers."""
+    found = worker.call("GET", "/headrace/workers")
+    assert found["problem"] is None
+    return {one["worker_id"]: one["state"] for one in found["workers"]}
 
 
 def leads(worker: WorkerProcess, name: str) -> bool:

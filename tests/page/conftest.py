@@ -65,13 +65,13 @@ def open_page(browser: Browser, worker: EmbeddedWorker) -> Iterator[Callable[...
 
 
 @pytest.fixture
-def shot(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
+def shot(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Keeps a picture of a page, in build/page or where HEADRACE_SCREENSHOTS says."""
     folder = Path(os.environ.get("HEADRACE_SCREENSHOTS") or request.config.rootpath / "build" / "page")
 
-    def keep(page: Page, name: str) -> None:
+    def keep(page: Page, name: str, whole: bool = True) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        whole = not page.locator("dialog[open]").count()  # what a dialog stands before ends with the window
+        whole = whole and not page.locator("dialog[open]").count()  # what a dialog stands before ends with the window
         page.screenshot(path=folder / f"{name}.png", full_page=whole)
 
     return keep

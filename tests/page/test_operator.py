@@ -12,13 +12,14 @@ import pytest
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
 from tests.page.conftest import NARROW, WIDE, await_state, mirror, state_of
+from tests.rest.test_page import STREAMS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 Open = Callable[..., "Page"]
 Connector = Callable[..., str]
-Shot = Callable[["Page", str], None]
+Shot = Callable[..., None]
 NOWHERE, CAUSE = "127.0.0.1:1", "Timeout while waiting for AdminClient to return topic list"
 
 
@@ -93,7 +94,14 @@ def test_thirty_are_chosen_and_what_failed_is_restarted(
 
     for n in range(29):
         connector(f"idle-{orders}-{n:02}", mirror(source, orders), "STOPPED")
+    for n in range(3):
+        await_state(worker, connector(f"copy-{orders}-{n}", mirror(source, orders)), "RUNNING", "RUNNING")
     page = open_page(f"/ui?q={orders}")
+    page.set_viewport_size({"width": WIDE, "height": 460})
+    shot(page, "overview", whole=False)
+    for n in range(3):
+        worker.call("DELETE", f"/connectors/copy-{orders}-{n}")
+    expect(page.locator("tbody tr")).to_have_count(30)
     page.get_by_label("Choose all on this page").check()
     expect(page.locator("#chosen")).to_have_text("30")
     page.get_by_role("button", name="Restart what failed").click()
@@ -183,20 +191,28 @@ SCREENS = {
     "overview": "/ui?q={orders}", "connector": _TAB + "status", "configuration": _TAB + "configuration",
     "offsets": _TAB + "offsets", "log": _TAB + "log", "history": _TAB + "history",
     "audit": "/ui/audit", "graph": "/ui/graph?connector={name}", "edit": "/ui/edit?name={name}", "new": "/ui/new",
+    "dead-letter-topics": "/ui/dead-letters", "workers": "/ui/workers",
+    "streams": "/ui/streams", "streams-application": "/ui/streams?application=counts",
 }  # fmt: skip
+
+
+def problems_of(page: Page) -> dict[str, object]:
+    """What keeps people from reading or working a page."""
+    wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    return {"wider": wider, "nameless": page.evaluate(NAMELESS), "pale": page.evaluate(PALE)}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_every_screen_fits_can_be_read_and_names_its_controls(
-    open_page: Open, failed: str, orders: str, shot: Shot, width: int, scheme: str
+    open_page: Open, worker: EmbeddedWorker, failed: str, orders: str, shot: Shot, width: int, scheme: str
 ):
+    worker.call("PUT", "/headrace/streams/counts/one", STREAMS)
     page = open_page("/ui", width, scheme)
     for screen, path in SCREENS.items():
         page.goto(path.format(name=failed, orders=orders))
         page.wait_for_load_state("networkidle")
-        wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        problems = {"wider": wider, "nameless": page.evaluate(NAMELESS), "pale": page.evaluate(PALE)}
+        problems = problems_of(page)
         assert problems == {"wider": 0, "nameless": [], "pale": []}, (screen, json.dumps(problems))
         shot(page, f"{screen}-{scheme}-{width}")
 

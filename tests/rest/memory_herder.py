@@ -103,6 +103,12 @@ class MemoryHerder:
     def resume(self, name: str) -> None:
         self._set(name, "RUNNING")
 
+    def place(self) -> Json:
+        return {"leader": True, "slots": 25, "slot_count": 25, "generation": 1}
+
+    def workers(self) -> list[str]:
+        return [self.worker_id]
+
     def stop(self, name: str) -> None:
         self._set(name, "STOPPED")
 

@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.routes import ADMIN, MAIN, logs, preview
+from headrace.rest.routes import ADMIN, MAIN, dead_letters, logs, preview, streams, workers
 from tests.rest.conftest import worker_config
 
 NAME = "a/b c%41 ü"
@@ -67,7 +67,11 @@ QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too
 CHECKS: list[CheckFunction] = [
     content_type_conformance, response_schema_conformance, status_code_conformance, negative_data_rejection, says_what_is_wrong,
 ]  # fmt: skip
-RESOURCES = (*MAIN, *ADMIN, preview.resource(worker_config()), logs.resource(worker_config(), WorkerClient()))
+_CONFIG, _OTHERS = worker_config(), WorkerClient()
+RESOURCES = (
+    *MAIN, *ADMIN, preview.resource(_CONFIG), dead_letters.resource(_CONFIG), logs.resource(_CONFIG, _OTHERS),
+    workers.resource(_CONFIG, _OTHERS), streams.resource(_CONFIG, _OTHERS),
+)  # fmt: skip
 ROUTES = [(route.method, route.path) for resource in RESOURCES for route in resource.routes]
 
 

@@ -22,8 +22,10 @@ from headrace.cluster.standalone.group import StandaloneGroup
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.config.secrets import HIDDEN
 from headrace.connect_config import validation
+from headrace.dead_letters.letter import Letter, reasons
+from headrace.preview.records import GivenRecord
 from headrace.rest import RestServer, create_app, passwords
-from headrace.rest.page.render import number, span
+from headrace.rest.page.render import number, render, span
 from headrace.runtime.worker import Worker
 from headrace.runtime.worker_config import StandaloneConfig
 from tests.rest.conftest import Answer, Client, worker_config
@@ -39,8 +41,19 @@ SCREENS = (
     "/ui/connector?name=c&tab=offsets", "/ui/connector?name=c&tab=log", "/ui/connector/live?name=c", "/ui/connector/head?name=c",
     "/ui/connector/lag?name=c", "/ui/connector/drift?name=c", "/ui/audit", "/ui/graph", "/ui/connector/history?name=c",
     "/ui/connector/log?name=c", "/ui/connector/offsets?name=c", "/ui/edit?name=c", "/ui/new",
-    "/ui/new?plugin=FileStreamSource",
+    "/ui/new?plugin=FileStreamSource", "/ui/dead-letters", "/ui/dead-letters/topics",
+    "/ui/dead-letters?topic=letters&connector=c", "/ui/dead-letters/page?topic=letters", "/ui/workers", "/ui/workers/rows",
+    "/ui/streams",
+    "/ui/streams?application=app", "/ui/streams/rows", "/ui/streams/application?application=app",
 )  # fmt: skip
+
+
+STREAMS: dict[str, Any] = {
+    "version": "1", "state": "RUNNING", "active": True, "paused": False, "error": None, "setup": "manual",
+    "topology": "Topologies:\n   Sub-topology: 0\n    Source: KSTREAM-SOURCE-0000000000 (topics: [orders])\n",
+    "internal_topics": [{"name": "t", "kind": "changelog", "partitions": 1, "replication_factor": 1, "state": "ok"}],
+    "problem": None, "metrics": {"sub-topology-0": {"lag": 3.0, "records": 5.0}},
+}  # fmt: skip
 
 
 class KnowingHerder(MemoryHerder):
@@ -80,6 +93,7 @@ def herder() -> MemoryHerder:
 
 @pytest.fixture
 def page(call: Client) -> Page:
+    call("PUT", "/headrace/streams/app/i", STREAMS)
     return Page(call)
 
 
@@ -90,6 +104,8 @@ def as_user(serve: Callable[..., Client], herder: MemoryHerder, tmp_path: Path) 
     file = tmp_path / "users"
     file.write_text("".join(f"{name}={role}:{passwords.hashed(name[::-1])}\n" for name, role in roles.items()))
     client = serve({"rest.authentication": "basic", "rest.authentication.users.file": str(file)})
+    headers = Page(client, "olaf").headers | {"Content-Type": "application/json"}
+    assert client("PUT", "/headrace/streams/app/i", headers=headers, raw=json.dumps(STREAMS)).status == 204
     return lambda user: Page(client, user)
 
 
@@ -207,6 +223,9 @@ def test_hidden_is_what_a_secret_is_and_a_placeholder_is_shown(page: Page):
         ("/ui/edit/apply", {"name": "c", "mode": "json", "json": '{"connector.class": "FileStreamSource"}'}),
         ("/ui/edit/validate", {"name": "c", "mode": "json", "json": "{}"}),
         ("/ui/edit/preview", {"name": "c", "mode": "json", "json": "{}"}),
+        ("/ui/dead-letters/replay", {"topic": "letters", "letter": "0:1"}),
+        ("/ui/dead-letters/confirm", {"topic": "letters", "letter": "0:1"}),
+        ("/ui/dead-letters/preview", {"topic": "letters", "letter": "0:1", "connector": "c", "json": "{}"}),
     ],
 )
 def test_a_reader_can_change_nothing_and_try_nothing_out(
@@ -332,6 +351,47 @@ def test_names_and_values_with_html_in_them_are_shown_as_text(shared: tuple[Any,
         assert not [attributes for tag, attributes in tags if tag == "img" and attributes.get("src") == "x"]
         allowed = {"a", "img", "input"} | {tag for tag, _ in tags if tag.isalnum()}
         assert {tag for tag, _ in tags} <= allowed
+        assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
+
+
+@settings(max_examples=25, deadline=None)
+@given(text=st.text(alphabet=st.sampled_from("<>&\"'`/={}%;ab \n\u2028"), min_size=1, max_size=40))
+def test_records_with_html_in_them_are_shown_as_text(text: str):
+    hostile = f"<script>{text}</script><img src=x onerror=1>"
+    context = {"topic": hostile, "exception.message": hostile, "exception.stacktrace": hostile, "connector.name": hostile}
+    headers = [(hostile, hostile.encode()), *((f"__connect.errors.{name}", told.encode()) for name, told in context.items())]
+    letter = Letter.of(GivenRecord("letters", 0, 0, 0, hostile.encode(), hostile.encode(), headers))
+    page = {
+        "letters": [letter.json()],
+        "reasons": reasons([letter]),
+        "connectors": [hostile, "b"],
+        "records": 1,
+        "before": hostile,
+    }
+    html = render("dead_letters_page.html", topic=hostile, page=page, sentence="", connector="", before=hostile)
+    tags = Tags(html).tags
+    assert not [tag for tag, _ in tags if tag in ("script", "img")]
+    assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
+
+
+@settings(max_examples=25, deadline=None)
+@given(text=st.text(alphabet=st.sampled_from("<>&\"'`/={}%;ab \n\u2028"), min_size=1, max_size=40))
+def test_what_applications_report_is_shown_as_text(shared: tuple[Any, Client], text: str):
+    shared[0].current = KnowingHerder()
+    hostile = f"<script>{text}</script><img src=x onerror=1>"
+    topic = {**STREAMS["internal_topics"][0], "name": hostile, "kind": hostile, "problems": [hostile]}
+    more = {
+        "error": hostile,
+        "topology": hostile,
+        "internal_topics": [topic],
+        "metrics": {hostile: {"lag": 1.0}},
+        "version": hostile,
+    }
+    name = quote(hostile.replace("\n", " "), safe="")  # a path with control characters is refused
+    assert shared[1]("PUT", f"/headrace/streams/{name}/{name}", STREAMS | more).status == 204
+    for path in ("/ui/streams/rows", f"/ui/streams/application?application={name}", f"/ui/streams?application={name}"):
+        tags = Tags(Page(shared[1]).get(path).text).tags
+        assert not [tag for tag, attributes in tags if tag == "script" and "src" not in attributes]
         assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
 
 

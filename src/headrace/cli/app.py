@@ -9,6 +9,7 @@ import typer
 
 from headrace import __version__
 from headrace.cli import broker, demo, dev, doctor, hash_password, preview, standalone, worker
+from headrace.cli.connectors.dead_letters import group as dead_letters
 from headrace.cli.connectors.drift import group as topics
 from headrace.cli.connectors.events import audit
 from headrace.cli.connectors.group import group as connectors
@@ -57,6 +58,7 @@ app.add_typer(mirror, name="mirror", rich_help_panel=_RUN)
 app.add_typer(connectors, name="connectors", rich_help_panel=_REST)
 app.add_typer(project, name="project", rich_help_panel=_REST)
 app.add_typer(topics, name="topics", rich_help_panel=_REST)
+app.add_typer(dead_letters, name="dead-letters", rich_help_panel=_REST)
 app.command("lineage", rich_help_panel=_REST)(lineage)
 app.command("audit", rich_help_panel=_REST)(audit)
 app.add_typer(streams, name="streams", rich_help_panel=_STREAMS)

@@ -25,6 +25,10 @@ class Assignment:
         """Whether this worker is the leader: the one with the last slot, which Kafka's sticky assignor moves last."""
         return self.count - 1 in self.slots
 
+    def json(self) -> dict[str, int]:
+        """As the REST API shows it."""
+        return {"slots": len(self.slots), "slot_count": self.count, "generation": self.generation}
+
     def has_connector(self, name: str) -> bool:
         """Whether the connector's instance runs here."""
         return slot(name, None, self.count) in self.slots

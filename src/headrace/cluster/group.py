@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 
@@ -18,14 +18,14 @@ from headrace.cluster.records import SessionKey
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.group_transactions import Proof
-from headrace.kafka.membership import GroupListener, GroupSettings, Membership, Place
+from headrace.kafka.membership import GroupListener, GroupSettings, Membership, Place, client_id
 from headrace.runtime.distributed_config import DistributedConfig
 from headrace.runtime.metrics import Metrics
 from headrace.runtime.metrics.window import Span
 
 log = structlog.get_logger(__name__)
 
-_FIND_S, _RETRY_S = 30.0, 0.5
+_FIND_S, _RETRY_S, _MEMBERS_S = 30.0, 0.5, 5.0
 
 
 class Asks(Protocol):
@@ -97,6 +97,18 @@ class Group:
     def leads(self) -> bool:
         """Whether this worker is the leader, and may write as such."""
         return self._leadership is not None and self._leadership.established.is_set()
+
+    def place(self) -> dict[str, Any]:
+        """This worker's share of the work, and whether it leads."""
+        return self._share.json() | {"leader": self.leads()}
+
+    def workers(self) -> list[str]:
+        """The ids of the workers that the brokers count as members now. Raises KafkaFailure."""
+        start, ids = client_id(""), []
+        for name, _ in self._admin.group_members(self._config.group_id, _MEMBERS_S):
+            if name.startswith(start):
+                ids.append(name.removeprefix(start).rpartition("@")[0])
+        return sorted(ids)
 
     def leader_url(self) -> str | None:
         """Where the leader is reached, None if that is not known at the moment, or would be this worker."""

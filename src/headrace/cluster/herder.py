@@ -112,6 +112,14 @@ class Herder:
         with self._stages.during("reading to the end of the config topic"):
             self._stores.config.refresh()
 
+    def place(self) -> dict[str, Any]:
+        """What this worker has of the group's work, for `GET /headrace/worker`."""
+        return self._group.place()
+
+    def workers(self) -> list[str]:
+        """The ids of all workers of the group, this one first. Raises KafkaFailure."""
+        return [self.worker_id, *(worker for worker in self._group.workers() if worker != self.worker_id)]
+
     def stage(self) -> str | None:
         """What requests wait for: the internal topics. What a connector does is in its status, and holds up no other."""
         return self._stages.sentence()

@@ -8,6 +8,7 @@ from typing import Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException, TopicPartition
 
+from headrace.connectors.base import Props
 from headrace.errors import BadRequestError, ConnectError
 from headrace.kafka import clients
 from headrace.kafka.admin import Admin
@@ -36,7 +37,7 @@ def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -
     first = admin.partition_offsets(partitions, "earliest", timeout_s)
     end = admin.partition_offsets(partitions, "latest", timeout_s)
     wanted = {p: (max(first[p], end[p] - count), end[p]) for p in partitions if end[p] > first[p]}
-    records = _read(topics, wanted, deadline) if wanted else []
+    records = read_ranges(topics.consumer, wanted, deadline) if wanted else []
     if not records:
         names = ", ".join(sorted({name for name, _ in partitions})[:5])
         raise BadRequestError(f"There are no live records to preview: the topics of the connector are empty ({names}).")
@@ -44,15 +45,19 @@ def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -
     return records[-count:]
 
 
-def _read(topics: LiveTopics, wanted: Mapping[Partition, tuple[int, int]], deadline: float) -> list[GivenRecord]:
+def read_ranges(consumer_props: Props, wanted: Mapping[Partition, tuple[int, int]], deadline: float) -> list[GivenRecord]:
+    """The records of each partition between two offsets, the second of which is not among them; in the order of their arrival.
+
+    consumer_props: Java settings; deadline: of `time.monotonic()`. Raises ConnectError.
+    """
     # librdkafka wants the name of a group to make a consumer; with `assign` it never talks to one.
     own = {"group_id": "headrace-preview", "enable_auto_commit": "false", "enable_auto_offset_store": "false"}
-    consumer = clients.consumer(topics.consumer, **own, enable_partition_eof="true", allow_auto_create_topics="false")
+    consumer = clients.consumer(consumer_props, **own, enable_partition_eof="true", allow_auto_create_topics="false")
     try:
         consumer.assign([TopicPartition(topic, p, begin) for (topic, p), (begin, _) in wanted.items()])
         return _poll(consumer, wanted, deadline)
     except KafkaException as error:
-        raise ConnectError(f"The live records cannot be read: {error.args[0].str()}") from error
+        raise ConnectError(f"The records cannot be read: {error.args[0].str()}") from error
     finally:
         consumer.close()
 
@@ -62,7 +67,7 @@ def _poll(consumer: Consumer, wanted: Mapping[Partition, tuple[int, int]], deadl
     while left:
         if time.monotonic() > deadline:
             topic, partition = min(left)
-            raise ConnectError(f"The live records cannot be read in time: no answer for partition {partition} of {topic}.")
+            raise ConnectError(f"The records cannot be read in time: no answer for partition {partition} of {topic}.")
         message: Any = consumer.poll(_POLL_S)
         if message is None:
             continue
@@ -71,7 +76,7 @@ def _poll(consumer: Consumer, wanted: Mapping[Partition, tuple[int, int]], deadl
             left.discard(place)
         elif problem is not None:
             if problem.fatal() or not problem.retriable():
-                raise ConnectError(f"The live records cannot be read: {problem.str()}")
+                raise ConnectError(f"The records cannot be read: {problem.str()}")
         elif message.offset() < wanted[place][1]:
             found.append(_record(message))
         if problem is None and message.offset() >= wanted[place][1] - 1:

@@ -11,7 +11,7 @@ import base64
 import binascii
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,11 +57,9 @@ def notation(value: Bytes) -> str | dict[str, str] | None:
     return {"base64": base64.b64encode(value).decode()}
 
 
-def as_bytes(shown: Any) -> Bytes:
+def as_bytes(shown: str | Mapping[str, str] | None) -> Bytes:
     """The bytes that `notation` has shown."""
-    if shown is None:
-        return None
-    return shown.encode() if isinstance(shown, str) else base64.b64decode(shown["base64"])
+    return base64.b64decode(shown["base64"]) if isinstance(shown, Mapping) else None if shown is None else shown.encode()
 
 
 def from_lines(raw: bytes, topic: str) -> list[GivenRecord]:

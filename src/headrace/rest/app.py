@@ -25,7 +25,7 @@ from headrace.rest.jaxrs import JaxRs
 from headrace.rest.overview import Overview
 from headrace.rest.request_limits import RequestLimits
 from headrace.rest.resource import REQUEST_TIMEOUT_S, Resource
-from headrace.rest.routes import ADMIN, MAIN, loggers, overview, own_status, preview
+from headrace.rest.routes import ADMIN, MAIN, dead_letters, loggers, overview, own_status, preview, streams, workers
 from headrace.rest.routes import logs as connector_logs
 from headrace.rest.same_origin import SameOrigin
 from headrace.runtime.worker_config import WorkerConfig
@@ -45,9 +45,12 @@ def create_app(
     snapshots = Overview(figures)
     own = [
         preview.resource(worker_config),
+        dead_letters.resource(worker_config),
         connector_logs.resource(worker_config, others),
         overview.resource(snapshots),
         own_status.resource(figures),
+        workers.resource(worker_config, others),
+        streams.resource(worker_config, others),
     ]
     app = _app(herder, worker_config, [*MAIN, *own, *admin], others, limit_s)
     if worker_config.rest_page_enable:

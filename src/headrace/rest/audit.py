@@ -20,6 +20,8 @@ from headrace.rest.same_origin import of_page
 from headrace.rest.uri import restore
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_TRIED = (("/headrace/", "/preview"), ("/connector-plugins/", "/validate"), ("/headrace/streams/", ""))
+"""How the paths begin and end of requests that change nothing; what streams applications report comes every 10 s."""
 _LONGEST, _LARGEST = 500, 1 << 20
 
 
@@ -68,7 +70,7 @@ class Audit:
 def _changes(method: str, path: str) -> bool:
     if method in _SAFE or of_page(path) or open_to_all(method, path):
         return False
-    return not (path == "/headrace/preview" or (path.startswith("/connector-plugins/") and path.endswith("/validate")))
+    return not any(path.startswith(start) and path.endswith(end) for start, end in _TRIED)
 
 
 def _connector(path: str) -> str | None:
@@ -90,6 +92,9 @@ def asked_for(body: bytes, before: Mapping[str, Any], *, whole: bool) -> tuple[s
         return None, None
     if isinstance(names := asked.get("connectors"), list):
         return None, f"{asked.get('action')}: {', '.join(map(str, names))}"[:_LONGEST]
+    if isinstance(letters := asked.get("letters"), list):
+        how = "dry run, " if asked.get("dry_run") else "again, " if asked.get("again") else ""
+        return None, f"{how}letters: {', '.join(map(str, letters))}"[:_LONGEST]
     name = asked["name"] if isinstance(asked.get("name"), str) else None
     keys = asked.keys() | (before.keys() if whole and asked else ())
     changed = sorted(key for key in keys if asked.get(key) != before.get(key)) if before else []

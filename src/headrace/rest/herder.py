@@ -59,6 +59,14 @@ class RestHerder(Protocol):
         """Who changed what."""
         ...
 
+    def place(self) -> Json:
+        """What this worker has of the group's work: leader, slots, slot_count, generation."""
+        ...
+
+    def workers(self) -> list[str]:
+        """The ids of all workers of the group, this one first; KafkaFailure."""
+        ...
+
     def ready(self) -> bool:
         """Whether start-up is over: the internal topics are read and work can be taken."""
         ...

@@ -122,10 +122,11 @@ def _external(config: Mapping[str, str | None]) -> LineageNode:
 
 def lineage_of(herder: RestHerder) -> Lineage:
     """Of all connectors; what of a connector cannot be read is left out."""
-    return joined(_of(herder, name) for name in herder.connectors())
+    return joined(lineage_of_connector(herder, name) for name in herder.connectors())
 
 
-def _of(herder: RestHerder, name: str) -> Lineage:
+def lineage_of_connector(herder: RestHerder, name: str) -> Lineage:
+    """Of one connector; the connector alone where no more can be read."""
     node = LineageNode(f"connector:{name}", CONNECTOR, name)
     try:
         info = herder.info(name)

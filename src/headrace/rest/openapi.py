@@ -21,6 +21,7 @@ _ERRORS = {
     409: "The name is taken, or the workers are just sharing out their work: try again.",
     413: "The body is too large.",
     415: "The body is not called JSON by its Content-Type.",
+    429: "There is too much of it already; the message says of what.",
     500: "The request could not be carried out. As in Kafka Connect, also a body that is not the JSON wanted.",
     503: "The worker is still starting.",
 }
@@ -48,6 +49,9 @@ _QUERY = {
     "user": "By this user only.",
     "connector": "Of this connector, or what it reaches.",
     "topic": "What this topic reaches.",
+    "count": "How many at most, 50 by default, at most 500.",
+    "before": "Those before this place, which an earlier answer named.",
+    "forward": "`false`: only what this worker has itself.",
     "points": "How many samples of each connector, at most 360.",
     "scope": "`cluster` for all workers (KIP-976); all else is this one.",
 }

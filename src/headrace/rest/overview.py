@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from starlette.requests import Request
@@ -18,7 +20,7 @@ from headrace.rest.herder import RestHerder
 PER_PAGE = 50
 FAILED, UNASSIGNED, RUNNING = "FAILED", "UNASSIGNED", "RUNNING"
 _ORDER = {FAILED: 0, "RESTARTING": 1, UNASSIGNED: 2, "PAUSED": 4, "STOPPED": 5}
-_FRESH_S = 1.0
+_FRESH_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,11 @@ class Snapshot:
     """Workers that did not answer: what their tasks measure is missing."""
     worker_id: str
     """The worker that answers."""
+
+    @cached_property
+    def digest(self) -> bytes:
+        """What it shows, in a few bytes: equal for equal snapshots."""
+        return hashlib.sha256(repr((self.rows, self.not_reached, self.worker_id)).encode()).digest()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -118,7 +125,7 @@ SORTS: Mapping[str, Callable[[OverviewRow], Any]] = {
 
 
 class Overview:
-    """Makes snapshots, at most one a second, whoever asks. Thread-safe."""
+    """Makes snapshots, at most one in two seconds, whoever asks. Thread-safe."""
 
     def __init__(self, figures: ClusterFigures) -> None:
         self._figures = figures
@@ -126,7 +133,7 @@ class Overview:
         self._made: tuple[RestHerder, float, Snapshot] | None = None
 
     def read(self, herder: RestHerder, request: Request) -> Snapshot:
-        """All connectors, at most a second old. request: of the user, for what other workers are asked."""
+        """All connectors, at most two seconds old. request: of the user, for what other workers are asked."""
         with self._lock:
             if self._made and self._made[0] is herder and time.monotonic() - self._made[1] < _FRESH_S:
                 return self._made[2]
@@ -135,6 +142,8 @@ class Overview:
             figures, silent = self._figures.read(herder, request, workers)
             rows = [row for name, status in statuses.items() if (row := _row(herder, name, status, figures.get(name)))]
             snapshot = Snapshot(rows, silent, herder.worker_id)
+            if self._made and self._made[2] == snapshot:
+                snapshot = self._made[2]  # whose digest is known
             self._made = (herder, time.monotonic(), snapshot)
             return snapshot
 

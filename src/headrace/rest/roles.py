@@ -7,7 +7,8 @@ from enum import IntEnum
 
 
 class Role(IntEnum):
-    """read: look at everything, validate and preview; operate: let connectors rest, run, restart, set offsets; admin: all."""
+    """read: look at everything, validate and preview; operate: let connectors rest, run, restart, set offsets, replay dead
+    letters, report streams applications; admin: all."""
 
     READ = 1
     OPERATE = 2
@@ -15,16 +16,23 @@ class Role(IntEnum):
 
 
 AUDIT = "/headrace/audit"
+STREAMS_REPORT = "/headrace/streams/[^/]+/[^/]+"
 _CONNECTOR = "/connectors/[^/]+"
 _INTERNAL = (("POST", f"{_CONNECTOR}/tasks"), ("PUT", f"{_CONNECTOR}/fence"))
 _PAGE = ("POST", "/ui/.*")  # what it does, it asks of the REST API, as the same user
-_READ = (("GET", ".*"), ("HEAD", ".*"), ("PUT", "/connector-plugins/[^/]+/config/validate"), ("POST", "/headrace/preview"), _PAGE)
+_DEAD_LETTERS = "/headrace/dead-letters/[^/]+"
+_READ = (
+    ("GET", ".*"), ("HEAD", ".*"), ("PUT", "/connector-plugins/[^/]+/config/validate"), ("POST", "/headrace/preview"),
+    ("POST", f"{_DEAD_LETTERS}/preview"), _PAGE,
+)  # fmt: skip
 _OPERATE = (
     ("PUT", f"{_CONNECTOR}/(pause|resume|stop|topics/reset)"),
     ("POST", f"{_CONNECTOR}/(tasks/[^/]+/)?restart"),
     ("PATCH", f"{_CONNECTOR}/offsets"),
     ("DELETE", f"{_CONNECTOR}/offsets"),
     ("POST", "/headrace/connectors/actions"),
+    ("POST", f"{_DEAD_LETTERS}/replay"),
+    ("PUT", STREAMS_REPORT),
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 Schema = dict[str, Any]
 
 STATES = ("UNASSIGNED", "RUNNING", "PAUSED", "STOPPED", "FAILED", "RESTARTING")
+STREAMS_STATES = ("CREATED", "REBALANCING", "RUNNING", "PENDING_SHUTDOWN", "NOT_RUNNING", "PENDING_ERROR", "ERROR")
 LEVELS = ("ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
 
 
@@ -67,6 +68,37 @@ _RECORD = {
     "topic": _TEXT, "partition": _INT_OR_NULL, "offset": _INT, "timestamp": _INT_OR_NULL, "key": _BYTES, "value": _BYTES,
     "headers": _list({"type": "array", "minItems": 2, "maxItems": 2}),
 }  # fmt: skip
+
+_WORKER = _object({
+    "worker_id": _TEXT, "version": _TEXT, "python": _TEXT, "started_ms": _INT, "leader": _BOOLEAN,
+    "slots": {**_INT, "description": "Its share of `slot_count`."}, "slot_count": _INT, "generation": _INT,
+    "data_plane": {"anyOf": [_object({"feeds": _INT, "lanes": _INT}), {"type": "null"}]},
+    "memory_bytes": {**_INT_OR_NULL, "description": "Resident, of the Python process."},
+    "jvm": {"anyOf": [_object({"used_bytes": _INT, "max_bytes": _INT}), {"type": "null"}]},
+})  # fmt: skip
+_INTERNAL_TOPICS: Schema = {"anyOf": [
+    _list(_object(
+        {"name": _TEXT, "kind": _TEXT, "partitions": _INT, "replication_factor": _INT, "state": _TEXT},
+        {"configs": _map(_TEXT_OR_NULL), "problems": _list(_TEXT)}, additionalProperties=True,
+    )),
+    {"type": "null"},
+]}  # fmt: skip
+_STREAMS_REPORT = _object({
+    "version": _TEXT, "state": _one_of(STREAMS_STATES), "active": _BOOLEAN, "paused": _BOOLEAN, "error": _TEXT_OR_NULL,
+    "setup": _TEXT, "topology": _TEXT, "internal_topics": _INTERNAL_TOPICS, "problem": _TEXT_OR_NULL,
+    "metrics": _map(_map(_NUMBER)),
+})  # fmt: skip
+_LETTERS: Schema = {
+    "type": "array", "items": _TEXT, "minItems": 1, "maxItems": 500, "description": "Each `<partition>:<offset>`.",
+}  # fmt: skip
+_LETTER = _object({
+    "id": _TEXT, "timestamp": _INT_OR_NULL, "connector": _TEXT_OR_NULL, "task": _INT_OR_NULL, "stage": _TEXT_OR_NULL,
+    "class": _TEXT_OR_NULL, "exception": _TEXT_OR_NULL, "message": _TEXT_OR_NULL, "stacktrace": _TEXT_OR_NULL,
+    "origin": {"anyOf": [_object({"topic": _TEXT, "partition": _INT_OR_NULL, "offset": _INT}), {"type": "null"}]},
+    "key": _BYTES, "key_bytes": _INT_OR_NULL, "value": _BYTES, "value_bytes": _INT_OR_NULL,
+    "headers": _list({"type": "array", "minItems": 2, "maxItems": 2}),
+    "replayed": {"anyOf": [_object({"time": _TEXT, "topic": _TEXT}), {"type": "null"}]},
+}, description="The record that failed, and what its headers say; of long keys and values the first 8 KiB.")  # fmt: skip
 
 SCHEMAS: dict[str, Schema] = {
     "Error": _object({"error_code": _INT, "message": _TEXT}),
@@ -194,6 +226,65 @@ SCHEMAS: dict[str, Schema] = {
             "topic": _TEXT, "group": _TEXT, "what": _TEXT, "wanted": _TEXT,
             "actual": {**_TEXT_OR_NULL, "description": "null: it does not exist."},
         }), description="Every difference from the rule that a topic was, or would be, created by."),
+    }),
+    "Worker": _WORKER,
+    "StreamsReport": {**_STREAMS_REPORT, "additionalProperties": True, "description": "What `headrace.report.url` sends."},
+    "StreamsApplications": _object({
+        "instances": _list({
+            **_STREAMS_REPORT, "properties": {
+                "application": _TEXT, "instance": _TEXT, "age_ms": _INT, **_STREAMS_REPORT["properties"],
+            },
+        }, description="The last reports that this worker has."),
+        "applications": _list(_object({
+            "application": _TEXT, "state": _one_of((*STREAMS_STATES, "SILENT")), "lag": _INT_OR_NULL, "records": _INT,
+            "init": _one_of(("ready", "missing", "incomplete", "misconfigured", "unknown"), description="KIP-698"),
+            "problem": _TEXT_OR_NULL, "setup": _TEXT, "topology": _TEXT, "internal_topics": _INTERNAL_TOPICS,
+            "metrics": _map(_map(_NUMBER)),
+            "instances": _list(_object({
+                "instance": _TEXT, "state": _TEXT, "active": _BOOLEAN, "paused": _BOOLEAN, "version": _TEXT,
+                "error": _TEXT_OR_NULL, "age_ms": _INT,
+            })),
+        }), description="Of all workers; those in trouble first."),
+        "not_reached": _list(_TEXT),
+    }),
+    "Workers": _object({
+        "workers": _list(_object({
+            "worker_id": _TEXT,
+            "state": _one_of(("answers", "silent", "gone"), description="silent: does not answer; gone: no member."),
+            "connectors": _INT, "tasks": _INT, "failed": _INT, "facts": {"anyOf": [_WORKER, {"type": "null"}]},
+        })),
+        "problem": {**_TEXT_OR_NULL, "description": "Why the members of the group are not known."},
+    }),
+    "DeadLetterTopics": _object({
+        "topics": _list(_object({
+            "topic": _TEXT, "connectors": _list(_TEXT),
+            "records": {**_INT_OR_NULL, "description": "Its offsets: letters, and marks of transactions; null: not known."},
+            "problem": {**_TEXT_OR_NULL, "description": "Why it could not be asked."},
+        })),
+    }),
+    "DeadLetterPage": _object({
+        "topic": _TEXT, "connectors": _list(_TEXT), "records": _INT,
+        "reasons": _list(_object({
+            "connector": _TEXT_OR_NULL, "stage": _TEXT_OR_NULL, "class": _TEXT_OR_NULL, "exception": _TEXT_OR_NULL,
+            "message": _TEXT_OR_NULL, "records": _INT, "first_ms": _INT_OR_NULL, "last_ms": _INT_OR_NULL,
+        }), description="Why the letters of this page failed."),
+        "letters": _list(_LETTER, description="Newest first."),
+        "before": {**_TEXT_OR_NULL, "description": "The parameter `before` of the next page; null: there is none."},
+    }),
+    "DeadLetterPreview": _object(
+        {"letters": _LETTERS}, {"connector": _TEXT_OR_NULL, "config": {"anyOf": [ref("NewConfig"), {"type": "null"}]}},
+    ),
+    "DeadLetterReplay": _object(
+        {"letters": _LETTERS},
+        {"connector": _TEXT_OR_NULL, "dry_run": _BOOLEAN,
+         "again": {**_BOOLEAN, "description": "Also those that have been replayed already."}},
+    ),
+    "DeadLetterReplayed": _object({
+        "topic": _TEXT, "dry_run": _BOOLEAN,
+        "letters": _list(_object({
+            "id": _TEXT, "outcome": _one_of(("ready", "replayed", "already-replayed", "dropped", "failed", "refused")),
+            "topic": {**_TEXT_OR_NULL, "description": "Where it is written to, or has been."}, "message": _TEXT_OR_NULL,
+        })),
     }),
     "Plugins": _list(_VERSION),
     "Definition": _object({

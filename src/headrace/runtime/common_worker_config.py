@@ -245,6 +245,20 @@ class WorkerConfig(Config):
         importance=LOW,
         doc="Whether the REST server has the operator's page under `/ui`; its users and roles are those of the REST API.",
     )
+    openlineage_enabled: bool = option(
+        "openlineage.integration.enabled", Type.BOOLEAN, False, importance=LOW,
+        doc="Of headrace, under Debezium's name: whether the worker sends OpenLineage's events of its connectors (the extra "
+        "`lineage`, docs/page.md).",
+    )  # fmt: skip
+    openlineage_file: str | None = option(
+        "openlineage.integration.config.file.path", Type.STRING, None, importance=LOW,
+        doc="The YAML file that says where OpenLineage's events go (`transport`); by default as `OPENLINEAGE_CONFIG` or "
+        "`OPENLINEAGE_URL` say.",
+    )  # fmt: skip
+    openlineage_namespace: str | None = option(
+        "openlineage.integration.job.namespace", Type.STRING, None, importance=LOW,
+        doc="The namespace of the jobs in OpenLineage's events; by default the worker's `group.id`.",
+    )  # fmt: skip
     ssl_client_auth: str = option(
         "ssl.client.auth",
         Type.STRING,

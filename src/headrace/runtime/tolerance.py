@@ -14,8 +14,9 @@ from headrace.config import Type, parse_type
 from headrace.errors import ConnectError, HeadraceError
 from headrace.values.sql import Sql, call, case, concat, lit
 
-_DLQ = "errors.deadletterqueue."
-_PREFIX = "__connect.errors."
+DLQ = "errors.deadletterqueue."
+ERROR_HEADERS = "__connect.errors."
+"""How the names of headers begin that say why a record failed (KIP-298)."""
 _STAGES = {"key": "KEY_CONVERTER", "value": "VALUE_CONVERTER", "headers": "HEADER_CONVERTER"}
 
 
@@ -102,9 +103,9 @@ def tolerance(config: Mapping[str, str]) -> Tolerance:
     def flag(name: str) -> bool:
         return bool(parse_type(name, config.get(name) or "false", Type.BOOLEAN))
 
-    topic = (config.get(_DLQ + "topic.name") or "").strip()
-    factor = parse_type(_DLQ + "topic.replication.factor", config.get(_DLQ + "topic.replication.factor") or "3", Type.SHORT)
-    letters = DeadLetters(topic, factor, flag(_DLQ + "context.headers.enable")) if topic else None
+    topic = (config.get(DLQ + "topic.name") or "").strip()
+    factor = parse_type(DLQ + "topic.replication.factor", config.get(DLQ + "topic.replication.factor") or "3", Type.SHORT)
+    letters = DeadLetters(topic, factor, flag(DLQ + "context.headers.enable")) if topic else None
     tolerates = (config.get("errors.tolerance") or "none").strip().lower() == "all"
     return Tolerance(tolerates, flag("errors.log.enable"), flag("errors.log.include.messages"), letters)
 
@@ -158,6 +159,7 @@ def letter_headers(headers: Sql, who: tuple[str, int], origin: Sequence[str], cl
         "exception.stacktrace": trace,
     }
     added = [
-        f"named_struct('key', {lit(_PREFIX + name)}, 'value', cast(string({sql}) as binary))" for name, sql in context.items()
+        f"named_struct('key', {lit(ERROR_HEADERS + name)}, 'value', cast(string({sql}) as binary))"
+        for name, sql in context.items()
     ]
     return f"concat({headers}, array({', '.join(added)}))"

@@ -135,6 +135,10 @@ class DataPlane:
         """How many feeds there are."""
         return len(self._feeds.handles)
 
+    def lanes(self) -> int:
+        """How many lanes there are."""
+        return int(self._plane.lanes())
+
     def stop(self) -> None:
         """End all lanes, and the job."""
         self._plane.stop()
@@ -170,6 +174,12 @@ def data_plane(spark: SparkSession) -> DataPlane:
         if plane is None:
             plane = _PLANES[context.applicationId] = DataPlane(spark, lane_tasks(context.master, context.defaultParallelism))
         return plane
+
+
+def running_planes() -> list[DataPlane]:
+    """The planes of this process, none before the first feed."""
+    with _LOCK:
+        return list(_PLANES.values())
 
 
 def cores() -> int:

@@ -17,6 +17,7 @@ from headrace.streams.internal_topics import InternalTopic
 from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.states import Listener, State
 from headrace.streams.topology import Topology
+from headrace.streams.worker_report import reporter_of
 
 
 class KafkaStreams:
@@ -31,6 +32,7 @@ class KafkaStreams:
         self.config = StreamsConfig(config)
         self._admin: Admin | None = None
         self._client = StreamsInstance(topology, self.config, self._connected)
+        self._reporter = reporter_of(self)
 
     def __enter__(self) -> Self:
         return self
@@ -72,11 +74,19 @@ class KafkaStreams:
         Raises StreamsError if it was started before, MissingSourceTopicError, what is wrong with the topology, and in manual mode
         MissingInternalTopicsError or MisconfiguredInternalTopicError (KIP-698).
         """
-        self._client.start()
+        first = self.state() is State.CREATED
+        try:
+            self._client.start()
+        finally:
+            if self._reporter and first:
+                self._reporter.start()
 
     def close(self, timeout: Duration | None = None) -> bool:
         """End after the batches that run now. timeout: how long to wait; whether it ended in that time."""
-        return self._client.close(None if timeout is None else milliseconds(timeout, "timeout") / 1000)
+        ended = self._client.close(None if timeout is None else milliseconds(timeout, "timeout") / 1000)
+        if self._reporter:
+            self._reporter.finish()
+        return ended
 
     def pause(self) -> None:
         """Begin no further batch; the group stays as it is (KIP-834)."""

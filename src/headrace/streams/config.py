@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.config import Config, Importance, Type, option, validators
+from headrace.config import Config, Importance, Password, Type, option, validators
 from headrace.errors import ConfigError
 from headrace.streams.serdes import Serde, named
 
@@ -174,6 +174,16 @@ class StreamsConfig(TopologyConfig):
         "processing.guarantee", Type.STRING, AT_LEAST_ONCE, validator=validators.ValidString(AT_LEAST_ONCE, EXACTLY_ONCE),
         doc="`at_least_once`: state counts every record once, results may be written again after a crash. `exactly_once_v2`: "
         "results, too, are there once for consumers that read committed records only.",
+    )  # fmt: skip
+
+    report_url: str | None = option(
+        "headrace.report.url", Type.STRING, None, importance=Importance.LOW,
+        doc="Of headrace: the REST API of a worker, like `http://localhost:8083`, that the application reports to every 10 s: "
+        "state, topology, internal topics, lag (docs/page.md). Default: none.",
+    )  # fmt: skip
+    report_credentials: Password | None = option(
+        "headrace.report.credentials", Type.PASSWORD, None, importance=Importance.LOW,
+        doc="`user:password` for that worker, with the role `operate`, where it asks for one.",
     )  # fmt: skip
 
     def check(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import structlog
 
@@ -63,6 +64,28 @@ class Findings:
     verification: Verification
     ids: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, int] = field(default_factory=dict)
+
+    def state_of(self, topic: InternalTopic) -> str:
+        """How a topic is: missing, misconfigured or ok."""
+        if topic in self.verification.missing:
+            return "missing"
+        return "misconfigured" if topic.name in self.verification.misconfigured_topics else "ok"
+
+    def json(self) -> list[dict[str, Any]]:
+        """The topics as `headrace streams plan --json` prints them."""
+        problems = self.verification.misconfigured
+        return [
+            {
+                "name": topic.name,
+                "kind": topic.kind,
+                "partitions": topic.partitions,
+                "replication_factor": topic.replication_factor,
+                "configs": dict(topic.configs),
+                "state": self.state_of(topic),
+                "problems": [one.sentence for one in problems if one.topic == topic.name],
+            }
+            for topic in self.topics
+        ]
 
 
 def look(topology: Topology, config: StreamsConfig, admin: Admin, timeout_s: float) -> Findings:

@@ -16,17 +16,34 @@ from typing import Any
 import pytest
 
 from headrace.errors import MissingInternalTopicsError, StreamsError
+from headrace.rest import RestServer
 from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder
 from headrace.streams.states import State
 from tests.clusters import record
+from tests.rest.conftest import Client, worker_config
+from tests.rest.memory_herder import MemoryHerder
 from tests.streams.running.application import WAIT_S
 from tests.support import quick_java, seeds, wait_until
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "streams"
 
 
-def test_an_application_lives_counts_and_goes_on_where_it_ended(make):
-    app, states = make(), []
+@pytest.fixture
+def worker_rest() -> Iterator[Client]:
+    """The REST API of a worker, without one behind it."""
+    server = RestServer(MemoryHerder(), worker_config())  # type: ignore[arg-type]
+    server.start()
+    yield Client(server.urls[0])
+    server.stop()
+
+
+def reported(worker: Client, application: str) -> dict[str, Any]:
+    found = worker("GET", "/headrace/streams").json["applications"]
+    return next((one for one in found if one["application"] == application), {"state": None})
+
+
+def test_an_application_lives_reports_counts_and_goes_on_where_it_ended(make, worker_rest: Client):
+    app, states = make(headrace_report_url=f"http://{worker_rest.address}"), []
     streams = app.streams()
     streams.set_state_listener(lambda new, old: states.append((str(old), str(new))))
     streams.start()
@@ -36,6 +53,10 @@ def test_an_application_lives_counts_and_goes_on_where_it_ended(make):
     store = streams.store("counts")
     assert (store.get("a"), store.get("none"), list(store.range("b", None))) == (2, None, [("b", 1), ("c", 1)])
     assert streams.metrics()["sub-topology-1"]["records"] == 4
+    wait_until(lambda: reported(worker_rest, app.id)["state"] == "RUNNING", WAIT_S, "a report")
+    told = reported(worker_rest, app.id)
+    assert (told["init"], told["problem"], told["topology"]) == ("ready", None, streams.topology.describe())
+    assert {topic["name"] for topic in told["internal_topics"]} == {app.changelog, app.repartition}
     with pytest.raises(StreamsError, match="cannot re-start"):
         streams.start()
     with pytest.raises(StreamsError, match="Cannot clean up while running"):
@@ -43,6 +64,7 @@ def test_an_application_lives_counts_and_goes_on_where_it_ended(make):
     with pytest.raises(StreamsError, match="no such store is registered in the topology"):
         streams.store("other")
     assert streams.close()
+    assert reported(worker_rest, app.id)["state"] == "NOT_RUNNING"
     expected = ["CREATED", "REBALANCING", "RUNNING", "PENDING_SHUTDOWN", "NOT_RUNNING"]
     assert [old for old, _ in states] == expected[:-1] and states[-1][1] == "NOT_RUNNING"
     with app.running() as again:

@@ -135,6 +135,52 @@ def audit(found: Json) -> Table:
     return table
 
 
+def dead_letter_topics(found: Json) -> Table:
+    """The dead letter topics (`GET /headrace/dead-letters`)."""
+    table = _table("topic", "connectors", "records", "problem")
+    for one in found["topics"]:
+        cells = (one["topic"], ", ".join(one["connectors"]), _number(one["records"]), one["problem"] or "")
+        table.add_row(*cells_of(map(plain, cells)))
+    return table
+
+
+def reasons(found: Json) -> Table:
+    """Why letters failed (`GET /headrace/dead-letters/…`)."""
+    table = _table("letters", "connector", "stage", "exception", "message", "last")
+    for one in found["reasons"]:
+        last = "" if one["last_ms"] is None else _time(one["last_ms"], "seconds")
+        exception = (one["exception"] or "").rpartition(".")[2]
+        cells = (one["records"], one["connector"] or "", one["stage"] or "", exception, one["message"] or "", last)
+        table.add_row(*cells_of(map(plain, cells)))
+    return table
+
+
+def letters(found: Json) -> Table:
+    """The letters themselves (`GET /headrace/dead-letters/…`)."""
+    table = _table("letter", "time", "from", "key", "value", "replayed")
+    for one in found["letters"]:
+        time = "" if one["timestamp"] is None else _time(one["timestamp"], "milliseconds")
+        origin = one["origin"]
+        place = f"{origin['topic']}-{origin['partition']} offset {origin['offset']}" if origin else ""
+        key, value = (_brief(one[part]) for part in ("key", "value"))
+        table.add_row(*cells_of(map(plain, (one["id"], time, place, key, value, (one["replayed"] or {}).get("time", "")))))
+    return table
+
+
+def _brief(value: Any) -> str:
+    """A key or value as it is shown: `null` for none, base64 for what is no text."""
+    text = "null" if value is None else value if isinstance(value, str) else f"base64 {value['base64']}"
+    return text if len(text) <= 120 else text[:119] + "…"
+
+
+def replayed(found: Json) -> Table:
+    """What became of letters (`POST /headrace/dead-letters/…/replay`)."""
+    table = _table("letter", "outcome", "topic", "why")
+    for one in found["letters"]:
+        table.add_row(*cells_of(map(plain, (one["id"], one["outcome"], one["topic"] or "", one["message"] or ""))))
+    return table
+
+
 def lineage(found: Json) -> Table:
     """How data flows (`GET /headrace/lineage`)."""
     shown = {n["id"]: f"{n['name']} @ {n['place']}" if n["place"] else n["name"] for n in found["nodes"]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -28,7 +28,7 @@ def show_topics(findings: Findings) -> None:
     for column in ("topic", "kind", "partitions", "settings", "is"):
         table.add_column(column, overflow="fold")
     for topic in findings.topics:
-        state = _state(topic, findings)
+        state = findings.state_of(topic)
         settings = "\n".join(f"{key}={value}" for key, value in topic.configs.items())
         table.add_row(*cells_of((topic.name, topic.kind, str(topic.partitions), settings, Text(state, style=_STYLES[state]))))
     show(table, *(f"{one.sentence} {one.remedy}" for one in findings.verification.misconfigured))
@@ -36,23 +36,4 @@ def show_topics(findings: Findings) -> None:
 
 def as_json(findings: Findings, created: Iterable[InternalTopic] = ()) -> str:
     """The same for a machine, with what has been created."""
-    problems = findings.verification.misconfigured
-    topics: list[dict[str, Any]] = [
-        {
-            "name": topic.name,
-            "kind": topic.kind,
-            "partitions": topic.partitions,
-            "replication_factor": topic.replication_factor,
-            "configs": dict(topic.configs),
-            "state": _state(topic, findings),
-            "problems": [one.sentence for one in problems if one.topic == topic.name],
-        }
-        for topic in findings.topics
-    ]
-    return json.dumps({"topics": topics, "created": [topic.name for topic in created]}, ensure_ascii=False)
-
-
-def _state(topic: InternalTopic, findings: Findings) -> str:
-    if topic in findings.verification.missing:
-        return "missing"
-    return "misconfigured" if topic.name in findings.verification.misconfigured_topics else "ok"
+    return json.dumps({"topics": findings.json(), "created": [topic.name for topic in created]}, ensure_ascii=False)

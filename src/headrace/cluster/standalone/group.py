@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from headrace.cluster.assignment import EVERYTHING, Assignment
 from headrace.cluster.records import SessionKey
@@ -44,6 +44,14 @@ class StandaloneGroup:
     def leads(self) -> bool:
         """Always."""
         return True
+
+    def place(self) -> dict[str, Any]:
+        """Everything, and it leads."""
+        return EVERYTHING.json() | {"leader": True}
+
+    def workers(self) -> list[str]:
+        """There is no other."""
+        return []
 
     def leader_url(self) -> str | None:
         """Not needed."""

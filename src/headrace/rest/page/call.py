@@ -22,7 +22,10 @@ from headrace.rest.page.render import render
 from headrace.rest.roles import Role
 from headrace.runtime.worker_config import WorkerConfig
 
-SCREENS = (("/ui", "Connectors"), ("/ui/graph", "Graph"), ("/ui/audit", "Audit"))
+SCREENS = (
+    ("/ui", "Connectors"), ("/ui/graph", "Graph"), ("/ui/streams", "Streams"), ("/ui/dead-letters", "Dead letters"),
+    ("/ui/workers", "Workers"), ("/ui/audit", "Audit"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any
 from starlette.responses import Response
 
 from headrace.config.diff import compare
-from headrace.config.secrets import HIDDEN
+from headrace.config.secrets import HIDDEN, Secrets
 from headrace.errors import BadRequestError, NotFoundError, RestError
 from headrace.rest.page.call import Call
 from headrace.rest.page.render import pretty, to
@@ -55,9 +55,14 @@ def edit(call: Call) -> Response:
     name = call.query("name")
     config = call.herder.info(name).config
     secrets = call.secrets(config.get(_CLASS))
-    shown = {key: secrets.shown(key, value) or "" for key, value in config.items() if key != "name"}
+    shown = hidden(config, secrets)
     draft = Draft(name, shown, "form", pretty(shown), False, _digest(config))
     return call.page("edit.html", draft=draft, **_form(call, draft))
+
+
+def hidden(config: Mapping[str, str | None], secrets: Secrets) -> Settings:
+    """A configuration as a browser may have it: secrets hidden, without its name."""
+    return {key: secrets.shown(key, value) or "" for key, value in config.items() if key != "name"}
 
 
 def new(call: Call) -> Response:
@@ -159,7 +164,7 @@ def _draft(call: Call) -> Draft:
     if call.caller.role < Role.ADMIN:
         raise RestError(403, "This needs the role admin.")
     mode, text = call.field("mode", "form"), call.field("json")
-    config = _from_json(text) if mode == "json" else _from_rows(call.form.get("key", ()), call.form.get("value", ()))
+    config = from_json(text) if mode == "json" else _from_rows(call.form.get("key", ()), call.form.get("value", ()))
     return Draft(call.field("name").strip(), config, mode, text, call.field("new") == "1", call.field("base"))
 
 
@@ -167,7 +172,8 @@ def _from_rows(keys: Sequence[str], values: Sequence[str]) -> Settings:
     return {key.strip(): value for key, value in zip(keys, values, strict=False) if key.strip() and value != ""}
 
 
-def _from_json(text: str) -> Settings:
+def from_json(text: str) -> Settings:
+    """A configuration that was typed as JSON. Raises BadRequestError."""
     try:
         found = json.loads(text)
     except ValueError as error:
@@ -187,14 +193,19 @@ def _running(call: Call, draft: Draft) -> Mapping[str, str | None] | None:
 
 def _restored(call: Call, draft: Draft) -> Settings:
     """The configuration with its secrets and its name. Raises BadRequestError for a hidden value that there is not."""
-    running = _running(call, draft) or {}
-    restored = {"name": draft.name} if draft.name else {}
-    for key, value in draft.config.items():
+    config = restored(draft.config, _running(call, draft) or {})
+    return ({"name": draft.name} if draft.name else {}) | config
+
+
+def restored(edited: Settings, running: Mapping[str, str | None]) -> Settings:
+    """An edited configuration with the secrets of the one that runs. Raises BadRequestError for one that is not there."""
+    config = {}
+    for key, value in edited.items():
         known = running.get(key) if value == HIDDEN else value
         if known is None:
             raise BadRequestError(f"{key} is {HIDDEN}, which stands for a value that runs; there is none: write it.")
-        restored[key] = known
-    return restored
+        config[key] = known
+    return config
 
 
 def _digest(config: Mapping[str, Any]) -> str:

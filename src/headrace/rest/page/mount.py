@@ -19,7 +19,7 @@ from headrace.errors import HeadraceError
 from headrace.rest import logs
 from headrace.rest.herder import RestHerder
 from headrace.rest.overview import Overview
-from headrace.rest.page import actions, connector, edit, events, graph, offsets, overview
+from headrace.rest.page import actions, connector, dead_letters, edit, events, graph, offsets, overview, streams, workers
 from headrace.rest.page.call import Call, PageContext, sentence_of
 from headrace.rest.page.render import STATIC
 from headrace.rest.resource import read_bytes
@@ -35,7 +35,7 @@ _HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-_MODULES = (overview, connector, actions, edit, offsets, events, graph)
+_MODULES = (overview, connector, actions, edit, offsets, dead_letters, streams, workers, events, graph)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def rows(call: Call) -> Response:
 
 def _show(call: Call, template: str) -> Response:
     snapshot, query = call.context.overview.read(call.herder, call.request), _query(call)
-    stamp = hashlib.sha256(repr((snapshot, query, call.caller.role)).encode()).hexdigest()[:16]
+    stamp = hashlib.sha256(repr((snapshot.digest, query, call.caller.role)).encode()).hexdigest()[:16]
     if call.seen(stamp):  # before it is rendered: many pages may be open on a worker that does nothing
         return Response(status_code=204)
     chosen = query.select(snapshot.rows)

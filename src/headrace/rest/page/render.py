@@ -49,6 +49,14 @@ def span(millis: float | None) -> str:
     return f"{millis:.0f} ms"
 
 
+def mebibytes(value: float | None) -> str:
+    """A size in memory: `812 MiB`, `1.5 GiB`; nothing for None."""
+    if value is None:
+        return ""
+    mib = value / (1 << 20)
+    return f"{mib / 1024:.1f} GiB" if mib >= 1024 else f"{mib:.0f} MiB"
+
+
 def when(value: str | float | None) -> str:
     """A time, ISO 8601 or ms since the epoch, as ISO 8601 in UTC; the page's script makes it relative."""
     if value is None or value == "":
@@ -97,6 +105,7 @@ _environment = Environment(
     lstrip_blocks=True,
 )
 _environment.filters |= {
-    "number": number, "span": span, "when": when, "short_class": short_class, "pretty": pretty, "first_line": first_line,
+    "number": number, "span": span, "mebibytes": mebibytes, "when": when, "short_class": short_class, "pretty": pretty,
+    "first_line": first_line,
 }  # fmt: skip
 _environment.globals |= {"line": line, "to": to, "static": static, "version": __version__}

@@ -1,0 +1,113 @@
+"""`headrace dead-letters`: records that failed in a chain, looked at, tried again, and replayed once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from headrace.cli.connectors import options, tables
+from headrace.cli.connectors.texts import plain
+
+group = typer.Typer(no_args_is_help=True, help="Records that failed: look at them, try them again, replay them once.")
+
+Topic = Annotated[str, typer.Argument(metavar="TOPIC", help="The dead letter topic.")]
+Letters = Annotated[list[str], typer.Argument(metavar="LETTER…", help="Letters as `show` names them: partition:offset.")]
+Connector = Annotated[
+    str | None,
+    typer.Option("--connector", metavar="NAME", help="Through the chain of this connector; needed where letters do not name it."),
+]
+
+
+@group.command("list")
+def list_topics(url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
+    """List the dead letter topics of all connectors."""
+    answer = options.connect(url).call("GET", "headrace", "dead-letters")
+    if as_json:
+        typer.echo(answer.text)
+    elif answer.object["topics"]:
+        tables.show(tables.dead_letter_topics(answer.object))
+    else:
+        typer.echo("No connector has a dead letter topic (errors.deadletterqueue.topic.name).")
+
+
+@group.command("show")
+def show(
+    topic: Topic,
+    count: Annotated[int, typer.Option("--lines", "-n", min=1, max=500, metavar="N", help="How many at most.")] = 20,
+    before: Annotated[str, typer.Option("--before", metavar="PLACE", help="Those before a place that `show` has named.")] = "",
+    url: options.Url = options.DEFAULT_URL,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show the newest dead letters of a topic, and why they failed."""
+    query = {"count": count, **({"before": before} if before else {})}
+    answer = options.connect(url).call("GET", "headrace", "dead-letters", topic, query=query)
+    if as_json:
+        typer.echo(answer.text)
+    elif answer.object["letters"]:
+        tables.show(tables.reasons(answer.object), tables.letters(answer.object))
+        if answer.object["before"]:
+            typer.echo(f"There are older ones: --before {answer.object['before']}")
+    else:
+        typer.echo(f"{plain(topic)} has no dead letters.")
+
+
+@group.command("preview")
+def preview(
+    topic: Topic,
+    letters: Letters,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="A changed configuration, .json or .properties; without it, the connector's as it runs.",
+        ),
+    ] = None,
+    connector: Connector = None,
+    url: options.Url = options.DEFAULT_URL,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show what a chain makes of dead letters now, step by step; nothing is written."""
+    body: dict[str, Any] = {"letters": letters, "connector": connector}
+    if config is not None:
+        from headrace.cli.preview import connector_settings
+
+        body["config"] = connector_settings(config)
+    answer = options.connect(url).call("POST", "headrace", "dead-letters", topic, "preview", body=body)
+    if as_json:
+        typer.echo(answer.text)
+        return
+    from rich.console import Console
+
+    from headrace.preview.show import show as show_preview
+
+    show_preview(answer.object, Console())
+
+
+@group.command("replay")
+def replay(
+    topic: Topic,
+    letters: Letters,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also those that have been replayed already.")] = False,
+    connector: Connector = None,
+    url: options.Url = options.DEFAULT_URL,
+    as_json: options.AsJson = False,
+) -> None:
+    """Write dead letters where they belong, each once; exit status 1 if any could not be.
+
+    Those of a sink go back to the topic that they were read from, those of a source through its chain to where that leads.
+    """
+    body = {"letters": letters, "connector": connector, "dry_run": dry_run, "again": again}
+    answer = options.connect(url).call("POST", "headrace", "dead-letters", topic, "replay", body=body)
+    if as_json:
+        typer.echo(answer.text)
+    else:
+        tables.show(tables.replayed(answer.object))
+    if any(letter["outcome"] in ("failed", "refused") for letter in answer.object["letters"]):
+        raise typer.Exit(1)

@@ -1,0 +1,175 @@
+"""The dead letter topics of a group of workers: listed, shown, their letters tried again and replayed.
+
+Only topics that a connector names for its dead letters can be looked at, and nothing is written but what a connector's own chain
+would write (sources), or back to a topic that the connector reads (sinks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from headrace.config.redaction import concealed
+from headrace.connectors.base import Props
+from headrace.dead_letters.chains import Attempt, attempts
+from headrace.dead_letters.letter import Letter, LetterId, reasons, topic_of
+from headrace.dead_letters.page import LetterReader
+from headrace.dead_letters.replays import Marks, Replays
+from headrace.errors import BadRequestError, HeadraceError, NotFoundError
+from headrace.kafka.admin import shared
+from headrace.preview.run import prepare
+from headrace.runtime.plan import client_settings
+from headrace.runtime.worker_config import WorkerConfig
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Config = Mapping[str, str | None]
+Json = dict[str, Any]
+_BRIEF_S, _AT_ONCE = 5.0, 8
+
+
+@dataclass(frozen=True)
+class LetterTopic:
+    """A dead letter topic, with the connectors that it is of."""
+
+    name: str
+    configs: Mapping[str, Config]
+    """By name of the connector, as it stands in the config topic."""
+
+
+def letter_topics(configs: Mapping[str, Config]) -> dict[str, LetterTopic]:
+    """The dead letter topics that connectors name, by name. configs: of all connectors."""
+    connectors: dict[str, dict[str, Config]] = {}
+    for connector in sorted(configs):
+        if topic := topic_of(configs[connector]):
+            connectors.setdefault(topic, {})[connector] = configs[connector]
+    return {topic: LetterTopic(topic, connectors[topic]) for topic in sorted(connectors)}
+
+
+@dataclass(frozen=True)
+class ReplayRequest:
+    """What to replay, and how."""
+
+    ids: Sequence[LetterId]
+    connector: str | None = None
+    """Through the chain of this connector; None: of the one that each letter names, or the only one of the topic."""
+    dry_run: bool = False
+    again: bool = False
+    """Also those that have been replayed already."""
+
+
+class DeadLetterTopic:
+    """What can be done with one dead letter topic. Every method may raise ConnectError."""
+
+    def __init__(self, topic: LetterTopic, worker: WorkerConfig) -> None:
+        self._topic, self._worker = topic, worker
+
+    def summary(self) -> Json:
+        """An entry of the list of topics."""
+        summary: Json = {"topic": self._topic.name, "connectors": list(self._topic.configs), "records": None, "problem": None}
+        try:
+            return summary | {"records": sum(end - first for first, end in self._reader(_BRIEF_S).bounds().values())}
+        except NotFoundError:
+            return summary | {"records": 0}
+        except HeadraceError as error:
+            return summary | {"problem": str(error)}
+
+    def page(self, count: int, before: str | None) -> Json:
+        """Some letters, newest first, with the reasons why these failed."""
+        read = self._reader().page(count, before)
+        letters = self._marked(read.letters, self._replays().marks())
+        return {
+            "topic": self._topic.name,
+            "connectors": list(self._topic.configs),
+            "records": read.records,
+            "reasons": reasons(letters),
+            "letters": [letter.json() for letter in letters],
+            "before": read.before,
+        }
+
+    def preview(self, ids: Sequence[LetterId], connector: str | None, config: Config | None, spark: Callable[[], Any]) -> Json:
+        """What a chain makes of these letters (the form of `headrace.preview.run`); nothing is written.
+
+        config: the chain's, None: that of the connector as it runs. Raises BadRequestError.
+        """
+        letters = list(self._reader().named(ids).values())
+        if config is None:
+            config = self._resolved(self._name(letters[0], connector))
+        prepared = prepare(dict(config), self._worker)
+        return prepared.run(spark(), [letter.as_read(prepared.topic) for letter in letters])
+
+    def replay(self, request: ReplayRequest, spark: Callable[[], SparkSession]) -> list[Json]:
+        """Write the letters where they belong; returns what became of each, in the order of the request."""
+        letters = self._reader().named(request.ids)
+        tried = self._attempts(letters, request.connector, spark)
+        replays, done = self._replays(), Marks()
+
+        def choose(marks: Marks) -> dict[LetterId, Any]:
+            done.update({} if request.again else {letter_id: marks[letter_id] for letter_id in letters if letter_id in marks})
+            return {
+                letter_id: tried[letter_id].record
+                for letter_id in letters
+                if letter_id not in done and tried[letter_id].record is not None
+            }
+
+        if request.dry_run:
+            choose(replays.marks())
+        elif any(attempt.record is not None for attempt in tried.values()):
+            replays.write(choose)
+        ids = dict.fromkeys(request.ids)
+        return [tried[letter_id].json(str(letter_id), done.get(letter_id), dry_run=request.dry_run) for letter_id in ids]
+
+    def _attempts(
+        self, letters: Mapping[LetterId, Letter], connector: str | None, spark: Callable[[], SparkSession]
+    ) -> dict[LetterId, Attempt]:
+        by_connector: dict[str, dict[LetterId, Letter]] = {}
+        for letter_id, letter in letters.items():
+            by_connector.setdefault(self._name(letter, connector), {})[letter_id] = letter
+        tried: dict[LetterId, Attempt] = {}
+        for name, some in by_connector.items():
+            prepared = prepare({**self._resolved(name), "name": name}, self._worker)
+            tried |= attempts(prepared, some, spark)
+        return tried
+
+    def _name(self, letter: Letter, asked: str | None) -> str:
+        """The connector of a letter. Raises BadRequestError if it is none of this topic, or not known."""
+        name = asked or letter.connector or (next(iter(self._topic.configs)) if len(self._topic.configs) == 1 else None)
+        if name is None:
+            raise BadRequestError(
+                f"Dead letter {letter.id} does not say which connector it is of "
+                f"(errors.deadletterqueue.context.headers.enable=false); name one of {', '.join(self._topic.configs)}."
+            )
+        if name not in self._topic.configs:
+            raise BadRequestError(f"Connector '{name}' does not exist, or '{self._topic.name}' is not its dead letter topic.")
+        return name
+
+    def _resolved(self, connector: str) -> Props:
+        config = {key: value for key, value in self._topic.configs[connector].items() if value is not None}
+        with concealed():
+            return self._worker.resolver.resolve(config).props
+
+    def _client(self, kind: str) -> Props:
+        config = self._resolved(next(iter(self._topic.configs)))
+        return client_settings(f"headrace-dead-letters-{kind}", kind, config, self._worker)
+
+    def _consumer(self) -> Props:
+        """A consumer of the cluster that dead letters are written to, which the producer's settings name."""
+        return {**self._client("consumer"), "bootstrap.servers": self._client("producer")["bootstrap.servers"]}
+
+    def _reader(self, timeout_s: float = 20.0) -> LetterReader:
+        return LetterReader(self._topic.name, self._consumer(), shared(self._client("admin")), timeout_s)
+
+    def _replays(self) -> Replays:
+        return Replays(self._topic.name, self._client("producer"), self._consumer(), shared(self._client("admin")))
+
+    def _marked(self, letters: Iterable[Letter], marks: Marks) -> list[Letter]:
+        return [replace(letter, replay=marks.get(letter.id)) for letter in letters]
+
+
+def summaries(topics: Collection[LetterTopic], worker: WorkerConfig) -> list[Json]:
+    """The list of topics; several are asked at once, as their clusters may be away."""
+    with ThreadPoolExecutor(_AT_ONCE, "dead-letters") as threads:
+        return list(threads.map(lambda topic: DeadLetterTopic(topic, worker).summary(), topics))

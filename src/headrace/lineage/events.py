@@ -1,0 +1,67 @@
+"""The bodies of OpenLineage's events (spec 2-0-2), of connectors and their topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from openlineage.client import set_producer
+from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
+from openlineage.client.facet_v2 import RunFacet, error_message_run, job_type_job, processing_engine_run
+
+from headrace import __version__
+from headrace.lineage.runs import RunEventPlan
+from headrace.rest.lineage import EXTERNAL, TOPIC, Lineage, LineageNode
+from headrace.rest.overview import first_line
+
+_PRODUCER = f"https://pypi.org/project/headrace/{__version__}"
+set_producer(_PRODUCER)  # of the facets
+
+
+def event(plan: RunEventPlan, lineage: Lineage, namespace: str, clusters: Mapping[str | None, str]) -> RunEvent:
+    """The event of one connector.
+
+    lineage: what it reads and writes; namespace: of the job; clusters: bootstrap servers by the place of a topic, None: of the
+    workers.
+    """
+    here = f"connector:{plan.connector}"
+    nodes = {node.id: node for node in lineage.nodes}
+    sources = [nodes[edge.source] for edge in lineage.edges if edge.target == here]
+    targets = [nodes[edge.target] for edge in lineage.edges if edge.source == here]
+    return RunEvent(
+        eventType=RunState[plan.kind],
+        eventTime=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        producer=_PRODUCER,
+        run=Run(plan.run, _run_facets(plan)),
+        job=Job(namespace, plan.connector, {"jobType": _job_type()}),
+        inputs=[InputDataset(*place) for place in _places(sources, clusters)],
+        outputs=[OutputDataset(*place) for place in _places(targets, clusters)],
+    )
+
+
+def _job_type() -> job_type_job.JobTypeJobFacet:
+    return job_type_job.JobTypeJobFacet("STREAMING", "HEADRACE", "CONNECTOR")
+
+
+def _run_facets(plan: RunEventPlan) -> dict[str, RunFacet]:
+    engine = processing_engine_run.ProcessingEngineRunFacet(__version__, "headrace")
+    if plan.trace is None:
+        return {"processing_engine": engine}
+    error = error_message_run.ErrorMessageRunFacet(first_line(plan.trace), "Python", plan.trace)
+    return {"processing_engine": engine, "errorMessage": error}
+
+
+def _places(nodes: Iterable[LineageNode], clusters: Mapping[str | None, str]) -> list[tuple[str, str]]:
+    """Namespace and name of each dataset, as OpenLineage's naming conventions have them for Kafka and files."""
+    places = []
+    for node in nodes:
+        if node.kind == TOPIC:
+            places.append((f"kafka://{_first(clusters.get(node.place) or node.place or '')}", node.name))
+        elif node.kind == EXTERNAL:
+            places.append(("file", node.name))
+    return places
+
+
+def _first(servers: str) -> str:
+    """The first of some bootstrap servers, without a protocol before it."""
+    return servers.split(",")[0].strip().rpartition("://")[2]

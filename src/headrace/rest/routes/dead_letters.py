@@ -1,0 +1,111 @@
+"""`/headrace/dead-letters`: records that failed in a chain, looked at, tried again, and replayed once (of headrace)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from starlette.responses import Response
+
+from headrace.config.redaction import redacted
+from headrace.dead_letters.letter import LetterId
+from headrace.dead_letters.page import MOST
+from headrace.dead_letters.topics import DeadLetterTopic, LetterTopic, ReplayRequest, letter_topics, summaries
+from headrace.errors import BadRequestError, ConnectError, NotFoundError
+from headrace.rest import body, responses
+from headrace.rest.herder import RestHerder
+from headrace.rest.resource import OwnJsonBody, Resource
+from headrace.runtime.worker_config import WorkerConfig
+from headrace.spark.session import session
+
+_DEFAULT_COUNT = 50
+
+
+def resource(worker: WorkerConfig) -> Resource:
+    """The resource of a worker with these settings."""
+    made = Resource("dead letters")
+    spark = partial(session, worker.spark_conf())
+
+    @made.get("/headrace/dead-letters", gives={200: "DeadLetterTopics"})
+    def topics(herder: RestHerder) -> Response:
+        """The dead letter topics of all connectors, with how many letters each has."""
+        return responses.ok({"topics": redacted(summaries(_topics(herder).values(), worker))})
+
+    @made.get("/headrace/dead-letters/{topic}", gives={200: "DeadLetterPage"}, errors=[400, 404])
+    def show(herder: RestHerder, topic: str, count: str = str(_DEFAULT_COUNT), before: str = "") -> Response:
+        """The newest `count` letters of a topic, with why they failed; `before`: those before a place that an answer named."""
+        if not (count.isascii() and count.isdigit() and 1 <= int(count) <= MOST):
+            raise BadRequestError(f"'count' is '{count}'; it has to be a whole number from 1 to {MOST}.")
+        return responses.ok(redacted(_letters(herder, topic).page(int(count), before or None)))
+
+    @made.post("/headrace/dead-letters/{topic}/preview", takes="DeadLetterPreview", gives={200: "Preview"}, errors=[400, 404])
+    def preview(herder: RestHerder, topic: str, entity: OwnJsonBody) -> Response:
+        """What a chain makes of letters, step by step: that of `config`, or of the connector as it runs; nothing is written."""
+        asked = _Asked.of(entity, "config")
+        return responses.ok(_letters(herder, topic).preview(asked.ids, asked.connector, asked.config, spark))
+
+    @made.post(
+        "/headrace/dead-letters/{topic}/replay",
+        takes="DeadLetterReplay",
+        gives={200: "DeadLetterReplayed"},
+        errors=[400, 404, 409],
+    )
+    def replay(herder: RestHerder, topic: str, entity: OwnJsonBody) -> Response:
+        """Write letters where they belong, each once: a sink's to the topic that it is from, a source's through its chain."""
+        asked = _Asked.of(entity, "dry_run", "again")
+        request = ReplayRequest(asked.ids, asked.connector, asked.dry_run, asked.again)
+        replayed = _letters(herder, topic).replay(request, spark)
+        return responses.ok(redacted({"topic": topic, "dry_run": request.dry_run, "letters": replayed}))
+
+    def _letters(herder: RestHerder, topic: str) -> DeadLetterTopic:
+        letter_topic = _topics(herder).get(topic)
+        if letter_topic is None:
+            raise NotFoundError(f"'{topic}' is the dead letter topic of no connector (errors.deadletterqueue.topic.name).")
+        return DeadLetterTopic(letter_topic, worker)
+
+    return made
+
+
+def _topics(herder: RestHerder) -> dict[str, LetterTopic]:
+    configs = {}
+    for name in herder.connectors():
+        try:
+            configs[name] = herder.info(name).config
+        except NotFoundError:  # deleted meanwhile
+            continue
+    return letter_topics(configs)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The body of a request."""
+
+    ids: Sequence[LetterId]
+    connector: str | None
+    config: dict[str, str | None] | None
+    dry_run: bool
+    again: bool
+
+    @classmethod
+    def of(cls, entity: body.Tree, *names: str) -> _Asked:
+        """names: what may be asked for beside the letters and their connector. Raises BadRequestError."""
+        try:
+            fields = body.mapping(entity, "the request", ("letters", "connector", *names)) or {}
+            ids = body.items(fields.get("letters"), '"letters"') or []
+            connector = body.text(fields.get("connector"), '"connector"')
+            config = body.texts(fields.get("config"), '"config"')
+        except ConnectError as error:
+            raise BadRequestError(error.message) from None
+        if not ids:
+            raise BadRequestError('"letters" has to be a list of "<partition>:<offset>", with at least one.')
+        return cls(
+            [LetterId.parse(letter_id) for letter_id in ids], connector, config, _flag(fields, "dry_run"), _flag(fields, "again")
+        )
+
+
+def _flag(fields: dict[str, body.Tree], name: str) -> bool:
+    value = fields.get(name)
+    if value is None or type(value) is bool:
+        return bool(value)
+    raise BadRequestError(f'"{name}" is {value!r}; it has to be true or false.')

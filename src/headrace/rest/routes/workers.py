@@ -1,0 +1,31 @@
+"""`/headrace/workers`: the workers of the group, each with its share of the work; `/headrace/worker`: this one (of headrace)."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headrace.rest import responses
+from headrace.rest.forwarding import WorkerClient
+from headrace.rest.herder import RestHerder
+from headrace.rest.resource import Resource
+from headrace.rest.worker_facts import GroupWorkers, worker_facts
+from headrace.runtime.worker_config import WorkerConfig
+
+
+def resource(worker: WorkerConfig, others: WorkerClient) -> Resource:
+    """The resource of a worker with these settings; others: asks the other workers."""
+    made = Resource("workers")
+    group = GroupWorkers(others, worker.rest_url().partition("://")[0])
+
+    @made.get("/headrace/worker", gives={200: "Worker"})
+    def this_worker(herder: RestHerder) -> Response:
+        """What this worker is: version, share of the work, data plane, memory."""
+        return responses.ok(worker_facts(herder))
+
+    @made.get("/headrace/workers", gives={200: "Workers"})
+    def workers(herder: RestHerder, request: Request) -> Response:
+        """All workers of the group, with what each says of itself; one that is away is named as such."""
+        return responses.ok(group.body(herder, request))
+
+    return made

@@ -1,0 +1,109 @@
+"""What streams applications have reported to this worker: kept in memory for a while. Thread-safe."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.errors import RestError
+
+SILENT_MS = 35_000
+"""After so long without a report an instance counts as silent: three were missed."""
+_FORGOTTEN_MS, _MOST = 15 * 60_000, 500
+_ENDED = ("NOT_RUNNING", "ERROR")
+_SILENT = "SILENT"
+_WORST = ("ERROR", "PENDING_ERROR", _SILENT, "REBALANCING", "RUNNING", "CREATED", "PENDING_SHUTDOWN", "NOT_RUNNING")
+
+Json = dict[str, Any]
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+@dataclass
+class StreamsReports:
+    """The last report of each instance, of at most 500; an instance that is silent for a quarter of an hour is forgotten."""
+
+    now_ms: Callable[[], int] = _now_ms
+    _reports: dict[tuple[str, str], tuple[int, Json]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def put(self, application: str, instance: str, report: Json) -> None:
+        """Take a report. Raises RestError 429 if there are too many instances."""
+        with self._lock:
+            self._forget()
+            if (application, instance) not in self._reports and len(self._reports) >= _MOST:
+                raise RestError(429, f"This worker keeps the reports of {_MOST} instances, and has so many.")
+            self._reports[application, instance] = (self.now_ms(), report)
+
+    def instances(self) -> list[Json]:
+        """The last reports, with `application`, `instance` and how long ago it was, `age_ms`."""
+        with self._lock:
+            self._forget()
+            known = sorted(self._reports.items())
+            now = self.now_ms()
+        return [
+            {"application": application, "instance": instance, "age_ms": now - at, **report}
+            for (application, instance), (at, report) in known
+        ]
+
+    def _forget(self) -> None:
+        oldest = self.now_ms() - _FORGOTTEN_MS
+        self._reports = {key: entry for key, entry in self._reports.items() if entry[0] >= oldest}
+
+
+def applications(instances: Iterable[Mapping[str, Any]]) -> list[Json]:
+    """The applications of these instances (as `instances` gives them), those in trouble first. Of an instance that reported to
+    several workers the newest report counts.
+    """
+    newest: dict[tuple[str, str], Json] = {}
+    for instance in sorted(instances, key=lambda instance: -instance["age_ms"]):
+        newest[instance["application"], instance["instance"]] = {**instance, "state": _state(instance)}
+    by_application: dict[str, list[Json]] = {}
+    for (application, _), instance in sorted(newest.items()):
+        by_application.setdefault(application, []).append(instance)
+    folded = [_application(name, some) for name, some in by_application.items()]
+    return sorted(folded, key=lambda application: (_WORST.index(application["state"]), application["application"]))
+
+
+def _state(report: Mapping[str, Any]) -> str:
+    silent = report["age_ms"] > SILENT_MS and report["state"] not in _ENDED
+    return _SILENT if silent else str(report["state"])
+
+
+def _application(name: str, instances: list[Json]) -> Json:
+    """State and lag are those of the active instance, as far as there is one; the topology is that of the newest report."""
+    active = next((instance for instance in instances if instance["active"] and instance["state"] != _SILENT), None)
+    newest = min(instances, key=lambda instance: instance["age_ms"])
+    shown = active or newest
+    lags = [values["lag"] for values in shown["metrics"].values() if "lag" in values]
+    return {
+        "application": name,
+        "state": active["state"] if active else min((instance["state"] for instance in instances), key=_WORST.index),
+        "lag": int(sum(lags)) if active and lags else None,
+        "records": int(sum(values.get("records", 0) for values in shown["metrics"].values())),
+        "init": _init(shown["internal_topics"]),
+        "problem": shown["error"] or shown["problem"],
+        "setup": shown["setup"],
+        "topology": shown["topology"],
+        "internal_topics": shown["internal_topics"],
+        "metrics": shown["metrics"],
+        "instances": [
+            {key: instance[key] for key in ("instance", "state", "active", "paused", "version", "error", "age_ms")}
+            for instance in instances
+        ],
+    }
+
+
+def _init(topics: list[Json] | None) -> str:
+    """The internal topics in a word (KIP-698): ready, missing (none is there), incomplete, misconfigured or unknown."""
+    if topics is None:
+        return "unknown"
+    states = {topic["state"] for topic in topics}
+    if "misconfigured" in states:
+        return "misconfigured"
+    return "ready" if states <= {"ok"} else "missing" if states == {"missing"} else "incomplete"

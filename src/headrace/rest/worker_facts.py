@@ -1,0 +1,132 @@
+"""What a worker is: version, share of the work, data plane, memory; of this one, and of all in the group."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+
+from headrace import __version__
+from headrace.errors import HeadraceError, NotFoundError
+from headrace.rest.forwarding import WorkerClient
+from headrace.rest.herder import RestHerder
+from headrace.spark.plane import running_planes
+
+ANSWERS, SILENT, GONE = "answers", "silent", "gone"
+_AT_ONCE = 8
+_STARTED_S = time.time()
+_PAGE_BYTES = 4096
+_STATM = Path("/proc/self/statm")
+
+
+@dataclass(frozen=True)
+class WorkerRow:
+    """A worker of the group."""
+
+    worker_id: str
+    state: str
+    """answers; silent: a member of the group that does not answer; gone: no member, but statuses still name it."""
+    connectors: int
+    """That run there, as their statuses say."""
+    tasks: int
+    failed: int
+    """Of these connectors and tasks."""
+    facts: Mapping[str, Any] | None
+    """What it says of itself, None if it does not answer."""
+
+
+def worker_facts(herder: RestHerder) -> dict[str, Any]:
+    """The answer of `GET /headrace/worker`: of this worker."""
+    planes = running_planes()
+    return {
+        "worker_id": herder.worker_id,
+        "version": __version__,
+        "python": platform.python_version(),
+        "started_ms": int(_STARTED_S * 1000),
+        **herder.place(),
+        "data_plane": {"feeds": sum(p.size() for p in planes), "lanes": sum(p.lanes() for p in planes)} if planes else None,
+        "memory_bytes": _memory(),
+        "jvm": _jvm(),
+    }
+
+
+def _memory() -> int | None:
+    """What the process has in memory, None where the system does not say."""
+    try:
+        return int(_STATM.read_text().split()[1]) * _PAGE_BYTES
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _jvm() -> dict[str, int] | None:
+    """The heap of Spark's driver, None before Spark has been started."""
+    spark = getattr(sys.modules.get("pyspark.sql"), "SparkSession", None)
+    running = getattr(spark, "_instantiatedSession", None)
+    if running is None:
+        return None
+    try:
+        runtime = running.sparkContext._jvm.java.lang.Runtime.getRuntime()
+        return {"used_bytes": int(runtime.totalMemory() - runtime.freeMemory()), "max_bytes": int(runtime.maxMemory())}
+    except Exception:  # the JVM is ending
+        return None
+
+
+class GroupWorkers:
+    """The workers of the group; each is asked what it is."""
+
+    def __init__(self, others: WorkerClient, scheme: str) -> None:
+        """scheme: of the workers' REST interfaces, http or https."""
+        self._others, self._scheme = others, scheme
+
+    def body(self, herder: RestHerder, request: Request) -> dict[str, Any]:
+        """The answer of `GET /headrace/workers`. request: of the user who asks."""
+        problem = None
+        try:
+            members = herder.workers()
+        except HeadraceError as error:
+            members, problem = [herder.worker_id], f"The group's members are not known: {error}"
+        loads = _loads(herder)
+        known = [*members, *sorted(loads.keys() - set(members))]
+        with ThreadPoolExecutor(_AT_ONCE, "workers") as threads:
+            facts = list(threads.map(lambda worker: self._facts(herder, worker, request), known))
+        rows = [
+            WorkerRow(worker, _state(worker in members or problem is not None, answer), *loads.get(worker, (0, 0, 0)), answer)
+            for worker, answer in zip(known, facts, strict=True)
+        ]
+        return {"workers": [asdict(row) for row in rows], "problem": problem}
+
+    def _facts(self, herder: RestHerder, worker_id: str, request: Request) -> dict[str, Any] | None:
+        if worker_id == herder.worker_id:
+            return worker_facts(herder)
+        try:
+            return self._others.get(f"{self._scheme}://{worker_id}/", ["headrace", "worker"], {}, request)
+        except HeadraceError:
+            return None
+
+
+def _state(is_member: bool, facts: Mapping[str, Any] | None) -> str:
+    return ANSWERS if facts else SILENT if is_member else GONE
+
+
+def _loads(herder: RestHerder) -> dict[str, tuple[int, int, int]]:
+    """Connectors, tasks, and how many of both have failed, by worker, as statuses say."""
+    loads: dict[str, tuple[int, int, int]] = {}
+    for name in herder.connectors():
+        try:
+            status = herder.status(name)
+        except NotFoundError:  # deleted meanwhile, or without a status so far
+            continue
+        for part, is_task in ((status["connector"], 0), *((task, 1) for task in status["tasks"])):
+            if part["state"] == "UNASSIGNED":
+                continue
+            connectors, tasks, failed = loads.get(part["worker_id"], (0, 0, 0))
+            failed += part["state"] == "FAILED"
+            loads[part["worker_id"]] = (connectors + 1 - is_task, tasks + is_task, failed)
+    return loads

@@ -1,0 +1,142 @@
+"""What an application reports to a worker (`headrace.report.url`), for the page: nothing of it holds up the work."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any, Protocol
+from urllib.parse import quote
+
+import httpx
+import structlog
+
+from headrace import __version__
+from headrace.errors import ConfigError, HeadraceError
+from headrace.streams.config import StreamsConfig
+from headrace.streams.initialization import Findings
+from headrace.streams.states import State
+from headrace.streams.topology import Topology
+
+log = structlog.get_logger(__name__)
+
+EVERY_S = 10.0
+_TOPICS_EVERY_S, _TIMEOUT_S, _MOST_TEXT = 60.0, 5.0, 64 << 10
+
+
+class Reporting(Protocol):
+    """An application as far as it is reported."""
+
+    topology: Topology
+    config: StreamsConfig
+
+    @property
+    def error(self) -> BaseException | None: ...  # noqa: D102
+    def state(self) -> State: ...  # noqa: D102
+    def is_active(self) -> bool: ...  # noqa: D102
+    def is_paused(self) -> bool: ...  # noqa: D102
+    def metrics(self) -> Mapping[str, Mapping[str, float]]: ...  # noqa: D102
+    def look(self) -> Findings: ...  # noqa: D102
+
+
+class WorkerReporter:
+    """Sends a report every ten seconds, from `start` on until the application has ended; a last one then."""
+
+    def __init__(self, application: Reporting, every_s: float = EVERY_S) -> None:
+        """Raises ConfigError for an address that is none."""
+        config = application.config
+        self._application, self._every_s = application, every_s
+        self._instance = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
+        self._url = _address(config, self._instance)
+        self._auth = _credentials(config)
+        self._topics: list[dict[str, Any]] | None = None
+        self._topics_problem: str | None = None
+        self._looked_s = -_TOPICS_EVERY_S
+        self._failing = False
+        self._wake = threading.Event()
+        self._thread = threading.Thread(target=self._main, name="worker-report", daemon=True)
+
+    def start(self) -> None:
+        """Begin to report; returns at once."""
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Report once more, that the application has ended; a worker that does not answer is not waited for long."""
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join(_TIMEOUT_S)
+
+    def report(self) -> dict[str, Any]:
+        """The report of now."""
+        application = self._application
+        error = application.error
+        return {
+            "version": __version__,
+            "state": str(application.state()),
+            "active": application.is_active(),
+            "paused": application.is_paused(),
+            "error": str(error)[:_MOST_TEXT] if error is not None else None,
+            "setup": application.config.internal_topics_setup,
+            "topology": application.topology.describe()[:_MOST_TEXT],
+            "internal_topics": self._topics,
+            "problem": self._topics_problem,
+            "metrics": {name: dict(values) for name, values in application.metrics().items()},
+        }
+
+    def _main(self) -> None:
+        with httpx.Client(auth=self._auth, timeout=_TIMEOUT_S) as client:
+            ended = False
+            while not ended:
+                ended = self._application.state() in (State.NOT_RUNNING, State.ERROR)
+                if not ended and time.monotonic() - self._looked_s >= _TOPICS_EVERY_S:
+                    self._look()
+                self._send(client)
+                self._wake.wait(0 if ended else self._every_s)
+                self._wake.clear()
+
+    def _look(self) -> None:
+        self._looked_s = time.monotonic()
+        try:
+            self._topics, self._topics_problem = self._application.look().json(), None
+        except HeadraceError as error:
+            self._topics, self._topics_problem = None, str(error)
+
+    def _send(self, client: httpx.Client) -> None:
+        try:
+            problem = _refusal(client.put(self._url, json=self.report()))
+        except httpx.HTTPError as error:
+            problem = str(error) or type(error).__name__
+        if problem and not self._failing:
+            log.warning("streams.report.failed", cause=problem, meaning="it is tried every 10 s; the work goes on")
+        self._failing = problem is not None
+
+
+def _refusal(answer: httpx.Response) -> str | None:
+    return None if answer.is_success else f"{answer.status_code}: {answer.text[:500]}"
+
+
+def _address(config: StreamsConfig, instance: str) -> str:
+    url = config.report_url or ""
+    if not url.startswith(("http://", "https://")) or "@" in url:
+        raise ConfigError(
+            "headrace.report.url has to be the address of a worker, like http://localhost:8083; a user and password stand in "
+            "headrace.report.credentials."
+        )
+    return f"{url.rstrip('/')}/headrace/streams/{quote(config.application_id, safe='')}/{quote(instance, safe='')}"
+
+
+def _credentials(config: StreamsConfig) -> httpx.BasicAuth | None:
+    if config.report_credentials is None:
+        return None
+    user, colon, password = config.report_credentials.value.partition(":")
+    if not colon:
+        raise ConfigError("headrace.report.credentials has to be of the form user:password.")
+    return httpx.BasicAuth(user, password)
+
+
+def reporter_of(application: Reporting) -> WorkerReporter | None:
+    """The reporter of an application whose configuration asks for one. Raises ConfigError."""
+    return WorkerReporter(application) if application.config.report_url else None

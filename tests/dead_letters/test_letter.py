@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from headrace.dead_letters.letter import Letter, LetterId, reasons
+from headrace.dead_letters.topics import letter_topics
+from headrace.errors import BadRequestError
+from headrace.preview.records import GivenRecord
+
+DLQ = "errors.deadletterqueue.topic.name"
+
+
+def letter(at: int = 7, **context: str) -> Letter:
+    names = {name.replace("_", "."): value for name, value in context.items()}
+    headers = [("h", b"x"), *((f"__connect.errors.{name}", value.encode()) for name, value in names.items())]
+    return Letter.of(GivenRecord("letters", 0, at, 1000 + at, b"k", b"\xff", headers))
+
+
+def test_a_letter_is_what_its_headers_say_and_its_record_is_the_original():
+    told = letter(12, topic="orders", partition="3", offset="12", connector_name="c", task_id="1", stage="VALUE_CONVERTER")
+    assert (told.connector, told.topic) == ("c", "orders")
+    assert told.record == GivenRecord("orders", 3, 12, 1012, b"k", b"\xff", (("h", b"x"),))
+    shown = told.json()
+    assert shown["origin"] == {"topic": "orders", "partition": 3, "offset": 12}
+    assert (shown["task"], shown["stage"], shown["value"], shown["headers"]) == (
+        1, "VALUE_CONVERTER", {"base64": "/w=="}, [["h", "x"]],
+    )  # fmt: skip
+
+
+def test_a_letter_without_context_has_no_origin():
+    bare = letter()
+    assert (bare.id, bare.topic, bare.json()["origin"]) == (LetterId(0, 7), None, None)
+    assert bare.as_read("orders").topic == "orders"
+
+
+def test_of_a_long_value_the_beginning_is_shown():
+    long = Letter.of(GivenRecord("letters", 0, 0, 0, None, ("ä" * 9000).encode()))
+    assert (long.json()["value"], long.json()["value_bytes"]) == ("ä" * 4096, 18000)
+    odd = Letter.of(GivenRecord("letters", 0, 0, 0, None, ("x" + "ä" * 9000).encode()))
+    assert odd.json()["value"] == "x" + "ä" * 4095
+
+
+def test_reasons_are_counted_the_most_frequent_first():
+    letters = [letter(n, exception_message="bad" if n else "worse", connector_name="c") for n in range(3)]
+    counted = [(row["message"], row["records"], row["first_ms"], row["last_ms"]) for row in reasons(letters)]
+    assert counted == [("bad", 2, 1001, 1002), ("worse", 1, 1000, 1000)]
+
+
+@pytest.mark.parametrize("text", ["", "1", "a:1", "1:-2", "1:2:3", "0:99999999999999999999", 3])
+def test_what_names_no_letter_is_refused(text: object):
+    with pytest.raises(BadRequestError, match="names no dead letter"):
+        LetterId.parse(text)
+
+
+def test_a_topic_is_of_every_connector_that_names_it():
+    topics = letter_topics({"b": {DLQ: "x"}, "a": {DLQ: " x "}, "c": {}, "d": {DLQ: "w"}})
+    assert {name: list(topic.configs) for name, topic in topics.items()} == {"w": ["d"], "x": ["a", "b"]}

@@ -1,0 +1,78 @@
+"""OpenLineage's events of a worker's connectors, as its own client writes them to a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.errors import ConfigError
+from headrace.lineage.emitter import LineageEmitter, lineage_emitter
+from headrace.runtime.worker_config import WorkerConfig
+from tests.rest.conftest import worker_config
+from tests.rest.memory_herder import MemoryHerder
+from tests.support import wait_until
+
+SETTINGS = {
+    "openlineage.integration.enabled": "true",
+    "openlineage.integration.job.namespace": "prod",
+    "bootstrap.servers": "kafka:9092",
+}
+MIRROR = {
+    "connector.class": "KafkaSourceConnector", "source.bootstrap.servers": "PLAINTEXT://far:9093,far2:9093",
+    "source.sasl.jaas.config": "s3cret",
+}  # fmt: skip
+
+
+def started(herder: MemoryHerder, file: Path) -> LineageEmitter:
+    config = file.with_suffix(".yml")
+    config.write_text(json.dumps({"transport": {"type": "file", "log_file_path": str(file), "append": True}}))
+    settings = worker_config({**SETTINGS, "openlineage.integration.config.file.path": str(config)})
+    emitter = lineage_emitter(herder, settings)  # type: ignore[arg-type]
+    assert emitter is not None
+    emitter.start()
+    return emitter
+
+
+def events_of(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines() if line.strip()] if file.exists() else []
+
+
+def test_a_connector_is_told_with_what_it_reads_and_writes(tmp_path: Path):
+    file, herder = tmp_path / "events.json", MemoryHerder()
+    herder.create("mirror", dict(MIRROR))
+    herder.topics["mirror"] = {"copy.orders"}
+    herder.changes["mirror"] = [({"topic:partition": "orders:0"}, {"offset": 1})]
+    emitter = started(herder, file)
+    wait_until(lambda: [one["eventType"] for one in events_of(file)] == ["START"], 20, "the first event")
+    herder.stop("mirror")
+    wait_until(lambda: len(events_of(file)) == 2, 20, "the next event")
+    emitter.stop()
+    start, complete = events_of(file)
+    assert (complete["eventType"], complete["run"]["runId"]) == ("COMPLETE", start["run"]["runId"])
+    assert (start["job"]["namespace"], start["job"]["name"]) == ("prod", "mirror")
+    assert start["job"]["facets"]["jobType"]["processingType"] == "STREAMING"
+    places = [[(one["namespace"], one["name"]) for one in start[side]] for side in ("inputs", "outputs")]
+    assert places == [[("kafka://far:9093", "orders")], [("kafka://kafka:9092", "copy.orders")]]
+    assert "s3cret" not in file.read_text()
+
+
+def test_a_worker_that_ends_has_completed_its_runs(tmp_path: Path):
+    file, herder = tmp_path / "events.json", MemoryHerder()
+    herder.create("c", {"connector.class": "FileStreamSource"})
+    emitter = started(herder, file)
+    wait_until(lambda: len(events_of(file)) == 1, 20, "the first event")
+    emitter.stop()
+    assert [one["eventType"] for one in events_of(file)] == ["START", "COMPLETE"]
+
+
+def test_without_the_setting_there_is_no_emitter():
+    assert lineage_emitter(MemoryHerder(), WorkerConfig(worker_config().originals)) is None  # type: ignore[arg-type]
+
+
+def test_a_bad_file_ends_the_start_with_a_sentence(tmp_path: Path):
+    settings = worker_config({**SETTINGS, "openlineage.integration.config.file.path": str(tmp_path / "none.yml")})
+    with pytest.raises(ConfigError, match="the client cannot be made"):
+        lineage_emitter(MemoryHerder(), settings)  # type: ignore[arg-type]

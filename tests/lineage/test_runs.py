@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from itertools import count
+
+from headrace.lineage.runs import EVERY_S, ConnectorState, Runs, follow
+
+
+def told(*steps: tuple[float, str | None]) -> list[tuple[str, str]]:
+    """Kind and run of the events of a connector that has these states at these times; None: it is not here."""
+    ids, found = count(), list[tuple[str, str]]()
+    runs: Runs = {}
+    for now_s, state in steps:
+        here = [ConnectorState("c", state, "x.Y: It broke." if state == "FAILED" else None)] if state else []
+        events, runs = follow(runs, here, now_s, lambda: f"run{next(ids)}")
+        found += [(event.kind, event.run) for event in events]
+    return found
+
+
+def test_a_run_begins_goes_on_and_is_completed():
+    assert told((0, "UNASSIGNED"), (1, "RUNNING"), (2, "RUNNING"), (1 + EVERY_S, "RUNNING"), (70, "PAUSED"), (71, "PAUSED")) == [
+        ("START", "run0"), ("RUNNING", "run0"), ("COMPLETE", "run0"),
+    ]  # fmt: skip
+
+
+def test_a_run_fails_once_and_the_next_is_another():
+    assert told((0, "RUNNING"), (1, "FAILED"), (2, "FAILED"), (3, "RUNNING")) == [
+        ("START", "run0"), ("FAIL", "run0"), ("START", "run1"),
+    ]  # fmt: skip
+
+
+def test_a_connector_that_is_gone_from_here_has_completed_its_run():
+    assert told((0, "RUNNING"), (1, None), (2, None)) == [("START", "run0"), ("COMPLETE", "run0")]
+
+
+def test_a_failed_task_fails_its_connector():
+    parts = {"state": "RUNNING"}, {"state": "FAILED", "trace": "x.Y: It broke."}
+    state = ConnectorState.of({"name": "c", "connector": parts[0], "tasks": [parts[0], parts[1]]})
+    assert (state.state, state.trace) == ("FAILED", "x.Y: It broke.")

@@ -1,0 +1,83 @@
+"""A record that a sink could not read is found, tried with a changed chain, and replayed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headrace.testing.worker import EmbeddedWorker
+from tests.clusters import Cluster, record
+from tests.page.conftest import NARROW, WAIT_S, WIDE, await_state
+from tests.support import wait_until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+DLQ = "errors.deadletterqueue."
+JSON, STRING = "org.apache.kafka.connect.json.JsonConverter", "org.apache.kafka.connect.storage.StringConverter"
+
+
+def test_a_dead_letter_is_found_tried_with_a_changed_chain_and_replayed_once(
+    open_page: Callable[..., Page], worker: EmbeddedWorker, connector: Callable[..., str], destination: Cluster,
+    topic_name: Callable[[str], str], shot: Callable[[Page, str], None], tmp_path: Path,
+):  # fmt: skip
+    from playwright.sync_api import expect
+
+    topic, letters, file = topic_name("orders"), topic_name("letters"), tmp_path / "out.txt"
+    destination.create(topic)
+    destination.produce(topic, [record(None, b'{"a":1}'), record(None, b"<b>not json</b>")])
+    config = {
+        "connector.class": "FileStreamSink", "topics": topic, "file": str(file), "errors.tolerance": "all",
+        "value.converter": JSON, "value.converter.schemas.enable": "false", DLQ + "topic.name": letters,
+        DLQ + "topic.replication.factor": "1", DLQ + "context.headers.enable": "true",
+        "consumer.override.ssl.key.password": "s3cret",
+    }  # fmt: skip
+    name = connector(topic_name("sink"), config)
+    wait_until(lambda: len(destination.read(letters)) == 1, WAIT_S, "a dead letter")
+
+    page = open_page("/ui")
+    page.get_by_role("link", name="Dead letters").click()
+    page.get_by_role("link", name=letters).click()
+    why = page.locator("section.card", has_text="Why")
+    expect(why).to_contain_text("value converter")
+    expect(why).to_contain_text("JsonConverter")
+    expect(page.locator(".letters summary")).to_have_text("<b>not json</b>")
+    page.get_by_label("Choose 0:0").check()
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#preview")).to_contain_text("failed")
+    page.get_by_text("Preview with a changed chain").click()
+    area = page.get_by_role("textbox", name="Configuration for the preview")
+    assert "s3cret" not in page.content() and '"[hidden]"' in area.input_value()
+    area.fill(area.input_value().replace(JSON, STRING))
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#preview")).to_contain_text("passed")
+    shot(page, "dead-letters-preview")
+
+    worker.call("PUT", f"/connectors/{name}/config", config | {"value.converter": STRING})
+    await_state(worker, name, "RUNNING", "RUNNING")
+    page.get_by_role("button", name="Replay").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text(f"to {topic}")
+    shot(page, "dead-letters-replay")
+    dialog.get_by_role("button", name="Replay 1").click()
+    expect(page.locator("#messages")).to_contain_text("1 replayed.")
+    expect(page.locator("tr.is-replayed")).to_contain_text(f"to {topic}")
+    wait_until(lambda: "<b>not json</b>" in file.read_text(), WAIT_S, "the record in the file")
+    page.get_by_role("button", name="Replay").click()
+    expect(dialog).to_contain_text("It was replayed at")
+    expect(dialog.get_by_role("button", name="Replay")).to_have_count(0)
+    dialog.get_by_role("button", name="Cancel").click()
+    _look(open_page, f"/ui/dead-letters?topic={letters}&connector={name}", shot)
+
+
+def _look(open_page: Callable[..., Page], path: str, shot: Callable[[Page, str], None]) -> None:
+    """The screen in light and dark, wide and narrow."""
+    from tests.page.test_operator import problems_of
+
+    for scheme in ("light", "dark"):
+        for width in (WIDE, NARROW):
+            page = open_page(path, width, scheme)
+            page.locator(".letters summary").click()
+            assert problems_of(page) == {"wider": 0, "nameless": [], "pale": []}
+            shot(page, f"dead-letters-{scheme}-{width}")
