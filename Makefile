@@ -1,7 +1,7 @@
 # One command for each thing; CI runs the same ones. `make setup` makes .venv, and every other target does that first.
 BIN := .venv/bin
 
-.PHONY: setup demo test conformance check bench soak lock docs docs-site clean
+.PHONY: setup demo test test-fast conformance check bench soak lock docs docs-site clean
 
 setup:
 	@scripts/setup
@@ -15,6 +15,10 @@ PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 
 test: setup
 	@$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
+
+# What starts no broker, no Spark, no database and no browser, in some 90 s.
+test-fast: setup
+	@$(BIN)/python -m pytest $(PARALLEL) --fast $(ARGS)
 
 # All recorded scenarios of Kafka Connect's REST API; `make test` leaves out those that take half a minute or more.
 conformance: setup

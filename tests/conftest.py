@@ -45,6 +45,19 @@ _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.fact
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write golden files from what the tests see, instead of comparing")
+    parser.addoption("--fast", action="store_true", help="only tests that start no broker, no Spark, no database and no browser")
+
+
+_SLOW = frozenset({"source_broker", "destination_broker", "spark", "browser", "postgres"})
+"""The fixtures, behind all others, that start something."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--fast"):
+        return
+    slow = [item for item in items if _SLOW & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("processes")]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if item not in set(slow)]
 
 
 @pytest.fixture

@@ -56,3 +56,30 @@ def test_a_class_name_stands_for_one_thing() -> None:
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
+DSL = frozenset({
+    "aggregation", "branched", "cogrouped", "foreign_key", "grouped_stream", "grouped_table", "stream", "stream_join", "table",
+    "table_join",
+})  # fmt: skip
+"""The classes of Kafka Streams' DSL return each other: a stream becomes a table, which becomes a stream."""
+
+
+def modules_imported(path: Path, names: set[str]) -> set[str]:
+    """The modules of headrace that a module imports, wherever it does so."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("headrace"):
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if inner in names else node.module)
+    return found & names
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    paths = {".".join(("headrace", *path.relative_to(SOURCE).with_suffix("").parts)): path for path in MODULES}
+    imports = {name: modules_imported(path, set(paths)) for name, path in paths.items()}
+    left = set(imports)  # without what is in no circle: what imports nothing that is left, or is imported by nothing that is left
+    while alone := {m for m in left if not imports[m] & left or not any(m in imports[other] for other in left)}:
+        left -= alone
+    assert {name.removeprefix("headrace.streams.") for name in left} == DSL

@@ -17,13 +17,12 @@ from headrace.converters.registered import RegisteredConverter
 from headrace.plugins import Kind, plugin
 from headrace.registry.client import RegisteredSchema
 from headrace.registry.options import registry_options
-from headrace.values.open_struct import OpenStruct
 from headrace.values.payload import payload as typed_payload
 from headrace.values.payload import struct_fields
 from headrace.values.schema import Schema
 from headrace.values.scope import JsonReader
 from headrace.values.sql import Sql, call, kind_in, lit
-from headrace.values.typed_value import Case, TypedValue, Value
+from headrace.values.value import Case, OpenStruct, TypedValue, Value
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext

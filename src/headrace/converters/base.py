@@ -15,7 +15,7 @@ from headrace.values.sql import Sql, call, lit
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext
-    from headrace.values.typed_value import Value
+    from headrace.values.value import Value
 
 
 def type_option() -> Option:

@@ -10,7 +10,7 @@ from headrace.converters.base import Converter, HeaderConverter, type_option
 from headrace.plugins import Kind, plugin
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, both, case, lit
-from headrace.values.typed_value import TypedValue, Value, always
+from headrace.values.value import TypedValue, Value, always
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext

@@ -12,7 +12,7 @@ from headrace.values.sql import Sql
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext
-    from headrace.values.typed_value import Value
+    from headrace.values.value import Value
 
 
 def _cannot(name: str) -> ConnectError:

@@ -10,7 +10,7 @@ from headrace.converters.base import Converter, HeaderConverter, normal_headers,
 from headrace.converters.json_reading import envelope, enveloped, schemaless
 from headrace.plugins import Kind, plugin
 from headrace.values.sql import Sql, case, concat, lit
-from headrace.values.typed_value import Value
+from headrace.values.value import Value
 from headrace.values.writing import JsonWriter, schema_text
 
 if TYPE_CHECKING:

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 from headrace.errors import ConnectError
 from headrace.values.compile_context import CompileContext
-from headrace.values.open_struct import OpenStruct, json_value
 from headrace.values.payload import node_type, payload, struct_fields
 from headrace.values.schema import Schema, parse
 from headrace.values.scope import JsonReader
 from headrace.values.sql import Sql, call, case, kind_in, lit
-from headrace.values.typed_value import NULL, Case, TypedValue, Value, combined, only_when
+from headrace.values.value import NULL, Case, OpenStruct, TypedValue, Value, combined, json_value, only_when
 
 _BROKEN = "Converting byte[] to Kafka Connect data failed due to serialization error: "
 _NO_ENVELOPE = (

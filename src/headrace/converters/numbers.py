@@ -11,7 +11,7 @@ from headrace.plugins import Kind, plugin
 from headrace.values import kinds
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, both, call, case, lit
-from headrace.values.typed_value import Case, TypedValue, Value, always
+from headrace.values.value import Case, TypedValue, Value, always
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext

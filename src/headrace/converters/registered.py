@@ -19,7 +19,7 @@ from headrace.registry.settings import registry_settings
 from headrace.registry.subjects import strategy_of, subject_of
 from headrace.values.schema import Schema, parse
 from headrace.values.sql import Sql, call, case, concat, lit
-from headrace.values.typed_value import NULL, Case, TypedValue, Value, combined, only_when
+from headrace.values.value import NULL, Case, TypedValue, Value, combined, only_when
 from headrace.values.writing import JsonWriter, schema_text
 
 if TYPE_CHECKING:

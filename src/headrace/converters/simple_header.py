@@ -9,7 +9,7 @@ from headrace.converters.base import HeaderConverter, normal_headers
 from headrace.plugins import Kind, plugin
 from headrace.values.sql import Sql, case
 from headrace.values.text import header_text
-from headrace.values.typed_value import Value
+from headrace.values.value import Value
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext

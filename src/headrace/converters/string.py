@@ -11,7 +11,7 @@ from headrace.plugins import Kind, plugin
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, both, call, case, lit
 from headrace.values.text import java_text
-from headrace.values.typed_value import TypedValue, Value, always
+from headrace.values.value import TypedValue, Value, always
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext

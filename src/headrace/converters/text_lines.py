@@ -10,7 +10,7 @@ from headrace.values.text import java_text
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext
-    from headrace.values.typed_value import Value
+    from headrace.values.value import Value
 
 
 class TextLines(WithoutRegistry):

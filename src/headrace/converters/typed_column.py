@@ -10,7 +10,7 @@ from headrace.converters.base import WithoutRegistry
 from headrace.values.results import with_schema
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql
-from headrace.values.typed_value import NULL, TypedValue, Value, always
+from headrace.values.value import NULL, TypedValue, Value, always
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType

@@ -15,7 +15,7 @@ from headrace.values.field_path import field_path
 from headrace.values.record import opened
 from headrace.values.sql import Sql, both, case, either, lit, negated
 from headrace.values.text import header_text
-from headrace.values.typed_value import Case, Value, only_when
+from headrace.values.value import Case, Value, only_when
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext

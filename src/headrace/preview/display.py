@@ -8,7 +8,7 @@ from headrace.values.compile_context import CompileContext
 from headrace.values.scope import Scope
 from headrace.values.sql import Sql, call, case, concat, lit
 from headrace.values.text import date_text
-from headrace.values.typed_value import TypedValue, Value
+from headrace.values.value import TypedValue, Value
 from headrace.values.writing import JsonWriter, schema_text
 
 

@@ -1,4 +1,4 @@
-"""ASGI middleware that lets requests of known users through, if their role allows it. It stands behind `Matching`."""
+"""ASGI middleware that lets requests of known users through, if their role allows it. It stands behind `JaxRs`."""
 
 from __future__ import annotations
 

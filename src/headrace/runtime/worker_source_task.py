@@ -52,7 +52,7 @@ class SourceDependencies:
 
 
 class WorkerSourceTask:
-    """The work of one source task (`headrace.runtime.task.Work`)."""
+    """The work of one source task (`headrace.runtime.task.WorkerTask`)."""
 
     def __init__(self, plan: TaskPlan, task: SourceTask | PollingSourceTask | FeedTask, needs: SourceDependencies) -> None:
         self._plan, self._task, self._needs = plan, task, needs

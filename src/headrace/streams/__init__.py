@@ -16,7 +16,7 @@ from headrace.streams.grouped_stream import KGroupedStream, SessionWindowedKStre
 from headrace.streams.grouped_table import KGroupedTable
 from headrace.streams.initialization import InitParameters
 from headrace.streams.instance import StreamThreadExceptionResponse
-from headrace.streams.materialized import Materialized, StoreType
+from headrace.streams.materialized import Materialized
 from headrace.streams.operations import EmitStrategy
 from headrace.streams.options import (
     AutoOffsetReset,
@@ -35,7 +35,7 @@ from headrace.streams.processors import ProcessorContext, Record
 from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.serdes import Serde, Serdes
 from headrace.streams.states import State
-from headrace.streams.stores import StateStore, Stores
+from headrace.streams.stores import StateStore, Stores, StoreType
 from headrace.streams.stream import KStream
 from headrace.streams.suppressed import BufferConfig, Suppressed
 from headrace.streams.table import KTable

@@ -6,14 +6,11 @@ the nodes, in the order of a hash map, and sorts successors and predecessors by 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from headrace.streams.java_order import TreeSet, hash_order
 from headrace.streams.nodes import Node, ProcessorNode, SourceNode
-
-if TYPE_CHECKING:
-    from headrace.streams.topology import Topology
 
 
 def _compare(one: _Described, other: _Described) -> int:
@@ -48,31 +45,33 @@ class _Described:
         return "\n".join(lines)
 
 
-def describe(topology: Topology) -> str:
-    """The sub-topologies and global stores, each under its number."""
+def describe(nodes: Mapping[str, Node], groups: Iterable[tuple[tuple[str, ...], bool]]) -> str:
+    """The sub-topologies and global stores, each under its number.
+
+    nodes: of the topology, by name; groups: the names of those of each part, and whether it is that of a global store.
+    """
     parts = ["Topologies:\n "]
-    for number, names in enumerate(topology.groups()):
-        is_global = topology.is_global(names)
-        parts.append("  " + (_global_store if is_global else _subtopology)(topology, number, names))
+    for number, (names, is_global) in enumerate(groups):
+        parts.append("  " + (_global_store if is_global else _subtopology)(nodes, number, names))
     return "".join(parts)
 
 
-def _subtopology(topology: Topology, number: int, names: tuple[str, ...]) -> str:
-    nodes = _link(topology, names)
+def _subtopology(all_nodes: Mapping[str, Node], number: int, names: tuple[str, ...]) -> str:
+    nodes = _link(all_nodes, names)
     nodes.sort(key=lambda node: (-node.size, node.name))
     return f"Sub-topology: {number}\n" + "".join(f"    {node.text()}\n" for node in nodes) + "\n"
 
 
-def _global_store(topology: Topology, number: int, names: tuple[str, ...]) -> str:
-    nodes = "".join(f"    {node.text()}\n" for node in _link(topology, names, ordered=True))
+def _global_store(all_nodes: Mapping[str, Node], number: int, names: tuple[str, ...]) -> str:
+    nodes = "".join(f"    {node.text()}\n" for node in _link(all_nodes, names, ordered=True))
     return f"Sub-topology: {number} for global store (will not generate tasks)\n{nodes}"
 
 
-def _link(topology: Topology, names: tuple[str, ...], *, ordered: bool = False) -> list[_Described]:
+def _link(all_nodes: Mapping[str, Node], names: tuple[str, ...], *, ordered: bool = False) -> list[_Described]:
     in_hash_order = names if ordered else hash_order(hash_order(names))
-    found = {name: _Described(name, _head(topology.nodes[name])) for name in in_hash_order}
+    found = {name: _Described(name, _head(all_nodes[name])) for name in in_hash_order}
     for node in found.values():
-        for parent in topology.nodes[node.name].parents:
+        for parent in all_nodes[node.name].parents:
             predecessor = found[parent]
             node.predecessors.add(predecessor)
             predecessor.successors.add(node)

@@ -13,7 +13,7 @@ from headrace.errors import MissingSourceTopicError, StreamsError
 from headrace.streams.config import StreamsConfig
 from headrace.streams.durations import added
 from headrace.streams.nodes import ProcessorNode, SinkNode, SourceNode
-from headrace.streams.partitions import PartitionCounts, repartition_counts
+from headrace.streams.partitions import PartitionCounts, Subtopology, repartition_counts
 from headrace.streams.stores import WINDOWED, StateStore, StoreKind
 from headrace.streams.topology import Topology
 
@@ -48,17 +48,6 @@ class InternalTopic:
     partitions: int
     configs: Mapping[str, str] = field(hash=False)
     replication_factor: int = -1
-
-
-@dataclass(frozen=True)
-class Subtopology:
-    """The topics of a part of the topology that has tasks of its own; names are those on the cluster."""
-
-    number: int
-    sources: frozenset[str]
-    sinks: frozenset[str]
-    repartitions: Mapping[str, int | None]  # those among the sources, with the number of partitions that the user gave
-    stores: tuple[str, ...]
 
 
 def derive(topology: Topology, config: StreamsConfig, count: Count, known: Iterable[str] = ()) -> list[InternalTopic]:

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from headrace.errors import ArgumentError
 from headrace.streams.durations import Duration, milliseconds
 from headrace.streams.naming import valid_name
 from headrace.streams.serdes import Serde
-from headrace.streams.stores import StateStore, StoreKind, StoreSupplier
+from headrace.streams.stores import StateStore, StoreKind, StoreSupplier, StoreType
 
 if TYPE_CHECKING:
     from headrace.streams.graph import Graph
-
-
-class StoreType(StrEnum):
-    """Where stores without a supplier are kept: `default.dsl.store`."""
-
-    ROCKS_DB = "rocksDB"
-    IN_MEMORY = "in_memory"
 
 
 @dataclass(frozen=True)

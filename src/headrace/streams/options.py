@@ -14,10 +14,9 @@ from typing import Any, Self, TypeVar
 
 from headrace.errors import ArgumentError
 from headrace.streams.durations import Duration, milliseconds
-from headrace.streams.materialized import StoreType
 from headrace.streams.naming import valid_name
 from headrace.streams.serdes import Serde
-from headrace.streams.stores import StoreSupplier
+from headrace.streams.stores import StoreSupplier, StoreType
 
 Partitioner = Callable[..., Any]
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from headrace.errors import TaskAssignmentError, TopologyError
 from headrace.streams.topology import java_map
 
-if TYPE_CHECKING:
-    from headrace.streams.internal_topics import Subtopology
+
+@dataclass(frozen=True)
+class Subtopology:
+    """The topics of a part of the topology that has tasks of its own; names are those on the cluster."""
+
+    number: int
+    sources: frozenset[str]
+    sinks: frozenset[str]
+    repartitions: Mapping[str, int | None]  # those among the sources, with the number of partitions that the user gave
+    stores: tuple[str, ...]
 
 
 def repartition_counts(

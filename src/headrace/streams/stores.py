@@ -11,6 +11,13 @@ from headrace.streams.durations import Duration, milliseconds
 from headrace.streams.serdes import Serde
 
 
+class StoreType(StrEnum):
+    """Where stores without a supplier are kept: `default.dsl.store`."""
+
+    ROCKS_DB = "rocksDB"
+    IN_MEMORY = "in_memory"
+
+
 class StoreKind(StrEnum):
     """What a store's changelog looks like depends on this alone."""
 

@@ -10,7 +10,6 @@ from headrace.errors import ArgumentError, StreamsError
 from headrace.streams import stream
 from headrace.streams.flow import StreamFlow
 from headrace.streams.graph import Graph, GraphNode, Operator
-from headrace.streams.materialized import StoreType
 from headrace.streams.naming import valid_name
 from headrace.streams.operations import (
     Function,
@@ -23,7 +22,7 @@ from headrace.streams.operations import (
     StreamTableJoin,
 )
 from headrace.streams.options import Grouped, Joined, Named, StreamJoined
-from headrace.streams.stores import StateStore, StoreKind, StoreSupplier
+from headrace.streams.stores import StateStore, StoreKind, StoreSupplier, StoreType
 from headrace.streams.topology import Topology
 from headrace.streams.windows import JoinWindows
 

@@ -156,7 +156,7 @@ class Topology:
 
     def describe(self) -> str:
         """The text of Kafka's `Topology.describe()`, byte for byte."""
-        return describe(self)
+        return describe(self.nodes, [(names, self.is_global(names)) for names in self.groups()])
 
     def check_copartitioned(self) -> None:
         """Raise TopologyError if topics that have to be co-partitioned are all given different numbers of partitions."""

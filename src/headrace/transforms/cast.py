@@ -12,10 +12,9 @@ from headrace.config.validators import Lambda
 from headrace.errors import ConfigError
 from headrace.transforms import casting
 from headrace.transforms.base import PartTransformation, java_split, key_and_value, replace_null_option
-from headrace.values.open_struct import OpenStruct
 from headrace.values.record import copied, members, struct
 from headrace.values.sql import NEVER, Sql, both, lit
-from headrace.values.typed_value import Case, TypedValue, Value, combined, mapped, or_null
+from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined, mapped, or_null
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext

@@ -12,7 +12,7 @@ from headrace.values.schema import DATE, DECIMAL, Schema
 from headrace.values.scope import JsonReader
 from headrace.values.sql import KINDS, Sql, base64_text, both, call, case, kind_in, lit
 from headrace.values.text import date_text
-from headrace.values.typed_value import NULL, Case, TypedValue, Value, constant
+from headrace.values.value import NULL, Case, TypedValue, Value, constant
 
 _SUPPORTED = "supported types are [INT8, INT16, INT32, INT64, FLOAT32, FLOAT64, BOOLEAN, STRING, BYTES]"
 _FROM = {"map": "MAP", "list": "ARRAY", "struct": "STRUCT"}

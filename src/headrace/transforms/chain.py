@@ -13,10 +13,10 @@ from headrace.converters.base import Converter, ConverterReader, HeaderConverter
 from headrace.record import HEADERS_TYPE
 from headrace.transforms.stages import Stage
 from headrace.values.compile_context import CompileContext
-from headrace.values.open_struct import choose
 from headrace.values.record import ConnectRecord
 from headrace.values.scope import Scope
 from headrace.values.sql import NEVER, Sql, both, case, negated
+from headrace.values.value import choose
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -9,11 +9,10 @@ from headrace.config import ConfigDef, Importance, Option, Type
 from headrace.config.validators import CaseInsensitiveValidString
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
 from headrace.values.field_path import field_path
-from headrace.values.open_struct import OpenStruct
 from headrace.values.record import members, null, opened
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, case, lit
-from headrace.values.typed_value import Case, Value, always, combined, mapped, only_when, or_null
+from headrace.values.value import Case, OpenStruct, Value, always, combined, mapped, only_when, or_null
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext

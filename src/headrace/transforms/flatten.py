@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Option, Type
 from headrace.transforms.base import PartTransformation, key_and_value
-from headrace.values.open_struct import OpenStruct
 from headrace.values.record import members, of_null, opened, struct
 from headrace.values.schema import Schema, SchemaBuilderError
 from headrace.values.sql import call, case, lit
-from headrace.values.typed_value import Case, TypedValue, Value, combined, mapped
+from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined, mapped
 from headrace.values.writing import JsonWriter
 
 if TYPE_CHECKING:

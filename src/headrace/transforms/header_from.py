@@ -9,10 +9,9 @@ from headrace.config import ConfigDef, Importance, Option, Type
 from headrace.config.validators import ValidString
 from headrace.errors import ConfigError
 from headrace.transforms.base import NON_EMPTY_LIST, PartTransformation, key_and_value, replace_null_option
-from headrace.values.open_struct import OpenStruct
 from headrace.values.record import appended, copied, members, struct
 from headrace.values.sql import Sql, lit
-from headrace.values.typed_value import Case, Value, combined, mapped, only_when, or_null
+from headrace.values.value import Case, OpenStruct, Value, combined, mapped, only_when, or_null
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Option, Type
 from headrace.transforms.base import PartTransformation, key_and_value
-from headrace.values.open_struct import OpenStruct
 from headrace.values.record import struct
 from headrace.values.schema import Schema
-from headrace.values.typed_value import Case, Value, always, combined, present
+from headrace.values.value import Case, OpenStruct, Value, always, combined, present
 
 if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord

@@ -10,11 +10,10 @@ from headrace.config.types import invalid
 from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
 from headrace.values.kinds import of_schema
-from headrace.values.open_struct import OpenStruct, choose
 from headrace.values.record import copied, members, struct
 from headrace.values.schema import TIMESTAMP, Schema, SchemaBuilderError
 from headrace.values.sql import Sql, lit
-from headrace.values.typed_value import Case, TypedValue, always, combined
+from headrace.values.value import Case, OpenStruct, TypedValue, always, choose, combined
 
 if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord

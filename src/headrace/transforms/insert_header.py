@@ -11,7 +11,7 @@ from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
 from headrace.values.literal import inferred
 from headrace.values.record import appended
-from headrace.values.typed_value import always
+from headrace.values.value import always
 
 if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord

@@ -14,7 +14,7 @@ from headrace.values.kinds import NUMBERS
 from headrace.values.payload import narrowed
 from headrace.values.record import copied, members, struct
 from headrace.values.sql import Sql, both, case, lit
-from headrace.values.typed_value import Case, TypedValue, combined, mapped, or_null
+from headrace.values.value import Case, TypedValue, combined, mapped, or_null
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from headrace.errors import ConfigError
 from headrace.values import results
 from headrace.values.kinds import JAVA
-from headrace.values.open_struct import OpenStruct
 from headrace.values.record import opened, struct
 from headrace.values.schema import Schema
 from headrace.values.sql import case, lit, negated
-from headrace.values.typed_value import Case, Value, combined, only_when, present
+from headrace.values.value import Case, OpenStruct, Value, combined, only_when, present
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

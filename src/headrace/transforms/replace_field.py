@@ -9,11 +9,10 @@ from headrace.config import ConfigDef, Option, Type
 from headrace.config.types import invalid
 from headrace.config.validators import Lambda, ValidList
 from headrace.transforms.base import PartTransformation, java_split, key_and_value, replace_null_option
-from headrace.values.open_struct import OpenStruct, choose
 from headrace.values.record import copied, members, struct
 from headrace.values.schema import SchemaBuilderError
 from headrace.values.sql import lit
-from headrace.values.typed_value import Case, Value, combined, present
+from headrace.values.value import Case, OpenStruct, Value, choose, combined, present
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext

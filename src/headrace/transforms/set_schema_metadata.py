@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from headrace.config import ConfigDef, Importance, Option, Type
 from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
-from headrace.values.open_struct import OpenStruct
 from headrace.values.record import copied, opened
 from headrace.values.schema import Schema
 from headrace.values.sql import lit
-from headrace.values.typed_value import Case, combined
+from headrace.values.value import Case, OpenStruct, combined
 
 if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord

@@ -15,7 +15,7 @@ from headrace.transforms.record_parts import PARTS, fit_to, with_field, with_par
 from headrace.values.expressions import Expression, ExpressionResult, evaluate
 from headrace.values.field_path import field_path
 from headrace.values.record import members, struct
-from headrace.values.typed_value import Case, Value, combined
+from headrace.values.value import Case, Value, combined
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext

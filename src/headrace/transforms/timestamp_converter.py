@@ -15,7 +15,7 @@ from headrace.values.compile_context import DATA
 from headrace.values.record import copied, members, struct
 from headrace.values.schema import DATE, TIME, TIMESTAMP, Schema
 from headrace.values.sql import Sql, both, call, case, lit
-from headrace.values.typed_value import Case, TypedValue, combined, mapped, or_null
+from headrace.values.value import Case, TypedValue, combined, mapped, or_null
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext

@@ -9,11 +9,10 @@ from headrace.config import ConfigDef, Importance, Option, Type
 from headrace.config.validators import ValidList
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation, replace_null_option
-from headrace.values.open_struct import OpenStruct
 from headrace.values.record import copied, members, struct
 from headrace.values.schema import Schema
 from headrace.values.sql import lit
-from headrace.values.typed_value import Case, combined, or_null
+from headrace.values.value import Case, OpenStruct, combined, or_null
 
 if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord

@@ -11,7 +11,7 @@ from headrace.values.kinds import of_schema as kind_of
 from headrace.values.record import opened
 from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 from headrace.values.sql import NEVER, Sql, call, case, lit, quoted
-from headrace.values.typed_value import Case, TypedValue, Value
+from headrace.values.value import Case, TypedValue, Value
 from headrace.values.writing import JsonWriter
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.values import kinds
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, lit
-from headrace.values.typed_value import NULL, TypedValue, constant
+from headrace.values.value import NULL, TypedValue, constant
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -9,7 +9,7 @@ from headrace.values.compile_context import CompileContext
 from headrace.values.schema import DATE, DECIMAL, TIME, Schema
 from headrace.values.scope import JsonReader
 from headrace.values.sql import Sql, call, case, kind_in, lit
-from headrace.values.typed_value import Case, TypedValue, Value, always, constant
+from headrace.values.value import Case, TypedValue, Value, always, constant
 
 _DAY = 86_400_000
 

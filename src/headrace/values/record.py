@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
-from headrace.values.open_struct import OpenStruct
 from headrace.values.schema import Schema
 from headrace.values.sql import NEVER, Sql, both, lit
-from headrace.values.typed_value import TypedValue, Value, always, bound, mapped
+from headrace.values.value import OpenStruct, TypedValue, Value, always, bound, mapped
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from headrace.errors import ConfigError
 from headrace.values import kinds
-from headrace.values.open_struct import OpenStruct, json_value
 from headrace.values.schema import DATE, DECIMAL, TIMESTAMP, Schema
 from headrace.values.sql import Sql, call, case, lit, quoted
-from headrace.values.typed_value import NULL, Case, TypedValue, Value, always
+from headrace.values.value import NULL, Case, OpenStruct, TypedValue, Value, always, json_value
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType

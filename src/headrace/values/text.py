@@ -6,7 +6,7 @@ from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
 from headrace.values.record import opened
 from headrace.values.sql import Sql, base64_text, call, case, concat, lit
-from headrace.values.typed_value import TypedValue, Value
+from headrace.values.value import TypedValue, Value
 from headrace.values.writing import JsonWriter
 
 _DAY = 86_400_000

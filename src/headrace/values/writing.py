@@ -6,11 +6,10 @@ import json
 
 from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
-from headrace.values.open_struct import OpenStruct
 from headrace.values.schema import DATE, Schema
 from headrace.values.scope import JsonReader
 from headrace.values.sql import Sql, base64_text, both, call, case, concat, lit
-from headrace.values.typed_value import TypedValue, Value, present
+from headrace.values.value import OpenStruct, TypedValue, Value, present
 
 _DAY = 86_400_000
 

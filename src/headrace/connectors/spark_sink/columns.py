@@ -11,7 +11,7 @@ from headrace.values.sql import Sql, case, lit
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext
-    from headrace.values.typed_value import Value
+    from headrace.values.value import Value
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ _SOON_S = 5.0  # until the next look for topics that are not there yet
 
 
 class WorkerSinkTask:
-    """The work of one sink task (`headrace.runtime.task.Work`)."""
+    """The work of one sink task (`headrace.runtime.task.WorkerTask`)."""
 
     def __init__(
         self, plan: SinkPlan, task: SinkTask, partitions: SinkPartitions, ports: SinkPorts, spark: Callable[[], SparkSession]
