@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from headrace.connect_config.common import SourceConnectorConfig
 from headrace.converters.base import load
 from headrace.converters.typed_column import TypedColumn
 from headrace.errors import RetriableError
@@ -34,7 +35,7 @@ def test_the_schemas_of_a_batch_are_registered_before_it_is_written(spark: Spark
     frame = spark.createDataFrame([("a1", 1), ("a2", 2), ("b1", 3)], "topic string, n int")
     record = RecordColumns(topic=frame["topic"], key=F.lit(None), value=frame["n"], key_kind="null",
                            value_kind=frame.schema["n"].dataType, origin={})  # fmt: skip
-    chain = SourceChain(plan_source_task("lines", 0, config, config, WORKER), record)
+    chain = SourceChain(plan_source_task("lines", 0, SourceConnectorConfig(config), config, WORKER), record)
     assert chain.learns
     incoming = chain.incoming(frame)
     chain.learn(incoming)

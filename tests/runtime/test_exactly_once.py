@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.connect_config.common import SourceConnectorConfig
 from headrace.connectors.kafka_source.connector import KafkaSourceConnector
 from headrace.connectors.spark_source.connector import SparkSourceConnector
 from headrace.runtime.distributed_config import DistributedConfig
@@ -25,8 +26,9 @@ ENABLED = DistributedConfig(WORKER | {"exactly.once.source.support": "Enabled"})
     ],
 )
 def test_only_the_boundary_interval_gathers_records(config, expected):
-    assert interval_ms(config, ENABLED) == expected
-    assert interval_ms(config, DistributedConfig(WORKER)) is None
+    settings = SourceConnectorConfig({"name": "c", "connector.class": "C", **config})
+    assert interval_ms(settings, ENABLED) == expected
+    assert interval_ms(settings, DistributedConfig(WORKER)) is None
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headrace.connect_config.common import SourceConnectorConfig
 from headrace.connectors.base import Conversion, HostedTask, Poll, Props, SourcePartition, StoredOffsets, TaskContext
 from headrace.runtime.hosted import plan_hosted
 from headrace.runtime.plan import TaskPlan, plan_source_task
@@ -31,7 +32,7 @@ def planned(config: dict[str, str]) -> tuple[TaskPlan, Conversion]:
     """The plan of a task, and what its host does."""
     task = Hosted(TaskContext("c", 0))
     whole = {"name": "c", "connector.class": "C", **config}
-    return plan_hosted(plan_source_task("c", 0, whole, {}, WORKER), task, whole, WORKER), task.conversion
+    return plan_hosted(plan_source_task("c", 0, SourceConnectorConfig(whole), {}, WORKER), task, whole, WORKER), task.conversion
 
 
 def aliases(conversion: Conversion) -> list[str]:

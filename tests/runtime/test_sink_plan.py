@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.connect_config.common import SinkConnectorConfig
 from headrace.connectors.base import TaskContext
 from headrace.errors import ConfigError
 from headrace.kafka.admin import TopicInfo
@@ -22,7 +23,8 @@ WORKER = {
 
 def plan(config: dict[str, str], worker: dict[str, str] | None = None) -> SinkPlan:
     context = TaskContext("c", 1, tasks=2)
-    return plan_sink_task(context, config, config, StandaloneConfig({**WORKER, **(worker or {})}))
+    settings = SinkConnectorConfig({"name": "c", "connector.class": "C", **config})
+    return plan_sink_task(context, settings, config, StandaloneConfig({**WORKER, **(worker or {})}))
 
 
 def topic(name: str, partitions: int) -> TopicInfo:
@@ -49,7 +51,7 @@ def test_a_regex_names_whole_topics() -> None:
 
 
 @pytest.mark.parametrize(("setting", "sentence"), [
-    ({"topics.regex": "("}, r"\( is an invalid regex for config topics.regex"),
+    ({"topics.regex": "("}, r"\( for configuration topics.regex"),
     ({"topics": "a", "consumer.override.auto.offset.reset": "now"}, "Invalid value now for configuration auto.offset.reset"),
 ])  # fmt: skip
 def test_what_cannot_be_read_is_refused(setting: dict[str, str], sentence: str) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 from headrace.config import parse_list
 from headrace.config.java_pattern import java_regex
+from headrace.connect_config.common import SinkConnectorConfig
+from headrace.connect_config.settings import connector_settings
 from headrace.connectors.base import Props
 from headrace.connectors.file_stream.source import FileStreamSourceConnector
 from headrace.connectors.kafka_source.config import KafkaSourceConfig
@@ -17,7 +19,6 @@ from headrace.connectors.kafka_source.overrides import admin_settings, consumer_
 from headrace.connectors.kafka_source.pattern import normalize
 from headrace.connectors.kafka_source.task import kind
 from headrace.converters.typed_column import TypedColumn, TypedHeaders
-from headrace.plugins import Kind
 from headrace.preview.records import GivenRecord
 from headrace.runtime.plan import client_settings, converter, header_converter, plan_source_task
 from headrace.runtime.tolerance import Tolerance, tolerance
@@ -69,11 +70,12 @@ class Plan:
 
 def plan(connector: type[Any], config: Props, worker: WorkerConfig) -> Plan:
     """The plan for a connector of this class. Raises ConfigError, ConnectError for what only shows when a task starts."""
-    if connector.plugin_kind == Kind.SINK:
+    settings = connector_settings(config, connector.plugin_kind)
+    if isinstance(settings, SinkConnectorConfig):
         key, value = (converter(option, config, worker) for option in ("key.converter", "value.converter"))
         converters = Converters(key, value, header_converter(config, worker))
-        return Plan(_sink(config, worker), True, tuple(stages(config)), converters, converters, tolerance(config))
-    task = plan_source_task(config["name"], 0, config, config, worker)
+        return Plan(_sink(config, worker), True, tuple(stages(config)), converters, converters, tolerance(settings))
+    task = plan_source_task(settings.name, 0, settings, config, worker)
     origin = _source(connector, config)
     reading = Readers(
         task.source_key_converter or TypedColumn(origin.key_kind),

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from headrace.config import Type, parse_type
-from headrace.connectors.base import Offsets, Progress, Props
+from headrace.connect_config.common import SourceConnectorConfig
+from headrace.connect_config.settings import ConnectorSettings
+from headrace.connectors.base import Offsets, Progress
 from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.groups import Partition
 from headrace.runtime.metrics import TaskRecorder
@@ -55,15 +56,17 @@ class OffsetPorts:
     copied: Callable[[Offsets], None]
 
 
-def interval_ms(config: Props, worker: WorkerConfig) -> int | None:
+def interval_ms(settings: ConnectorSettings, worker: WorkerConfig) -> int | None:
     """How long a batch gathers records by `transaction.boundary`, None: no longer than a poll takes.
 
     A boundary that the connector defines is the end of each batch that it gives.
     """
-    if not worker.exactly_once_enabled or str(config.get("transaction.boundary") or "poll").lower() != "interval":
+    if not worker.exactly_once_enabled or not isinstance(settings, SourceConnectorConfig):
         return None
-    name = "transaction.boundary.interval.ms"
-    return parse_type(name, config.get(name) or str(worker.offset_flush_interval_ms), Type.LONG)
+    if settings.transaction_boundary.lower() != "interval":
+        return None
+    interval = settings.transaction_boundary_interval_ms
+    return worker.offset_flush_interval_ms if interval is None else interval
 
 
 _MARK = 987_654_321_123_456_789

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from headrace.connect_config.common import SourceConnectorConfig
 from headrace.connectors.base import Props
 from headrace.converters.base import Converter, HeaderConverter, load, load_header
 from headrace.errors import ConfigError
@@ -54,11 +55,12 @@ class TaskPlan:
         return Converters(self.key_converter, self.value_converter, self.header_converter)
 
 
-def plan_source_task(name: str, task: int, config: Props, props: Props, worker: WorkerConfig) -> TaskPlan:
+def plan_source_task(name: str, task: int, settings: SourceConnectorConfig, props: Props, worker: WorkerConfig) -> TaskPlan:
     """The plan of a source task.
 
-    config: the connector's configuration; props: the task's. Raises ConfigError, in Kafka's words, for what is wrong in either.
+    settings: the connector's; props: the task's. Raises ConfigError, in Kafka's words, for what is wrong in either.
     """
+    config: Props = settings.originals
     clients = client_settings(f"{_PRODUCER_ID}{name}-{task}", "producer", config, worker)
     return TaskPlan(
         connector=name,
@@ -73,7 +75,7 @@ def plan_source_task(name: str, task: int, config: Props, props: Props, worker: 
         source_key_converter=_source_converter("source.key.converter", config),
         source_value_converter=_source_converter("source.value.converter", config),
         stages=tuple(stages(config)),
-        tolerance=tolerance(config),
+        tolerance=tolerance(settings),
         losses=loss_topic(name, config),
     )
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headrace.config import Type, parse_type
+from headrace.connect_config.settings import ConnectorSettings
 from headrace.errors import ConnectError, HeadraceError
 from headrace.values.sql import Sql, call, case, concat, lit
 
@@ -97,17 +97,12 @@ def _where(step: str) -> str:
     return f"{'reading' if direction == 'input' else 'writing'} {part}"
 
 
-def tolerance(config: Mapping[str, str]) -> Tolerance:
-    """The policy of a connector's configuration. Raises ConfigError."""
-
-    def flag(name: str) -> bool:
-        return bool(parse_type(name, config.get(name) or "false", Type.BOOLEAN))
-
-    topic = (config.get(DLQ + "topic.name") or "").strip()
-    factor = parse_type(DLQ + "topic.replication.factor", config.get(DLQ + "topic.replication.factor") or "3", Type.SHORT)
-    letters = DeadLetters(topic, factor, flag(DLQ + "context.headers.enable")) if topic else None
-    tolerates = (config.get("errors.tolerance") or "none").strip().lower() == "all"
-    return Tolerance(tolerates, flag("errors.log.enable"), flag("errors.log.include.messages"), letters)
+def tolerance(settings: ConnectorSettings) -> Tolerance:
+    """The policy of a connector's configuration."""
+    topic = (settings.dlq_topic or "").strip()
+    letters = DeadLetters(topic, settings.dlq_replication_factor, settings.dlq_headers) if topic else None
+    tolerates = settings.errors_tolerance.lower() == "all"
+    return Tolerance(tolerates, settings.errors_log_enable, settings.errors_log_messages, letters)
 
 
 def report(origin: Sequence[str], messages: bool, record: tuple[str, str] = ("key", "value")) -> Sql:

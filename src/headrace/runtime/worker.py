@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import structlog
 
 from headrace.config.providers import Resolved
+from headrace.connect_config.common import CommonConnectorConfig, SinkConnectorConfig, SourceConnectorConfig
+from headrace.connect_config.settings import connector_settings
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import (
     Connector,
@@ -168,38 +170,43 @@ class Worker:
         """
         config, props = (self.config.resolver.resolve(one).props for one in (config, props))
         cls = connector_class(config)
+        settings = connector_settings(config, cls.plugin_kind)
         context = TaskContext(
             who.connector,
             who.task,
             threading.Event(),
             who.tasks,
             self.config.exactly_once_enabled,
-            interval_ms(config, self.config),
+            interval_ms(settings, self.config),
             self._stored(who.connector, config),
         )
         instance: Task = cls.task_for(config)(context)
         recorder = self.metrics.task(who.connector, who.task, str(cls.plugin_kind))
         if isinstance(instance, OffsetTask):
             recorder.own = instance.measures
-        if cls.plugin_kind == Kind.SINK:
-            work: WorkerTask = self._sink_work(context, instance, (config, props), recorder)
+        if isinstance(settings, SinkConnectorConfig):
+            work: WorkerTask = self._sink_work(context, instance, (settings, props), recorder)
         else:
-            work = self._source_work(context, instance, (config, props), (recorder, events))
+            work = self._source_work(context, instance, (settings, props), (recorder, events))
         runner = TaskRunner(instance, work, events, recorder)
         runner.start()
         return runner
 
     def _source_work(
-        self, context: TaskContext, task: Any, configs: tuple[Props, Props], told: tuple[TaskRecorder, TaskEvents]
+        self,
+        context: TaskContext,
+        task: Any,
+        configs: tuple[SourceConnectorConfig, Props],
+        told: tuple[TaskRecorder, TaskEvents],
     ) -> WorkerSourceTask:
-        name, recorder = context.connector, told[0]
+        name, recorder, config = context.connector, told[0], configs[0].originals
         plan = plan_source_task(name, context.task, *configs, self.config)
         if isinstance(task, HostedTask):
-            plan = plan_hosted(plan, task, configs[0], self.config)
-        store, proof = self.offsets_of(configs[0]), self._session()
+            plan = plan_hosted(plan, task, config, self.config)
+        store, proof = self.offsets_of(config), self._session()
         needs = SourceDependencies(
             spark=self.spark,
-            ports=self._ports(plan, context.stopping, lambda offsets: store.put(name, list(offsets), proof), task, configs[0]),
+            ports=self._ports(plan, context.stopping, lambda offsets: store.put(name, list(offsets), proof), task, config),
             read_offsets=lambda partitions: StoredOffsets(store.get(name, partitions)),
             recorder=recorder,
             streams=told[1].streams,
@@ -240,7 +247,9 @@ class Worker:
         ids = [one for task in range(tasks) for one in transactional_ids(group, name, task, most)]
         fence(client_settings(f"connector-adminclient-{name}", "producer", config, self.config), ids, _FENCE_S)
 
-    def _sink_work(self, context: TaskContext, task: Any, configs: tuple[Props, Props], recorder: TaskRecorder) -> WorkerSinkTask:
+    def _sink_work(
+        self, context: TaskContext, task: Any, configs: tuple[SinkConnectorConfig, Props], recorder: TaskRecorder
+    ) -> WorkerSinkTask:
         plan = plan_sink_task(context, *configs, self.config)
         admin = shared(plan.consumer)
         partitions = SinkPartitions(admin, plan)
@@ -318,15 +327,15 @@ def task_configs(running: RunningConnector) -> list[dict[str, str]]:
     They hold placeholders where the connector was given values of config providers: they are written and shown like this.
     Raises ConnectError (KIP-1004) if there are more than `tasks.max` and `tasks.max.enforce` is not off.
     """
-    config = running.config.props
-    maximum = int(config.get("tasks.max") or 1)
+    settings = CommonConnectorConfig(running.config.props)
+    maximum = settings.tasks_max
     made: list[dict[str, Any]] = running.instance.task_configs(maximum)
     if len(made) > maximum:
         text = (
-            f"The connector {config['name']} has generated {len(made)} tasks, which is greater than {maximum}, "
+            f"The connector {settings.name} has generated {len(made)} tasks, which is greater than {maximum}, "
             "the maximum number of tasks it is configured to create. "
         )
-        if str(config.get("tasks.max.enforce", "true")).lower() != "false":
+        if settings.tasks_max_enforce:
             raise ConnectError(
                 text + "This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by "
                 "reconfiguring the connector with 'tasks.max.enforce' set to false; however, this option will be removed in a "

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headrace.config import Type, parse_list, parse_type
-from headrace.config.java_pattern import JavaRegexError, java_regex
+from headrace.config import Type, parse_type
+from headrace.config.java_pattern import java_regex
 from headrace.config.types import trim
-from headrace.connect_config.rules import GROUP_OVERRIDE, TOPICS, TOPICS_REGEX
+from headrace.connect_config.common import SinkConnectorConfig
+from headrace.connect_config.rules import GROUP_OVERRIDE
 from headrace.connectors.base import Props, TaskContext
 from headrace.errors import ConfigError
 from headrace.runtime.plan import client_settings, converter, header_converter
@@ -59,24 +60,23 @@ def group_of(name: str, config: Mapping[str, str]) -> str:
     return config.get(GROUP_OVERRIDE) or f"connect-{name}"
 
 
-def plan_sink_task(context: TaskContext, config: Props, props: Props, worker: WorkerConfig) -> SinkPlan:
+def plan_sink_task(context: TaskContext, settings: SinkConnectorConfig, props: Props, worker: WorkerConfig) -> SinkPlan:
     """The plan of a sink task.
 
-    config: the connector's configuration; props: the task's. Raises ConfigError, in Kafka's words, for what is wrong in either.
+    settings: the connector's; props: the task's. Raises ConfigError, in Kafka's words, for what is wrong in either.
     """
+    config: Props = settings.originals
     name, task = context.connector, context.task
     consumer = {"auto.offset.reset": "earliest"} | client_settings(
         f"connector-consumer-{name}-{task}", "consumer", config, worker
     )
-    topics, regex = tuple(parse_list(config.get(TOPICS) or "")), trim(config.get(TOPICS_REGEX) or "")
-    _check_regex(regex)
     return SinkPlan(
         connector=name,
         task=task,
         tasks=context.tasks,
         props=props,
-        topics=topics or None,
-        regex=regex,
+        topics=tuple(settings.topics) or None,
+        regex=trim(settings.topics_regex),
         group=group_of(name, config),
         consumer=consumer,
         letter_producer=PRODUCER | client_settings(f"connector-dlq-producer-{name}-{task}", "producer", config, worker),
@@ -90,7 +90,7 @@ def plan_sink_task(context: TaskContext, config: Props, props: Props, worker: Wo
             header_converter(config, worker),
         ),
         stages=tuple(stages(config)),
-        tolerance=tolerance(config),
+        tolerance=tolerance(settings),
     )
 
 
@@ -103,10 +103,3 @@ def _reset(given: str) -> str:
 
 def _number(name: str, consumer: Mapping[str, str], default: int) -> int:
     return parse_type(name, consumer.get(name, str(default)), Type.INT)
-
-
-def _check_regex(regex: str) -> None:
-    try:
-        java_regex(regex)
-    except JavaRegexError as error:
-        raise ConfigError(f"{regex} is an invalid regex for config {TOPICS_REGEX}") from error
