@@ -31,8 +31,8 @@ class Copy:
         settings = {"bootstrap.servers": cluster.bootstrap}
         feed = Feed(
             name=f"{self.target}-0",
-            consumer=lane_consumer(settings),
-            producer=lane_producer(settings, None, transactions=False),
+            consumer=lane_consumer(more.pop("consumer", settings)),
+            producer=lane_producer(more.pop("producer", settings), None, transactions=False),
             partitions=[FeedPartition(self.source, 0, more.pop("offset", 0), self.source)],
             targets=[Target(self.target, 1, limit, True)] if more.pop("known", True) else [],
             **more,
@@ -164,6 +164,21 @@ def test_a_source_topic_that_is_not_there_any_more_or_too_short_fails_its_feed_a
     assert failed is not None
     assert failed.java_class == "org.apache.kafka.clients.consumer.OffsetOutOfRangeException"
     healthy.until_copied(10)
+
+
+@pytest.mark.parametrize("side", ["consumer", "producer"])
+def test_a_feed_whose_cluster_is_away_touches_no_other(
+    source: Cluster, copy: Callable[..., Copy], topic_name: Name, side: str
+) -> None:
+    topic = filled(source, topic_name("away"))
+    waiting, healthy = copy(topic, **{side: {"bootstrap.servers": "127.0.0.1:1"}}), copy(topic)
+    healthy.until_copied(10)
+    source.produce(topic, [record(b"k", b"later")])
+    healthy.until_copied(11)
+    assert not [u.failure for u in iter(lambda: waiting.handle.update(0.0), None) if u.failure], "it waits"
+    assert waiting.values() == []
+    assert healthy.end().failure is None
+    waiting.end()
 
 
 def test_killed_tasks_of_spark_lose_nothing_and_copy_nothing_twice(
