@@ -16,6 +16,7 @@ import typer
 import yaml
 
 from headrace.cli.app import app
+from headrace.cli.streams import application
 from headrace.config.environment import worker_properties
 from headrace.runtime.worker_config import DistributedConfig
 
@@ -43,12 +44,22 @@ def pod_specs(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield spec["template"]["spec"]
 
 
+def containers(pod: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*pod.get("initContainers", []), *pod["containers"]]
+
+
+def commands(container: dict[str, Any]) -> list[list[str]]:
+    """What a container runs; of a shell, both sides of `||`."""
+    words = container.get("command", [])
+    return [shlex.split(part) for part in words[2].split("||")] if words[:2] == ["sh", "-c"] else [words] if words else []
+
+
 PODS = [pod for folder in KUSTOMIZATIONS for document in documents(folder) for pod in pod_specs(document)]
 
 
 def test_there_is_something_to_check() -> None:
-    assert [folder.name for folder in KUSTOMIZATIONS] == ["base", "connectors", "monitoring"]
-    assert len(PODS) >= 4
+    assert [folder.name for folder in KUSTOMIZATIONS] == ["base", "connectors", "monitoring", "streams"]
+    assert len(PODS) >= 5
 
 
 @pytest.mark.parametrize("pod", PODS, ids=lambda pod: pod["containers"][0]["name"])
@@ -56,7 +67,7 @@ def test_pods_are_restricted(pod: dict[str, Any]) -> None:
     assert pod["securityContext"]["runAsNonRoot"] is True
     assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
     assert pod["automountServiceAccountToken"] is False
-    for container in pod["containers"]:
+    for container in containers(pod):
         context = container["securityContext"]
         assert context["allowPrivilegeEscalation"] is False
         assert context["readOnlyRootFilesystem"] is True
@@ -99,10 +110,12 @@ def test_kustomizations_render_and_every_name_in_them_exists(folder: Path) -> No
     assert rendered.returncode == 0, rendered.stderr
     everything = list(yaml.safe_load_all(rendered.stdout))
     maps = {d["metadata"]["name"] for d in everything if d["kind"] == "ConfigMap"}
-    (workers,) = (d for d in everything if d["kind"] == "StatefulSet")
+    (workers,) = (d for d in everything if d["kind"] in ("StatefulSet", "Deployment"))
+    assert workers["spec"]["selector"]["matchLabels"].items() <= workers["spec"]["template"]["metadata"]["labels"].items()
+    if workers["kind"] == "Deployment":
+        return
     (container,) = workers["spec"]["template"]["spec"]["containers"]
     assert container["envFrom"][0]["configMapRef"]["name"] in maps
-    assert workers["spec"]["selector"]["matchLabels"].items() <= workers["spec"]["template"]["metadata"]["labels"].items()
     assert workers["spec"]["serviceName"] in {d["metadata"]["name"] for d in everything if d["kind"] == "Service"}
 
 
@@ -125,8 +138,8 @@ def instructions() -> list[tuple[str, str]]:
 
 def test_commands_of_containers_exist() -> None:
     for pod in PODS:
-        for container in pod["containers"]:
-            assert "command" not in container or command_exists(container["command"]), container
+        for container in containers(pod):
+            assert all(command_exists(words) for words in commands(container)), container
     entry = [yaml.safe_load(rest) for name, rest in instructions() if name == "ENTRYPOINT"]
     assert len(entry) == 1 and command_exists(entry[0])
     for name, rest in instructions():
@@ -164,3 +177,10 @@ def test_the_unit_runs_a_command_that_exists_as_a_user_of_its_own(tmp_path: Path
         verified = subprocess.run([analyze, "verify", unit], capture_output=True, text=True, check=False)
         complaints = [line for line in verified.stderr.splitlines() if "headrace.service" in line]
         assert not complaints
+
+
+def test_the_streams_example_is_a_topology_with_topics_to_be_created_by_hand() -> None:
+    folder = DEPLOY / "kubernetes/streams"
+    topology, settings = application.load(str(folder / "words.py"), folder / "words.properties", None)
+    assert settings["internal.topics.setup"] == "manual"
+    assert "(stores: [counts])" in topology.describe()
