@@ -17,7 +17,7 @@ def _check_servers(name: str, value: Any) -> None:
 
 
 def _check_factor(name: str, value: Any) -> None:
-    if value != -1 and value < 1:
+    if value is not None and value != -1 and value < 1:
         raise ConfigError.invalid(name, value, "Value must be -1, the default of the cluster, or at least 1")
 
 
