@@ -19,28 +19,28 @@ HEADERS_TYPE = "array<struct<key:string,value:binary>>"
 
 @dataclass(frozen=True)
 class RecordColumns:
-    """The Columns that make up one record.
-
-    topic: string, where the record goes (a source) or came from (a sink);
-    key, value: binary, NULL is Kafka's null (a tombstone, a record without key);
-    headers: array<struct<key:string,value:binary>> in order, names may repeat, values may be NULL; None: no headers at all;
-    timestamp: timestamp with ms precision, None: the time of writing;
-    partition: int, None or NULL: the producer's partitioner decides; offset: bigint, of a sink's record;
-    key_kind, value_kind: what key and value are before conversion: "bytes", "string" (then the Column is a string), "line" (a
-    string that is never NULL), "null" (no schema and no value: never converted), or the Spark type of the Column, for data with a
-    schema;
-    origin: where the record came from, a Column per part (topic, partition, offset …), for the report of a record that fails;
-    dropped: boolean, true for records that are left out before the chain; None: none is.
-    """
+    """The Columns that make up one record."""
 
     topic: Column
+    """String, where the record goes (a source) or came from (a sink)."""
     key: Column
     value: Column
+    """`key`, `value`: binary, NULL is Kafka's null (a tombstone, a record without key)."""
     headers: Column | None = None
+    """Array<struct<key:string,value:binary>> in order, names may repeat, values may be NULL; None: no headers at all."""
     timestamp: Column | None = None
+    """Timestamp with ms precision, None: the time of writing."""
     partition: Column | None = None
+    """Int, None or NULL: the producer's partitioner decides."""
     offset: Column | None = None
+    """Bigint, of a sink's record."""
     key_kind: str | DataType = "bytes"
     value_kind: str | DataType = "bytes"
+    """`key_kind`, `value_kind`: what key and value are before conversion: "bytes", "string" (then the Column is a string), "line"
+    (a string that is never NULL), "null" (no schema and no value: never converted), or the Spark type of the Column, for data
+    with a schema.
+    """
     origin: Mapping[str, Column] = field(default_factory=dict)
+    """Where the record came from, a Column per part (topic, partition, offset …), for the report of a record that fails."""
     dropped: Column | None = None
+    """Boolean, true for records that are left out before the chain; None: none is."""

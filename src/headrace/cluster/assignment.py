@@ -11,14 +11,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Assignment:
-    """This worker's part.
-
-    slots: those that it has, of `count` in all; generation: of the group, for statuses.
-    """
+    """This worker's part."""
 
     slots: frozenset[int]
+    """Those that it has, of `count` in all."""
     count: int
     generation: int
+    """Of the group, for statuses."""
 
     @property
     def leads(self) -> bool:

@@ -12,22 +12,24 @@ from headrace.connectors.base import Props
 
 @dataclass(frozen=True)
 class DesiredState:
-    """What the config topic says of a connector, and which part of it belongs to this worker.
-
-    config: its configuration; version: changes whenever a configuration is written, be it the same; target: STARTED, PAUSED or
-    STOPPED; applied: the configuration that the tasks were made from, None: there are none; tasks: the committed task
-    configurations; tasks_version: changes whenever they are written; connector_here: whether the connector's instance runs on
-    this worker; tasks_here: which of the tasks do.
-    """
+    """What the config topic says of a connector, and which part of it belongs to this worker."""
 
     config: Props
+    """Its configuration."""
     version: int
+    """Changes whenever a configuration is written, be it the same."""
     target: str
+    """STARTED, PAUSED or STOPPED."""
     applied: Props | None
+    """The configuration that the tasks were made from, None: there are none."""
     tasks: Sequence[Props]
+    """The committed task configurations."""
     tasks_version: int
+    """Changes whenever they are written."""
     connector_here: bool
+    """Whether the connector's instance runs on this worker."""
     tasks_here: frozenset[int]
+    """Which of the tasks do."""
 
     @property
     def anything_here(self) -> bool:

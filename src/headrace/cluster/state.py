@@ -29,28 +29,33 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class ClusterState:
-    """A snapshot: it and the mappings in it are never changed, a new record makes a new one.
-
-    offset: of the next record of the config topic; connectors: name -> configuration; task_counts: name -> tasks of the last
-    commit; committed: name -> task -> configuration; deferred: the same, waiting for their commit; targets: name -> target state;
-    inconsistent: connectors whose commit found task configurations missing (compaction); applied: name -> the configuration that
-    its tasks were made from; session_key: the latest; restart_requests, loggers: the latest per connector and namespace;
-    fencing_counts: name -> tasks to fence; pending_fencing: connectors with tasks that came after their count.
-    """
+    """A snapshot: it and the mappings in it are never changed, a new record makes a new one."""
 
     offset: int = 0
+    """Of the next record of the config topic."""
     connectors: Mapping[str, Properties] = field(default_factory=dict)
+    """Name -> configuration."""
     task_counts: Mapping[str, int] = field(default_factory=dict)
+    """Name -> tasks of the last commit."""
     committed: Mapping[str, Mapping[int, Properties]] = field(default_factory=dict)
+    """Name -> task -> configuration."""
     deferred: Mapping[str, Mapping[int, Properties]] = field(default_factory=dict)
+    """The same, waiting for their commit."""
     targets: Mapping[str, TargetState] = field(default_factory=dict)
+    """Name -> target state."""
     inconsistent: frozenset[str] = frozenset()
+    """Connectors whose commit found task configurations missing (compaction)."""
     applied: Mapping[str, Properties] = field(default_factory=dict)
+    """Name -> the configuration that its tasks were made from."""
     session_key: SessionKey | None = None
+    """The latest."""
     restart_requests: Mapping[str, RestartRequest] = field(default_factory=dict)
     loggers: Mapping[str, str] = field(default_factory=dict)
+    """`restart_requests`, `loggers`: the latest per connector and namespace."""
     fencing_counts: Mapping[str, int] = field(default_factory=dict)
+    """Name -> tasks to fence."""
     pending_fencing: frozenset[str] = frozenset()
+    """Connectors with tasks that came after their count."""
 
     def target_state(self, connector: str) -> TargetState:
         """What the connector is meant to do; STARTED where nothing was written."""

@@ -15,28 +15,22 @@ Parsed = dict[str, Any]
 
 @dataclass(frozen=True)
 class Recommender:
-    """Suggests values of an option, and hides it, according to the other values of the configuration.
-
-    values: (option name, all parsed values) -> values worth offering; visible: the same -> is the option of use at all.
-    """
+    """Suggests values of an option, and hides it, according to the other values of the configuration."""
 
     values: Callable[[str, Parsed], list[Any]]
+    """(option name, all parsed values) -> values worth offering."""
     visible: Callable[[str, Parsed], bool] = lambda _name, _parsed: True
+    """The same -> is the option of use at all."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a configuration, with the fields of Kafka's `ConfigDef.ConfigKey`.
-
-    default: REQUIRED, or the value if the key is absent (texts are read as `type`, and the validator has to accept it).
-    resolve: for a CLASS, gives the full name of the class that a user's text stands for, None if there is none.
-    internal: not in docs and REST definitions.
-    Raises ConfigError when the default is not valid.
-    """
+    """An option of a configuration, with the fields of Kafka's `ConfigDef.ConfigKey`."""
 
     name: str
     type: Type
     default: Any = REQUIRED
+    """REQUIRED, or the value if the key is absent (texts are read as `type`, and the validator has to accept it)."""
     validator: Validator | None = None
     importance: Importance = Importance.MEDIUM
     doc: str = ""
@@ -47,7 +41,9 @@ class Option:
     dependents: tuple[str, ...] = ()
     recommender: Recommender | None = None
     internal: bool = False
+    """Not in docs and REST definitions. Raises ConfigError when the default is not valid."""
     resolve: Callable[[str], str | None] | None = None
+    """For a CLASS, gives the full name of the class that a user's text stands for, None if there is none."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dependents", tuple(self.dependents))

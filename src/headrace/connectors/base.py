@@ -44,39 +44,40 @@ def _no_offsets(partitions: Sequence[SourcePartition]) -> Sequence[SourceOffset 
 
 @dataclass(frozen=True)
 class ConnectorContext:
-    """What a running connector may ask of the worker.
-
-    name: the connector's name;
-    request_reconfiguration: ask for `task_configs` to be called again, from any thread;
-    raise_error: tell that the connector cannot go on; it becomes FAILED with this error as its trace;
-    stopping: set when the connector is being stopped; a `start` that waits for something should wait for this as well;
-    stored: a source's stored offsets for these partitions, in their order, whenever it asks.
-    """
+    """What a running connector may ask of the worker."""
 
     name: str
+    """The connector's name."""
     request_reconfiguration: Callable[[], None]
+    """Ask for `task_configs` to be called again, from any thread."""
     raise_error: Callable[[Exception], None]
+    """Tell that the connector cannot go on; it becomes FAILED with this error as its trace."""
     stopping: threading.Event = field(default_factory=threading.Event)
+    """Set when the connector is being stopped; a `start` that waits for something should wait for this as well."""
     stored: Stored = _no_offsets
+    """A source's stored offsets for these partitions, in their order, whenever it asks."""
 
 
 @dataclass(frozen=True)
 class TaskContext:
-    """What a running task may know.
-
-    connector: the connector's name; task: its own number, from 0; stopping: set when it is being stopped; tasks: how many tasks
-    the connector has; exactly_once: the worker writes records and offsets in transactions, where it can (KIP-618); interval_ms:
-    how long a source task should gather records for one batch, unless a batch is full before (`transaction.boundary=interval`),
-    None: it takes what there is; stored: as a connector's.
-    """
+    """What a running task may know."""
 
     connector: str
+    """The connector's name."""
     task: int
+    """Its own number, from 0."""
     stopping: threading.Event = field(default_factory=threading.Event)
+    """Set when it is being stopped."""
     tasks: int = 1
+    """How many tasks the connector has."""
     exactly_once: bool = False
+    """The worker writes records and offsets in transactions, where it can (KIP-618)."""
     interval_ms: int | None = None
+    """How long a source task should gather records for one batch, unless a batch is full before
+    (`transaction.boundary=interval`), None: it takes what there is.
+    """
     stored: Stored = _no_offsets
+    """As a connector's."""
 
     @property
     def id(self) -> str:
@@ -174,20 +175,22 @@ def _fine() -> None:
 
 @dataclass(frozen=True)
 class Progress:
-    """What one batch covers.
-
-    offsets: the Connect offset of each source partition that advanced, to be stored once the batch is written;
-    topics: names of the source topics (or whatever the routing starts from) that have records in the batch, None: not known;
-    summary: the covered range in words, for logs and traces; before: the offsets to store if records of the batch failed, from
-    their origins (`RecordColumns.origin` as texts): those of what precedes them; by default none; check: raises RetriableError if
-    the source is not the one any more from which the batch was read, so that it is not to be committed.
-    """
+    """What one batch covers."""
 
     offsets: Sequence[tuple[SourcePartition, SourceOffset]]
+    """The Connect offset of each source partition that advanced, to be stored once the batch is written."""
     topics: frozenset[str] | None
+    """Names of the source topics (or whatever the routing starts from) that have records in the batch, None: not known."""
     summary: str
+    """The covered range in words, for logs and traces."""
     before: Callable[[Sequence[Mapping[str, str | None]]], Offsets] = _none
+    """The offsets to store if records of the batch failed, from their origins (`RecordColumns.origin` as texts): those of what
+    precedes them; by default none.
+    """
     check: Callable[[], None] = _fine
+    """Raises RetriableError if the source is not the one any more from which the batch was read, so that it is not to be
+    committed.
+    """
 
 
 class Task(ABC):

@@ -36,21 +36,24 @@ class PartitionLog(NamedTuple):
 
 @dataclass(frozen=True)
 class Loss:
-    """A range of offsets of one partition.
-
-    reason: `recreated`: the topic was deleted and recreated, `expired`: records were deleted before they were read, `truncated`:
-    the log ends before what was read of it; first, last: the offsets (last None: not known); stored: what was stored; log: what
-    there is; policy: what was asked for; resumed: the offset at which reading goes on, None: the task fails.
-    """
+    """A range of offsets of one partition."""
 
     partition: Partition
     reason: Reason
+    """`recreated`: the topic was deleted and recreated, `expired`: records were deleted before they were read, `truncated`: the
+    log ends before what was read of it.
+    """
     first: int
     last: int | None
+    """`first`, `last`: the offsets (last None: not known)."""
     stored: ReadPosition
+    """What was stored."""
     log: PartitionLog
+    """What there is."""
     policy: Policy
+    """What was asked for."""
     resumed: int | None
+    """The offset at which reading goes on, None: the task fails."""
 
     @property
     def records(self) -> int:

@@ -29,33 +29,33 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class SinkBatch:
-    """The records that a sink is to write now.
-
-    frame: one row a record, of each partition in the order of its offsets, and of each topic partition within one Spark
-    partition; it is computed again each time it is used. Columns (COLUMNS): topic (string, as the transforms left it), partition
-    (int, may be NULL when a transform took it away), offset (bigint), timestamp (bigint, ms since the epoch, may be NULL), key,
-    value (in the form of `SinkTask.writers`; binary by default), headers (array<struct<key:string,value:binary>>, never NULL),
-    original_topic (string) and original_partition (int): where Kafka has the record, before the transforms (KIP-793).
-
-    offsets: what the batch covers, by original topic and partition: the first offset and the one after the last. Some of these
-    may have no row: dropped by a filter, failed, or taken by compaction and transactions. A batch without any row is handed over,
-    too.
-
-    id: the same when the same range of offsets is delivered again; it grows from batch to batch of a task as long as the task has
-    the same partitions. After a crash the range may be a longer one that begins at the same offsets: a sink that must not write
-    twice stores the ends of `offsets` together with the data, and writes `beyond(ends)`.
-
-    topics: every name that `topic` can have in this batch, some perhaps without a row; None: only the records tell, as their
-    content decides. partition_counts: by topic as in the frame, how many partitions the original topic has now; a topic that is
-    made of several with different counts has none.
-    """
+    """The records that a sink is to write now."""
 
     frame: DataFrame
+    """One row a record, of each partition in the order of its offsets, and of each topic partition within one Spark partition; it
+    is computed again each time it is used. Columns (COLUMNS): topic (string, as the transforms left it), partition (int, may be
+    NULL when a transform took it away), offset (bigint), timestamp (bigint, ms since the epoch, may be NULL), key, value (in the
+    form of `SinkTask.writers`; binary by default), headers (array<struct<key:string,value:binary>>, never NULL), original_topic
+    (string) and original_partition (int): where Kafka has the record, before the transforms (KIP-793).
+    """
     id: int
+    """The same when the same range of offsets is delivered again; it grows from batch to batch of a task as long as the task has
+    the same partitions. After a crash the range may be a longer one that begins at the same offsets: a sink that must not write
+    twice stores the ends of `offsets` together with the data, and writes `beyond(ends)`.
+    """
     offsets: Mapping[TopicPartition, tuple[int, int]]
+    """What the batch covers, by original topic and partition: the first offset and the one after the last. Some of these may have
+    no row: dropped by a filter, failed, or taken by compaction and transactions. A batch without any row is handed over, too.
+    """
     spark: SparkSession
     topics: frozenset[str] | None
+    """Every name that `topic` can have in this batch, some perhaps without a row; None: only the records tell, as their content
+    decides.
+    """
     partition_counts: Mapping[str, int]
+    """By topic as in the frame, how many partitions the original topic has now; a topic that is made of several with different
+    counts has none.
+    """
 
     @property
     def summary(self) -> str:

@@ -41,28 +41,26 @@ class Place:
 
 @dataclass(frozen=True)
 class GroupListener:
-    """Who is told, on the membership's thread.
-
-    changed: the place is another one; slots that are not in it any more may go to another member once this returns, so what ran
-    for them must have ended. lost: the group has gone on without this worker: it has no slots, and others may have them already.
-    fatal: the group will not have this worker again.
-    """
+    """Who is told, on the membership's thread."""
 
     changed: Callable[[Place], None]
+    """The place is another one; slots that are not in it any more may go to another member once this returns, so what ran for
+    them must have ended.
+    """
     lost: Callable[[Place], None]
+    """The group has gone on without this worker: it has no slots, and others may have them already."""
     fatal: Callable[[ConnectError], None]
+    """The group will not have this worker again."""
 
 
 @dataclass(frozen=True)
 class GroupSettings:
-    """Of the membership: the group, the topic whose partitions are the slots, this worker's name in the group, time-outs in ms.
-
-    member: a worker that comes back under the same name within the session time-out finds its place as it was (KIP-345).
-    """
+    """Of the membership: the group, the topic whose partitions are the slots, this worker's name, time-outs in ms."""
 
     group: str
     topic: str
     member: str
+    """A worker that comes back under the same name within the session time-out finds its place as it was (KIP-345)."""
     session_timeout_ms: int
     heartbeat_interval_ms: int
     rebalance_timeout_ms: int

@@ -14,19 +14,20 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class StartPositions:
-    """The outcome for a set of partitions.
-
-    positions: first offset to read; looked_up: those that follow from `latest`, to be stored before anything is read, so that a
-    crash before the first batch does not look up a later end; lost: (partition, first, last) ranges that were to be copied and
-    are no longer in the log; beyond: (partition, position, end) of positions after the end, as of a topic that was recreated;
-    missing: partitions that do not exist now.
-    """
+    """The outcome for a set of partitions."""
 
     positions: Mapping[Partition, int]
+    """First offset to read."""
     looked_up: tuple[Partition, ...] = ()
+    """Those that follow from `latest`, to be stored before anything is read, so that a crash before the first batch does not look
+    up a later end.
+    """
     lost: tuple[tuple[Partition, int, int], ...] = ()
+    """(partition, first, last) ranges that were to be copied and are no longer in the log."""
     beyond: tuple[tuple[Partition, int, int], ...] = ()
+    """(partition, position, end) of positions after the end, as of a topic that was recreated."""
     missing: tuple[Partition, ...] = ()
+    """Partitions that do not exist now."""
 
 
 def decide(

@@ -42,22 +42,22 @@ class LiveTopics:
 
 @dataclass(frozen=True)
 class Origin:
-    """How a kind of connector gives records to a chain.
-
-    default_topic: of given records that name none; key_kind, value_kind: what the source gives where no converter reads it, as in
-    `headrace.record`; live: where its records are, None: not in Kafka; arriving: a given record as it enters the chain.
-    """
+    """How a kind of connector gives records to a chain."""
 
     default_topic: str = _DEFAULT_TOPIC
+    """Of given records that name none."""
     key_kind: str = "bytes"
     value_kind: str = "bytes"
+    """`key_kind`, `value_kind`: what the source gives where no converter reads it, as in `headrace.record`."""
     live: LiveTopics | None = None
+    """Where its records are, None: not in Kafka."""
     arriving: Callable[[GivenRecord], GivenRecord] = lambda record: record
+    """A given record as it enters the chain."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A chain as a task of the connector would have it. creation: the rules for new topics, None: the connector makes none."""
+    """A chain as a task of the connector would have it."""
 
     origin: Origin
     sink: bool
@@ -66,6 +66,7 @@ class Plan:
     writing: Converters
     tolerance: Tolerance
     creation: TopicCreation | None = None
+    """The rules for new topics, None: the connector makes none."""
 
 
 def plan(connector: type[Any], config: Props, worker: WorkerConfig) -> Plan:

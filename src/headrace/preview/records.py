@@ -27,12 +27,13 @@ _INT, _LONG = 2**31, 2**63
 
 @dataclass(frozen=True)
 class GivenRecord:
-    """A record as it stands in a topic, or as it enters a chain: then it may have no partition. timestamp: ms since the epoch."""
+    """A record as it stands in a topic, or as it enters a chain: then it may have no partition."""
 
     topic: str
     partition: int | None
     offset: int
     timestamp: int | None
+    """Ms since the epoch."""
     key: Bytes
     value: Bytes
     headers: Sequence[tuple[str, Bytes]] = ()

@@ -27,10 +27,11 @@ class Reference:
 
 @dataclass(frozen=True)
 class RegisteredSchema:
-    """A schema of the registry. type: AVRO, JSON or PROTOBUF."""
+    """A schema of the registry."""
 
     id: int
     type: str
+    """AVRO, JSON or PROTOBUF."""
     text: str
     references: tuple[Reference, ...] = ()
 

@@ -28,14 +28,14 @@ class Token:
 
 @dataclass(frozen=True)
 class RegistrySettings:
-    """How one registry is called; equal settings share a client.
-
-    urls: without login; headers: of each request; tls: `ssl.*`; times in ms; proxy: a URL or None.
-    """
+    """How one registry is called; equal settings share a client."""
 
     urls: tuple[str, ...]
+    """Without login."""
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Of each request."""
     tls: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """`ssl.*`; times in ms."""
     token: Token | None = None
     connect_ms: int = 60000
     read_ms: int = 60000
@@ -43,6 +43,7 @@ class RegistrySettings:
     wait_ms: int = 1000
     longest_wait_ms: int = 20000
     proxy: str | None = None
+    """A URL or None."""
 
 
 def registry_settings(options: Mapping[str, Any], props: Mapping[str, str]) -> RegistrySettings:

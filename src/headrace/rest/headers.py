@@ -19,11 +19,12 @@ ACTIONS = ("set", "add", "setDate", "addDate")
 
 @dataclass(frozen=True)
 class HeaderRule:
-    """One header of `response.http.headers.config`. value: text, or for the date actions milliseconds from now."""
+    """One header of `response.http.headers.config`."""
 
     action: str
     name: str
     value: str
+    """Text, or for the date actions milliseconds from now."""
 
     def apply(self, headers: MutableHeaders) -> None:
         """Add the header; what the resource itself has set wins over `set` and `setDate`."""
@@ -67,9 +68,10 @@ def _rule(text: str) -> HeaderRule:
 
 @dataclass(frozen=True)
 class CrossOrigin:
-    """Who may call from a web page of another origin. origins: exact, or with `*` for any characters; none: nobody."""
+    """Who may call from a web page of another origin."""
 
     origins: Sequence[str]
+    """Exact, or with `*` for any characters; none: nobody."""
     methods: Sequence[str] = ("GET", "POST", "HEAD")
 
     @classmethod

@@ -45,19 +45,19 @@ def _request_timed_out(herder: RestHerder) -> Response:
 
 @dataclass(frozen=True)
 class Route:
-    """A handler and what it answers.
-
-    takes: the schema (`headrace.rest.schemas`) of its body, None for no body; gives: status → schema of the answer, None for an
-    empty one; errors: the statuses of its own `Error` answers; limit_s: seconds after which `late(herder)` answers instead.
-    """
+    """A handler and what it answers."""
 
     method: str
     path: str
     handler: Handler
     gives: Mapping[int, str | None]
+    """Status → schema of the answer, None for an empty one."""
     errors: Collection[int] = ()
+    """The statuses of its own `Error` answers."""
     takes: str | None = None
+    """The schema (`headrace.rest.schemas`) of its body, None for no body."""
     limit_s: float | None = None
+    """Seconds after which `late(herder)` answers instead."""
     late: Late = _request_timed_out
 
     @property

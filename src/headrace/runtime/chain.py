@@ -30,18 +30,17 @@ _FEW = 4  # schemas of a batch that are looked for one by one
 
 @dataclass(frozen=True)
 class Steps:
-    """What happens to a record between reading and writing.
-
-    connector, task: who, for dead letters; sink: records have offsets, and are written to elsewhere.
-    """
+    """What happens to a record between reading and writing."""
 
     connector: str
     task: int
+    """`connector`, `task`: who, for dead letters."""
     reading: Readers
     stages: tuple[Stage, ...]
     writing: Writers
     tolerance: Tolerance
     sink: bool = False
+    """Records have offsets, and are written to elsewhere."""
 
 
 class TaskChain:

@@ -34,35 +34,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ports:
-    """What delivery does outside of Spark.
-
-    ensure_topics: returns when these topics exist, creating them if it may (raises ConnectError); renew_topics: creates those
-    again that have been deleted since, if it may, and returns which; ensure_dead_letters: ensures a dead letter topic with its
-    replication factor;
-    is_active, record_active: the active topics of this connector;
-    store_offsets: returns when Kafka has acknowledged the offsets;
-    look_up: describes an existing topic.
-    """
+    """What delivery does outside of Spark."""
 
     ensure_topics: Callable[[Iterable[str]], None]
+    """Returns when these topics exist, creating them if it may (raises ConnectError)."""
     renew_topics: Callable[[Iterable[str]], set[str]]
+    """Creates those again that have been deleted since, if it may, and returns which."""
     ensure_dead_letters: Callable[[str, int], None]
+    """Ensures a dead letter topic with its replication factor."""
     is_active: Callable[[str], bool]
     record_active: Callable[[str], None]
+    """`is_active`, `record_active`: the active topics of this connector."""
     store_offsets: Callable[[Offsets], None]
+    """Returns when Kafka has acknowledged the offsets."""
     look_up: Callable[[str], DestinationTopic]
+    """Describes an existing topic."""
 
 
 @dataclass(frozen=True)
 class Routing:
-    """Where the records of a stream go.
-
-    destination: how a topic follows from a source topic (to None where no record comes through), None if it depends on the
-    records; partition_counts: see `headrace.connectors.base.Stream`.
-    """
+    """Where the records of a stream go."""
 
     destination: Callable[[str], str | None] | None = None
+    """How a topic follows from a source topic (to None where no record comes through), None if it depends on the records."""
     partition_counts: Mapping[str, int] | None = None
+    """See `headrace.connectors.base.Stream`."""
 
 
 class OffsetCommits:

@@ -42,18 +42,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OffsetPorts:
-    """What exactly-once delivery does with offsets outside of Spark.
-
-    is_member: whether this worker still belongs to its group; fence_zombies: returns when the tasks of former generations of the
-    connector can write no more; topic: the offset topic; records: what stores each of these offsets, as records of it; copied:
-    told of offsets that are committed, for where else they are kept.
-    """
+    """What exactly-once delivery does with offsets outside of Spark."""
 
     is_member: Callable[[], bool]
+    """Whether this worker still belongs to its group."""
     fence_zombies: Callable[[], None]
+    """Returns when the tasks of former generations of the connector can write no more."""
     topic: str
+    """The offset topic."""
     records: Callable[[Offsets], list[list[Entry]]]
+    """What stores each of these offsets, as records of it."""
     copied: Callable[[Offsets], None]
+    """Told of offsets that are committed, for where else they are kept."""
 
 
 def interval_ms(settings: ConnectorSettings, worker: WorkerConfig) -> int | None:

@@ -26,28 +26,31 @@ _PRODUCER_ID = "connector-producer-"
 
 @dataclass(frozen=True)
 class TaskPlan:
-    """What one source task will do.
-
-    connector, task: who; props: the task configuration; producer, admin: Java client settings for the destination; creation: the
-    rules for new topics, None when Connect creates none for this connector; key_converter, value_converter, header_converter: for
-    what is written; source_key_converter, source_value_converter: for bytes that are read, None where they stay bytes; stages:
-    the chain; tolerance: of records that fail; losses: where it is written down what the source has lost.
-    """
+    """What one source task will do."""
 
     connector: str
     task: int
+    """`connector`, `task`: who."""
     props: Props
+    """The task configuration."""
     producer: Mapping[str, str]
     admin: Mapping[str, str]
+    """`producer`, `admin`: Java client settings for the destination."""
     creation: TopicCreation | None
+    """The rules for new topics, None when Connect creates none for this connector."""
     key_converter: Converter
     value_converter: Converter
     header_converter: HeaderConverter
+    """`key_converter`, `value_converter`, `header_converter`: for what is written."""
     source_key_converter: Converter | None
     source_value_converter: Converter | None
+    """`source_key_converter`, `source_value_converter`: for bytes that are read, None where they stay bytes."""
     stages: tuple[Stage, ...]
+    """The chain."""
     tolerance: Tolerance
+    """Of records that fail."""
     losses: DataLossTopic
+    """Where it is written down what the source has lost."""
 
     @property
     def converters(self) -> Converters:

@@ -45,10 +45,7 @@ NO_TOLERANCE = Tolerance(all=False, log=False, messages=False, dead_letters=None
 
 @dataclass(frozen=True)
 class FailedRecord:
-    """A record that failed: where it came from, and what happened at which step (`transform:<alias>`, `input.value` …).
-
-    record: its key and value, if they may be logged.
-    """
+    """A record that failed: where it came from, and what happened at which step (`transform:<alias>`, `input.value` …)."""
 
     origin: Mapping[str, str | None]
     step: str
@@ -56,6 +53,7 @@ class FailedRecord:
     message: str
     cause: str | None
     record: Mapping[str, str | None]
+    """Its key and value, if they may be logged."""
 
     @classmethod
     def parse(cls, report: str) -> FailedRecord:

@@ -13,11 +13,14 @@ FORMATS = "spark.headrace.formats"
 
 @dataclass(frozen=True)
 class Extra:
-    """One of them. jars: the configuration of ivy.xml; extension: for `spark.sql.extensions`; settings: further ones."""
+    """One of them."""
 
     jars: Conf
+    """The configuration of ivy.xml."""
     extension: str | None = None
+    """For `spark.sql.extensions`."""
     settings: Mapping[str, str] = field(default_factory=dict)
+    """Further ones."""
 
 
 EXTRAS: Mapping[str, Extra] = {

@@ -43,18 +43,18 @@ class CommittedGroupOffsets:
 
 @dataclass(frozen=True)
 class CoveredRecords:
-    """What a batch covers.
-
-    names: the parts of a record's origin that tell its source partition; empty: one offset stands for all records; offsets: the
-    records of the offset topics that say that a source partition was read up to the end of the batch; ordinal: the part of the
-    origin that is a record's number in its source partition, and the field of that name all that changes in an offset (None: an
-    offset is only known at the end of the batch); group: what is committed of a consumer group.
-    """
+    """What a batch covers."""
 
     names: Sequence[str]
+    """The parts of a record's origin that tell its source partition; empty: one offset stands for all records."""
     offsets: Mapping[Part, Sequence[Entry]]
+    """The records of the offset topics that say that a source partition was read up to the end of the batch."""
     ordinal: str | None = None
+    """The part of the origin that is a record's number in its source partition, and the field of that name all that changes in an
+    offset (None: an offset is only known at the end of the batch).
+    """
     group: CommittedGroupOffsets | None = None
+    """What is committed of a consumer group."""
 
 
 @dataclass(frozen=True)

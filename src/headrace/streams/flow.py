@@ -17,12 +17,13 @@ _GENERATED = re.compile(r"KSTREAM.*-[0-9]{10}")
 
 @dataclass(frozen=True)
 class StreamFlow:
-    """Where records come from. `sources`: the names of the source nodes that have to be co-partitioned with those of a join."""
+    """Where records come from."""
 
     graph: Graph
     name: str
     node: GraphNode
     sources: frozenset[str]
+    """The names of the source nodes that have to be co-partitioned with those of a join."""
     key_serde: Serde | None = None
     value_serde: Serde | None = None
 

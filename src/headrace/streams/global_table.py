@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class GlobalKTable:
-    """To be joined with a stream. `store`: its name; `queryable_store_name`: the same, unless it was generated."""
+    """To be joined with a stream."""
 
     store: str
+    """Its name."""
     queryable_store_name: str | None
+    """The same, unless it was generated."""

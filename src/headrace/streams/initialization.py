@@ -56,14 +56,14 @@ class InitParameters:
 
 @dataclass(frozen=True)
 class Findings:
-    """The internal topics that an application has, and how those on the cluster are. ids: of those that exist; sources: the
-    topics that it reads from outside, with their numbers of partitions.
-    """
+    """The internal topics that an application has, and how those on the cluster are."""
 
     topics: tuple[InternalTopic, ...]
     verification: Verification
     ids: Mapping[str, str] = field(default_factory=dict)
+    """Of those that exist."""
     sources: Mapping[str, int] = field(default_factory=dict)
+    """The topics that it reads from outside, with their numbers of partitions."""
 
     def state_of(self, topic: InternalTopic) -> str:
         """How a topic is: missing, misconfigured or ok."""

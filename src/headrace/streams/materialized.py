@@ -92,11 +92,12 @@ class Materialized:
 
 @dataclass(frozen=True)
 class Settled:
-    """A Materialized whose store has a name. `queryable_name`: None if the name was generated."""
+    """A Materialized whose store has a name."""
 
     materialized: Materialized
     store_name: str
     queryable_name: str | None
+    """None if the name was generated."""
 
     @property
     def key_serde(self) -> Serde | None:

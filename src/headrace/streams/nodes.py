@@ -51,9 +51,8 @@ Node = SourceNode | ProcessorNode | SinkNode
 
 @dataclass(frozen=True)
 class RepartitionTopic:
-    """An internal topic between two sub-topologies, as yet without the application's id. `partitions`: None if they follow
-    from what is upstream.
-    """
+    """An internal topic between two sub-topologies, as yet without the application's id."""
 
     name: str
     partitions: int | None = None
+    """None if they follow from what is upstream."""

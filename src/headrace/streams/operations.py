@@ -197,10 +197,7 @@ class JoinBuffer:
 
 @dataclass(frozen=True)
 class StreamJoin:
-    """One side of a stream-stream join: each record with those of the other side in `other_store`.
-
-    `shared_store`: where records wait that may remain without a partner.
-    """
+    """One side of a stream-stream join: each record with those of the other side in `other_store`."""
 
     kind: JoinKind
     joiner: Function
@@ -208,6 +205,7 @@ class StreamJoin:
     from_left: bool
     other_store: str
     shared_store: str | None
+    """Where records wait that may remain without a partner."""
 
 
 @dataclass(frozen=True)
@@ -221,13 +219,14 @@ class SelfJoin:
 
 @dataclass(frozen=True)
 class StreamTableJoin:
-    """Each record with the row of its key. `buffer`: where records wait for `grace_ms` (KIP-923)."""
+    """Each record with the row of its key."""
 
     kind: JoinKind
     joiner: Function
     table: str
     grace_ms: int | None = None
     buffer: str | None = None
+    """Where records wait for `grace_ms` (KIP-923)."""
 
 
 @dataclass(frozen=True)
@@ -295,12 +294,13 @@ class TableGroupBy:
 
 @dataclass(frozen=True)
 class TableJoin:
-    """One side of a table-table join: each change with the other side's row. `other`: the node of that table."""
+    """One side of a table-table join: each change with the other side's row."""
 
     kind: JoinKind
     joiner: Function
     from_left: bool
     other: str
+    """The node of that table."""
 
 
 @dataclass(frozen=True)
@@ -327,26 +327,29 @@ class ForeignKeyReceive:
 
 @dataclass(frozen=True)
 class ForeignKeyLookup:
-    """Answers a new subscription with the row it asks for. `table`: the node of the right table."""
+    """Answers a new subscription with the row it asks for."""
 
     table: str
+    """The node of the right table."""
 
 
 @dataclass(frozen=True)
 class ForeignKeyChange:
-    """Answers all subscriptions to a row that has changed. `receive`: the node that keeps them."""
+    """Answers all subscriptions to a row that has changed."""
 
     store: str
     receive: str
+    """The node that keeps them."""
 
 
 @dataclass(frozen=True)
 class ForeignKeyRespond:
-    """Joins an answer with the left table's row, if that has not changed meanwhile. `send`: the node where that asked."""
+    """Joins an answer with the left table's row, if that has not changed meanwhile."""
 
     joiner: Function
     kind: JoinKind
     send: str
+    """The node where that asked."""
 
 
 Operation = (

@@ -83,10 +83,11 @@ class AutoOffsetReset:
 
 @dataclass(frozen=True)
 class Consumed(_Formats):
-    """How a topic is read. `reset_policy`: `earliest`, `latest`, `none` or `by_duration:<ISO duration>`."""
+    """How a topic is read."""
 
     timestamp_extractor: Callable[..., Any] | None = None
     reset_policy: str | None = None
+    """`earliest`, `latest`, `none` or `by_duration:<ISO duration>`."""
 
     @classmethod
     def with_(cls, *given: Any) -> Self:
@@ -178,10 +179,11 @@ class Repartitioned(_Formats):
 
 @dataclass(frozen=True)
 class Joined(_Formats):
-    """How a stream is joined with a table. `grace_ms`: how long records wait for the table (needs a versioned one)."""
+    """How a stream is joined with a table."""
 
     other_value_serde: Serde | None = None
     grace_ms: int | None = None
+    """How long records wait for the table (needs a versioned one)."""
 
     @classmethod
     def with_(
@@ -201,7 +203,7 @@ class Joined(_Formats):
 
 @dataclass(frozen=True)
 class StreamJoined(_Formats):
-    """How two streams are joined, and where their records wait for each other. store_type: of stores without a supplier."""
+    """How two streams are joined, and where their records wait for each other."""
 
     other_value_serde: Serde | None = None
     store_name: str | None = None
@@ -210,6 +212,7 @@ class StreamJoined(_Formats):
     logging_enabled: bool = True
     topic_config: Mapping[str, str] = field(default_factory=dict)
     store_type: StoreType | None = None
+    """Of stores without a supplier."""
 
     @classmethod
     def as_(cls, name: str) -> Self:

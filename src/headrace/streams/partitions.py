@@ -40,10 +40,11 @@ def repartition_counts(
 
 @dataclass
 class PartitionCounts:
-    """What is known so far. `enforced`: repartition topics whose number the user gave."""
+    """What is known so far."""
 
     sources: Mapping[str, int]
     enforced: frozenset[str]
+    """Repartition topics whose number the user gave."""
     repartitions: dict[str, int | None] = field(default_factory=dict)
 
     def follow(self, groups: list[Subtopology]) -> None:

@@ -44,9 +44,10 @@ class Record:
 
 @dataclass(frozen=True)
 class ProcessorContext:
-    """What a processor may do. partition: of its task."""
+    """What a processor may do."""
 
     partition: int
+    """Of its task."""
     _forward: Callable[[Record], None]
 
     def forward(self, record: Record) -> None:

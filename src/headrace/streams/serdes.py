@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Serde:
-    """A format of keys or values. `schema`: of JSON, Spark's type as DDL text; None is a VARIANT."""
+    """A format of keys or values."""
 
     name: str
     schema: str | None = None
+    """Of JSON, Spark's type as DDL text; None is a VARIANT."""
 
 
 @dataclass(frozen=True)

@@ -33,26 +33,25 @@ WINDOWED = (StoreKind.WINDOW, StoreKind.SESSION)
 
 @dataclass(frozen=True)
 class StoreSupplier:
-    """A kind of storage with a name. `retention_ms`: of windows and sessions; of a versioned store its history."""
+    """A kind of storage with a name."""
 
     name: str
     kind: StoreKind
     persistent: bool = True
     retention_ms: int | None = None
+    """Of windows and sessions; of a versioned store its history."""
     window_size_ms: int | None = None
     retain_duplicates: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class StateStore:
-    """A store of a topology, and Kafka's `StoreBuilder`. Two stores are the same only if they are one object.
-
-    `retention_ms`: of windows and sessions; of a versioned store its history. `log_config`: settings of the changelog topic.
-    """
+    """A store of a topology, and Kafka's `StoreBuilder`. Two stores are the same only if they are one object."""
 
     name: str
     kind: StoreKind
     retention_ms: int | None = None
+    """Of windows and sessions; of a versioned store its history."""
     window_size_ms: int | None = None
     persistent: bool = True
     retain_duplicates: bool = False
@@ -60,6 +59,7 @@ class StateStore:
     value_serde: Serde | None = None
     logging_enabled: bool = True
     log_config: Mapping[str, str] = field(default_factory=dict)
+    """Settings of the changelog topic."""
     caching_enabled: bool = False
 
     def with_logging_enabled(self, config: Mapping[str, str]) -> StateStore:

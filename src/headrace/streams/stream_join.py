@@ -39,7 +39,7 @@ _OTHER = {True: "KSTREAM-OUTEROTHER-", False: "KSTREAM-JOINOTHER-"}
 
 @dataclass(frozen=True)
 class JoinNames:
-    """The processors of a stream-stream join. `this_generated`, `other_generated`: what unnamed stores are called after."""
+    """The processors of a stream-stream join."""
 
     this_windowed: str
     other_windowed: str
@@ -48,6 +48,7 @@ class JoinNames:
     merge: str
     this_generated: str
     other_generated: str
+    """`this_generated`, `other_generated`: what unnamed stores are called after."""
     this_suffix: str
     other_suffix: str
 

@@ -23,14 +23,13 @@ class ExistingTopic:
 
 @dataclass(frozen=True)
 class Misconfiguration:
-    """What is wrong with a topic, and what to do about it. settings: those that put it right, None for one to be unset; without
-    any the application cannot run with it, whatever the mode.
-    """
+    """What is wrong with a topic, and what to do about it."""
 
     topic: str
     sentence: str
     remedy: str
     settings: Mapping[str, str | None] = field(default_factory=dict)
+    """Those that put it right, None for one to be unset; without any the application cannot run with it, whatever the mode."""
 
 
 @dataclass(frozen=True)

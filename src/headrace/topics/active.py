@@ -27,12 +27,14 @@ SEPARATOR = ":connector-"
 
 @dataclass(frozen=True)
 class TopicStatus:
-    """A topic that a connector uses. task: the one that reported last; discover_timestamp_ms: when it did, epoch ms."""
+    """A topic that a connector uses."""
 
     topic: str
     connector: str
     task: int
+    """The one that reported last."""
     discover_timestamp_ms: int
+    """When it did, epoch ms."""
 
 
 ActiveTopics = Mapping[str, Mapping[str, TopicStatus]]

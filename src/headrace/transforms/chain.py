@@ -61,18 +61,20 @@ class Seen:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A chain, ready for any frame.
-
-    fails: whether a record can fail at all; asks: the columns `key_wanted`, `value_wanted` that are there beside OUTPUT: texts of
-    what has to be known before a record can be written (`Converter.learn`); seen: the record after it was read and after every
-    stage, for those who want to show it (expressions over the columns that `scope` adds).
-    """
+    """A chain, ready for any frame."""
 
     scope: Scope
     columns: Mapping[str, Sql]
     fails: bool
+    """Whether a record can fail at all."""
     seen: tuple[Seen, ...] = field(default=())
+    """The record after it was read and after every stage, for those who want to show it (expressions over the columns that
+    `scope` adds).
+    """
     asks: Mapping[str, str] = field(default_factory=dict)
+    """The columns `key_wanted`, `value_wanted` that are there beside OUTPUT: texts of what has to be known before a record can be
+    written (`Converter.learn`).
+    """
 
     def apply(self, frame: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
         """The frame's records after the chain: columns `keep` of the frame, then OUTPUT.

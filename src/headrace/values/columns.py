@@ -23,20 +23,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Columns:
-    """A record as Spark columns.
-
-    topic: STRING; partition: INT, or NULL; offset: BIGINT, NULL for a source's record; timestamp: TIMESTAMP, or NULL; headers:
-    ARRAY<STRUCT<key: STRING, value: BINARY>>; key, value: VARIANT for schemaless data, STRUCT (fields with their types) for data
-    with a schema, STRING, BINARY, BOOLEAN, a number … for primitives; NULL for null.
-    """
+    """A record as Spark columns."""
 
     topic: Column
+    """STRING."""
     partition: Column
+    """INT, or NULL."""
     offset: Column
+    """BIGINT, NULL for a source's record."""
     timestamp: Column
+    """TIMESTAMP, or NULL."""
     headers: Column
+    """ARRAY<STRUCT<key: STRING, value: BINARY>>."""
     key: Column
     value: Column
+    """`key`, `value`: VARIANT for schemaless data, STRUCT (fields with their types) for data with a schema, STRING, BINARY,
+    BOOLEAN, a number … for primitives; NULL for null.
+    """
 
 
 NAMES = ("topic", "partition", "offset", "timestamp", "headers", "key", "value")

@@ -14,23 +14,24 @@ from headrace.values.value import OpenStruct, TypedValue, Value, always, bound, 
 
 @dataclass(frozen=True)
 class ConnectRecord:
-    """The parts of a record, as SQL.
-
-    topic: string; partition: int or NULL; offset: bigint, None for a source's record, which has none; timestamp: bigint, ms since
-    the epoch, or NULL; headers: array<struct<key:string,value:binary>>, values as they will be written; dropped: the condition
-    that a filter has taken the record out.
-    """
+    """The parts of a record, as SQL."""
 
     run: CompileContext
     topic: Sql
+    """String."""
     partition: Sql
+    """Int or NULL."""
     offset: Sql | None
+    """Bigint, None for a source's record, which has none."""
     timestamp: Sql
+    """Bigint, ms since the epoch, or NULL."""
     key: Value
     value: Value
     headers: Sql
+    """Array<struct<key:string,value:binary>>, values as they will be written."""
     headers_written: HeaderWriter
     dropped: Sql | None = NEVER
+    """The condition that a filter has taken the record out."""
 
     def bound(self) -> ConnectRecord:
         """The same with every expression named."""

@@ -25,23 +25,24 @@ class SchemaBuilderError(ConnectError):
 
 @dataclass(frozen=True)
 class Schema:
-    """A schema.
-
-    type: one of TYPES; default: in the form that the payload has in JSON, None for none; fields: of a struct, by name and in
-    order; items: of an array; keys, values: of a map.
-    """
+    """A schema."""
 
     type: str
+    """One of TYPES."""
     optional: bool = False
     name: str | None = None
     version: int | None = None
     doc: str | None = None
     parameters: Mapping[str, str] | None = field(default=None, hash=False)
     default: Any = field(default=None, hash=False)
+    """In the form that the payload has in JSON, None for none."""
     fields: Mapping[str, Schema] = field(default_factory=dict, hash=False)
+    """Of a struct, by name and in order."""
     items: Schema | None = None
+    """Of an array."""
     keys: Schema | None = None
     values: Schema | None = None
+    """`keys`, `values`: of a map."""
 
     @property
     def logical(self) -> str | None:

@@ -15,16 +15,15 @@ from headrace.values.sql import NEVER, Sql, both, call, case, either, kind_in, l
 
 @dataclass(frozen=True)
 class TypedValue:
-    """A value whose kind is known.
-
-    sql: a column as `headrace.values.kinds` says; NULL only where there is a schema: the value null of that type. schema: None
-    for schemaless data. table: the members of a map or struct that is open for edits; then `sql` is not used.
-    """
+    """A value whose kind is known."""
 
     kind: str
     sql: Sql = "NULL"
+    """A column as `headrace.values.kinds` says; NULL only where there is a schema: the value null of that type."""
     schema: Schema | None = None
+    """None for schemaless data."""
     table: OpenStruct | None = None
+    """The members of a map or struct that is open for edits; then `sql` is not used."""
 
     @property
     def java(self) -> str:
@@ -148,14 +147,13 @@ def constant(schema: Schema, value: Any = None) -> Sql:
 
 @dataclass(frozen=True)
 class OpenStruct:
-    """Members by name.
+    """Members by name."""
 
-    fields: what is known of a member; an empty value: it was taken out. A map may have a `rest`: the members of a JSON text that
+    fields: Mapping[str, Value] = field(default_factory=dict)
+    """What is known of a member; an empty value: it was taken out. A map may have a `rest`: the members of a JSON text that
     nobody has looked at, there under the condition `rest_when` (None: always). A struct (`schema`: its name, version and so on;
     its own fields do not count) knows all its fields, in order; each alternative of a field carries the field's schema.
     """
-
-    fields: Mapping[str, Value] = field(default_factory=dict)
     rest: JsonReader | None = None
     rest_when: Sql | None = None
     schema: Schema | None = None

@@ -23,11 +23,14 @@ Values = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Resolved:
-    """A configuration with its values. raw: as it was given; props: with the values; values: placeholder → value."""
+    """A configuration with its values."""
 
     raw: Mapping[str, Any]
+    """As it was given."""
     props: Mapping[str, Any]
+    """With the values."""
     values: Values = field(default_factory=dict, repr=False)
+    """Placeholder → value."""
 
     def __repr__(self) -> str:
         return f"Resolved({dict(self.raw)})"

@@ -30,16 +30,16 @@ TopicLister = Callable[[float], Mapping[str, TopicInfo]]
 
 @dataclass(frozen=True)
 class TopicMonitorSettings:
-    """What to watch, and how.
-
-    whitelist: matches whole names of topics; timeout_s: how long one listing may take; interval_s: the pause after it;
-    leaders: whether a change of leaders alone counts.
-    """
+    """What to watch, and how."""
 
     whitelist: re.Pattern[str]
+    """Matches whole names of topics."""
     timeout_s: float
+    """How long one listing may take."""
     interval_s: float
+    """The pause after it."""
     leaders: bool = False
+    """Whether a change of leaders alone counts."""
 
 
 def select(topics: Mapping[str, TopicInfo], whitelist: re.Pattern[str]) -> Partitions:

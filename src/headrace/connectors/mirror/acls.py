@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Acl:
-    """An ACL of a topic; operation and permission by Kafka's names. literal: the name is one, not a prefix or a pattern."""
+    """An ACL of a topic; operation and permission by Kafka's names."""
 
     topic: str
     principal: str
@@ -16,6 +16,7 @@ class Acl:
     operation: str
     permission: str
     literal: bool = True
+    """The name is one, not a prefix or a pattern."""
 
 
 def copied(acls: Iterable[Acl], accepts: Callable[[str], bool], rename: Callable[[str], str]) -> list[Acl]:

@@ -24,30 +24,32 @@ ByGroup = dict[str, dict[Partition, Checkpoint]]
 
 @dataclass(frozen=True)
 class Switch:
-    """What a switch does to one partition of the target that a group reads.
-
-    upstream: the offset that the group has committed in the source; start: where it goes on in the target; lag: how many offsets
-    are there from `start` on; exact: nothing is read twice; committed: the offset that it has in the target now, None: none;
-    from_source: the source was asked; else the last checkpoint counts.
-    """
+    """What a switch does to one partition of the target that a group reads."""
 
     group: str
     topic: str
     partition: int
     upstream: int
+    """The offset that the group has committed in the source."""
     start: int
+    """Where it goes on in the target."""
     lag: int
+    """How many offsets are there from `start` on."""
     exact: bool
+    """Nothing is read twice."""
     committed: int | None
+    """The offset that it has in the target now, None: none."""
     from_source: bool
+    """The source was asked; else the last checkpoint counts."""
 
 
 @dataclass(frozen=True)
 class TranslatedPosition:
-    """A translated position. exact: it is the end of what has been mirrored, or a pair of offsets is known for it."""
+    """A translated position."""
 
     checkpoint: Checkpoint
     exact: bool
+    """It is the end of what has been mirrored, or a pair of offsets is known for it."""
     from_source: bool
 
 

@@ -43,17 +43,16 @@ class OffsetSync:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A group has read a partition up to `upstream` in the source, which is `downstream` in the target.
-
-    topic: its name in the target; metadata: the text that the group committed with its offset.
-    """
+    """A group has read a partition up to `upstream` in the source, which is `downstream` in the target."""
 
     group: str
     topic: str
+    """Its name in the target."""
     partition: int
     upstream: int
     downstream: int
     metadata: str = ""
+    """The text that the group committed with its offset."""
 
     def key(self) -> bytes:
         """The record's key."""

@@ -10,17 +10,18 @@ from headrace.connectors.mirror.filters import NameFilter
 
 @dataclass(frozen=True)
 class TopicSetting:
-    """A setting of a topic.
-
-    is_default: Kafka's own default; hidden: read-only or secret; static: from a broker's file; own: set on the topic itself.
-    """
+    """A setting of a topic."""
 
     name: str
     value: str | None
     is_default: bool
+    """Kafka's own default."""
     hidden: bool = False
+    """Read-only or secret."""
     static: bool = False
+    """From a broker's file."""
     own: bool = True
+    """Set on the topic itself."""
 
 
 @dataclass(frozen=True)

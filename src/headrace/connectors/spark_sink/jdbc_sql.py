@@ -10,13 +10,15 @@ PARTITION, OFFSET, DELETED = "headrace_partition", "headrace_offset", "headrace_
 
 @dataclass(frozen=True)
 class Merge:
-    """From `stage` to `table`. columns, keys: of the table; quoted: an identifier as SQL."""
+    """From `stage` to `table`."""
 
     table: str
     stage: str
     columns: Sequence[str]
     keys: Sequence[str]
+    """`columns`, `keys`: of the table."""
     quoted: Callable[[str], str]
+    """An identifier as SQL."""
 
     def create_stage(self) -> str:
         """An empty table with the columns of the table, in their types, and what the rows are ordered by."""

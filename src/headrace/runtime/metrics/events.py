@@ -7,28 +7,29 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Moved:
-    """The task is in this state (`running`, `paused`, `failed` …) now. error: what ended it, without secrets."""
+    """The task is in this state (`running`, `paused`, `failed` …) now."""
 
     status: str
     error: str | None = None
+    """What ended it, without secrets."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch has passed through the task.
-
-    read: records before the chain; written: records that came out of it, to Kafka or to the sink; took_ms: from its begin until
-    the last record was acknowledged; failed: records that failed in the chain; skipped, logged, letters: how many of these were
-    left out, logged, and written to the dead letter topic.
-    """
+    """A batch has passed through the task."""
 
     read: int
+    """Records before the chain."""
     written: int
+    """Records that came out of it, to Kafka or to the sink."""
     took_ms: float
+    """From its begin until the last record was acknowledged."""
     failed: int = 0
+    """Records that failed in the chain."""
     skipped: int = 0
     logged: int = 0
     letters: int = 0
+    """`skipped`, `logged`, `letters`: how many of these were left out, logged, and written to the dead letter topic."""
 
 
 @dataclass(frozen=True)

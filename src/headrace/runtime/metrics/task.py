@@ -23,14 +23,12 @@ _LONGEST_ERROR = 300
 
 @dataclass(frozen=True)
 class TaskMetrics:
-    """Counters and windows of one task, from its start on.
-
-    kind: "source" or "sink"; begun_ms: when it was started; status, since_ms: its state and since when; spent_ms: how long it was
-    in each state before; failures: how often this task has FAILED, over all its restarts; error: the last one.
-    """
+    """Counters and windows of one task, from its start on."""
 
     kind: str
+    """"source" or "sink"."""
     begun_ms: int
+    """When it was started."""
     read: Meter
     written: Meter
     commits: Meter
@@ -41,10 +39,14 @@ class TaskMetrics:
     transactions: Window
     status: str = "unassigned"
     since_ms: int = 0
+    """`status`, `since_ms`: its state and since when."""
     spent_ms: dict[str, int] = field(default_factory=dict)
+    """How long it was in each state before."""
     batches: int = 0
     failures: int = 0
+    """How often this task has FAILED, over all its restarts."""
     error: str | None = None
+    """The last one."""
     error_ms: int = 0
     failed_records: int = 0
     skipped: int = 0

@@ -36,20 +36,19 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class SinkPorts:
-    """What a sink's delivery does outside of Spark.
-
-    commit_offsets: takes a group and the next offsets to read; returns when they are committed (raises KafkaFailure);
-    ensure_dead_letters: returns when the dead letter topic exists, with this replication factor if it has to be made;
-    is_active, record_active: the active topics of this connector; still_there: whether offsets can still be read; recorder: told
-    what is measured.
-    """
+    """What a sink's delivery does outside of Spark."""
 
     commit_offsets: Callable[[str, Mapping[Partition, int]], None]
+    """Takes a group and the next offsets to read; returns when they are committed (raises KafkaFailure)."""
     ensure_dead_letters: Callable[[str, int], None]
+    """Returns when the dead letter topic exists, with this replication factor if it has to be made."""
     is_active: Callable[[str], bool]
     record_active: Callable[[str], None]
+    """`is_active`, `record_active`: the active topics of this connector."""
     still_there: Callable[[Mapping[Partition, tuple[int, int]]], bool]
+    """Whether offsets can still be read."""
     recorder: TaskRecorder
+    """Told what is measured."""
 
 
 @dataclass(frozen=True)

@@ -24,31 +24,35 @@ RESETS = ("earliest", "latest", "none")
 
 @dataclass(frozen=True)
 class SinkPlan:
-    """What one sink task will do.
-
-    connector, task, tasks: who, and how many there are; props: the task configuration; topics: the names, None if `regex` says
-    which; group: whose offsets are read and committed; consumer, letter_producer, letter_admin: Java client settings; reset:
-    where a partition without a committed offset begins; look_s: how often topics and partitions are looked for; batch_records:
-    the most records of a batch, None: as the sink says; converters: what reads the records; stages: the chain; tolerance: of
-    records that fail.
-    """
+    """What one sink task will do."""
 
     connector: str
     task: int
     tasks: int
+    """`connector`, `task`, `tasks`: who, and how many there are."""
     props: Props
+    """The task configuration."""
     topics: tuple[str, ...] | None
+    """The names, None if `regex` says which."""
     regex: str
     group: str
+    """Whose offsets are read and committed."""
     consumer: Mapping[str, str]
     letter_producer: Mapping[str, str]
     letter_admin: Mapping[str, str]
+    """`consumer`, `letter_producer`, `letter_admin`: Java client settings."""
     reset: str
+    """Where a partition without a committed offset begins."""
     look_s: float
+    """How often topics and partitions are looked for."""
     batch_records: int | None
+    """The most records of a batch, None: as the sink says."""
     converters: Converters
+    """What reads the records."""
     stages: tuple[Stage, ...]
+    """The chain."""
     tolerance: Tolerance
+    """Of records that fail."""
 
     def selects(self, topic: str) -> bool:
         """Whether `topics.regex` names this topic, with its whole name."""

@@ -21,22 +21,19 @@ Clocks = dict[str, dict[int, int]]
 
 @dataclass
 class Memory:
-    """What a sub-topology keeps from batch to batch: rows by store, stream time by operator and task, of changelogs the format.
-
-    expires: windowed stores, each with the operator by whose stream time its rows expire.
-
-    changelog: the topic of a store, None for a store that has none of its own.
-    """
+    """What a sub-topology keeps from batch to batch: rows by store, stream times, formats of changelogs."""
 
     spark: SparkSession
     parts: int
     stores: Mapping[str, StateStore]
     changelog: Callable[[str], str | None]
+    """The topic of a store, None for a store that has none of its own."""
     global_tables: Mapping[str, StoreTable] = field(default_factory=dict)
     tables: dict[str, StoreTable] = field(default_factory=dict)
     logs: dict[str, Changelog] = field(default_factory=dict)
     clocks: Clocks = field(default_factory=dict)
     expires: dict[str, str] = field(default_factory=dict)
+    """Windowed stores, each with the operator by whose stream time its rows expire."""
 
     def expire(self) -> None:
         """Tell each windowed store from which time on its rows are kept: stream time less retention."""
@@ -66,18 +63,21 @@ class Shown:
 
 @dataclass
 class Context:
-    """One batch. `flows`: what each operator passed on; `rows`: to be written; `updates`: of stores; `ticks`: stream times.
-
-    quiet: names of sources that have nothing in this batch; watched: tables of which every single change is wanted.
-    """
+    """One batch."""
 
     memory: Memory
     quiet: frozenset[str] = frozenset()
+    """Names of sources that have nothing in this batch."""
     watched: frozenset[str] = frozenset()
+    """Tables of which every single change is wanted."""
     flows: dict[str, Flow] = field(default_factory=dict)
+    """What each operator passed on."""
     rows: list[DataFrame] = field(default_factory=list)
+    """To be written."""
     updates: list[tuple[str, DataFrame]] = field(default_factory=list)
+    """Of stores."""
     ticks: list[tuple[str, DataFrame]] = field(default_factory=list)
+    """Stream times."""
     shown: list[Shown] = field(default_factory=list)
     cut_off: list[DataFrame] = field(default_factory=list)
 

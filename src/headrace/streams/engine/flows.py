@@ -20,13 +20,13 @@ Lookup = Callable[["DataFrame"], "DataFrame"]
 
 @dataclass(frozen=True)
 class Records:
-    """Records of a stream. Columns p, k, v, t, o, h. depth: how many numbers `o` has, 0 if that differs; ordered: which of them
-    stand in their order, in one piece of the frame.
-    """
+    """Records of a stream. Columns p, k, v, t, o, h."""
 
     frame: DataFrame
     depth: int = 0
+    """How many numbers `o` has, 0 if that differs."""
     ordered: Ordered = "task"
+    """Which of them stand in their order, in one piece of the frame."""
 
     def order(self) -> list[Column]:
         """What the records of a task are sorted by."""
@@ -37,17 +37,19 @@ class Records:
 
 @dataclass(frozen=True)
 class Changes:
-    """Changes of a table, at most one for each key and batch. Columns p, k, old, new, t, o; NULL is no row.
-
-    lookup: adds `sv` and `st`, value and time of the row that the table had for p and k before this batch; None: it is not kept
-    anywhere. versions: columns p, k, v, o of every single change, for joins that look between two of them; `at` is where it is on
-    its way through the nodes, which a table that is kept further down has it from. has_old: whether `old` is known.
-    """
+    """Changes of a table, at most one for each key and batch. Columns p, k, old, new, t, o; NULL is no row."""
 
     frame: DataFrame
     lookup: Lookup | None = None
+    """Adds `sv` and `st`, value and time of the row that the table had for p and k before this batch; None: it is not kept
+    anywhere.
+    """
     versions: DataFrame | None = None
+    """Columns p, k, v, o of every single change, for joins that look between two of them; `at` is where it is on its way through
+    the nodes, which a table that is kept further down has it from.
+    """
     has_old: bool = True
+    """Whether `old` is known."""
 
 
 @dataclass(frozen=True)

@@ -41,18 +41,16 @@ Operator = Callable[["Program", Context, ProcessorNode, Any, list[Flow]], Flow]
 
 @dataclass(frozen=True)
 class Program:
-    """A sub-topology: its nodes in an order in which each comes after those it needs.
-
-    children: of each node, in the order in which Kafka Streams gives them a record; watched: tables in whose rows joins with
-    streams look, and those from which they follow.
-    """
+    """A sub-topology: its nodes in an order in which each comes after those it needs."""
 
     number: int
     nodes: tuple[Node, ...]
     children: Mapping[str, tuple[Node, ...]]
+    """Of each node, in the order in which Kafka Streams gives them a record."""
     has_state: bool
     places: Places
     watched: frozenset[str]
+    """Tables in whose rows joins with streams look, and those from which they follow."""
 
     @classmethod
     def of(cls, topology: Topology, number: int, names: tuple[str, ...]) -> Program:

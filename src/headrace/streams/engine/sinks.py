@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class SinkTopics:
-    """What sinks have to know of topics. full: the name on the cluster; partitions: their number of a topic; defaults: serdes
-    where an operator has none; wires: filled with the formats of repartition topics.
-    """
+    """What sinks have to know of topics."""
 
     full: Callable[[str], str]
+    """The name on the cluster."""
     partitions: Callable[[str], int | None]
+    """Their number of a topic."""
     defaults: tuple[Serde | None, Serde | None] = (None, None)
+    """Serdes where an operator has none."""
     wires: dict[str, InternalFormat] = field(default_factory=dict)
+    """Filled with the formats of repartition topics."""
     repartition: frozenset[str] = frozenset()
 
 

@@ -37,17 +37,17 @@ log = structlog.get_logger(__name__)
 
 @dataclass
 class StreamTask:
-    """A sub-topology with the topics of its sources. topics: by source, names on the cluster; limit: how many records of a
-    partition a batch takes at most; emptied: stores whose changelogs wait to be filled again; renewed: whether `refill` has to.
-    """
+    """A sub-topology with the topics of its sources."""
 
     program: Program
     reading: SourceReading
     memory: Memory
     cluster: Cluster
     topics: Mapping[str, list[str]]
+    """By source, names on the cluster."""
     partitions: list[Partition]
     limit: int
+    """How many records of a partition a batch takes at most."""
     reset: Mapping[str, str] = field(default_factory=dict)
     source_changelogs: Mapping[str, str] = field(default_factory=dict)
     internal: frozenset[str] = frozenset()
@@ -58,7 +58,9 @@ class StreamTask:
     metrics: dict[str, float] = field(default_factory=lambda: {"batches": 0.0, "records": 0.0, "batch-ms": 0.0, "lag": 0.0})
     done: dict[Partition, int] = field(default_factory=dict)
     emptied: set[str] = field(default_factory=set)
+    """Stores whose changelogs wait to be filled again."""
     renewed: bool = False
+    """Whether `refill` has to."""
     _unfinished: Ranges = field(default_factory=dict)
     _pending: dict[Partition, tuple[int, int]] = field(default_factory=dict)
     _lost: bool = False  # whether nobody here knows if the last batch is committed

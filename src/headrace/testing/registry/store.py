@@ -53,9 +53,10 @@ class Version:
 
 @dataclass
 class Store:
-    """All that is registered, and the rules for what may be. first_id: of the ids that are given out."""
+    """All that is registered, and the rules for what may be."""
 
     first_id: int = 1
+    """Of the ids that are given out."""
     subjects: dict[str, list[Version]] = field(default_factory=dict)
     schemas: dict[int, Registered] = field(default_factory=dict)
     levels: dict[str | None, str] = field(default_factory=lambda: {None: "BACKWARD"})
