@@ -10,9 +10,9 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.connect_config.common import SourceConnectorConfig
-from headrace.connectors.base import FeedSource
+from headrace.connectors.feed import FeedSource
 from headrace.record import RecordColumns
-from headrace.runtime.feed_plans import FeedPlans
+from headrace.runtime.feed_plans import FeedPlans, source_plans
 from headrace.runtime.plan import plan_source_task
 from headrace.runtime.worker_config import StandaloneConfig
 
@@ -32,7 +32,7 @@ SOURCE = FeedSource(positions={}, consumer={}, record=record, destination=lambda
 
 def plans(spark: SparkSession, name: str, config: Mapping[str, str], source: FeedSource = SOURCE) -> FeedPlans:
     settings = SourceConnectorConfig({"name": name, "connector.class": "C", **config})
-    return FeedPlans(spark, plan_source_task(name, 0, settings, {}, WORKER), source)
+    return source_plans(spark, plan_source_task(name, 0, settings, {}, WORKER), source)
 
 
 def test_connectors_with_equal_chains_have_one_plan_whatever_their_names_and_prefixes(spark: SparkSession) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
+from typing import Any
 
 from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S
 from tests.sinks.sink import Sink
+from tests.sinks.test_failures import JSON, RECORDS
 from tests.support import wait_until
 
 Make = Callable[..., Sink]
@@ -45,3 +47,55 @@ def test_records_wait_for_a_topic_that_nobody_makes(cluster: Cluster, source: Cl
     wait_until(lambda: source.size(f"{topic}-new") == 1, CONNECTOR_S, "the record arrives")
     one.await_offsets({(topic, 0): 0, (topic, 1): 1})
     assert one.states() == ["RUNNING", "RUNNING"]
+
+
+def test_records_that_fail_become_dead_letters_in_the_workers_cluster(
+    cluster: Cluster, source: Cluster, sink: Make, topic_name: Name
+) -> None:
+    topic, letters, prefix = topic_name("mixed"), topic_name("letters"), topic_name("copy") + "."
+    cluster.create(topic)
+    cluster.produce(topic, RECORDS)
+    queue = {
+        "errors_deadletterqueue_topic_name": letters,
+        "errors_deadletterqueue_topic_replication_factor": "1",
+        "errors_deadletterqueue_context_headers_enable": "true",
+    }
+    target = {"target_bootstrap_servers": source.bootstrap, "destination_topics_create": "true", **JSON, **queue}
+    one = sink("KafkaSink", topics=topic, destination_topics_prefix=prefix, errors_tolerance="all", **target)
+    one.await_offsets({(topic, 0): 3})
+    assert [r.value for r in source.read(prefix + topic)] == [b'{"a":1}', b'{"a":2}']
+    (letter,) = cluster.read(letters)
+    headers = dict(letter.headers)
+    assert (letter.key, letter.value, letter.timestamp) == (b"key", b"broken", RECORDS[1].timestamp)
+    assert (headers["h"], headers["__connect.errors.offset"]) == (b"x", b"1")
+    assert one.topics() == {topic}
+    assert source.admin.describe(letters) is None
+
+
+def test_the_record_that_ends_a_task_is_a_dead_letter_and_is_not_passed(
+    cluster: Cluster, source: Cluster, sink: Make, topic_name: Name
+) -> None:
+    topic, letters, prefix = topic_name("mixed"), topic_name("letters"), topic_name("copy") + "."
+    cluster.create(topic)
+    cluster.produce(topic, RECORDS)
+    queue = {"errors_deadletterqueue_topic_name": letters, "errors_deadletterqueue_topic_replication_factor": "1"}
+    target = {"target_bootstrap_servers": source.bootstrap, "destination_topics_create": "true", **JSON, **queue}
+    one = sink("KafkaSink", topics=topic, destination_topics_prefix=prefix, **target)
+    assert f"(topic={topic}, partition=0, offset=1, at reading the value)" in one.trace()
+    assert one.offsets() == {(topic, 0): 1}
+    assert [r.value for r in source.read(prefix + topic)] == [b'{"a":1}']
+    assert [letter.value for letter in cluster.read(letters)] == [b"broken"]
+
+
+def test_a_chain_that_takes_many_records_at_once_is_written_in_batches(
+    cluster: Cluster, source: Cluster, sink: Make, topic_name: Name, events: list[MutableMapping[str, Any]]
+) -> None:
+    topic, prefix = topic_name("shouts"), topic_name("copy") + "."
+    cluster.create(topic)
+    cluster.produce(topic, [record(b"k", b'{"n":2}')])
+    doubled = {"transforms": "d", "transforms_d_type": "tests.transforms.own_plugins.Doubled", **JSON}
+    target = {"target_bootstrap_servers": source.bootstrap, "destination_topics_create": "true"}
+    one = sink("KafkaSink", topics=topic, destination_topics_prefix=prefix, **target, **doubled)
+    one.await_offsets({(topic, 0): 1})
+    assert [r.value for r in source.read(prefix + topic)] == [b'{"n": 4}']
+    assert [e["reason"] for e in events if e["event"] == "sink.micro-batches"]

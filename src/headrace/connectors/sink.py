@@ -7,7 +7,7 @@ Reading the topics, converting, transforming, dead letters and the offsets of th
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,6 +15,8 @@ from headrace.connectors.base import Connector, Props, Task
 from headrace.converters.base import Writers
 from headrace.kafka.positions import summary
 from headrace.plugins import Kind
+from headrace.spark.destination_topic import DestinationTopic
+from headrace.values.sql import Sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -78,6 +80,28 @@ class SinkBatch:
         return self.frame.where(~done)
 
 
+@dataclass(frozen=True)
+class KafkaTarget:
+    """A Kafka cluster that a sink writes to, for a lane of the data plane that does so record by record."""
+
+    producer: Mapping[str, str]
+    """Java settings."""
+    written: Mapping[str, Sql]
+    """How columns that are written (topic, partition, headers) follow from those of `COLUMNS`, where they are not the same."""
+    ensure: Callable[[str, int], bool]
+    """Takes a topic and how many partitions it gets if it is created (-1: the cluster's default); returns whether it exists now.
+    Raises RetriableError, KafkaFailure.
+    """
+    renew: Callable[[str, int], bool]
+    """The same for a topic that existed; returns whether it was created again."""
+    look_up: Callable[[str], DestinationTopic]
+    """Describes a topic that exists."""
+    topic: Callable[[str], str]
+    """The name in the target cluster of a topic, as the chain left it."""
+    keeps_partition: bool
+    """Whether a record keeps its partition in any case; else only in a topic of as many partitions as its original topic has."""
+
+
 class SinkTask(Task):
     """One query of a sink connector: the records of its share of the topic partitions, batch by batch.
 
@@ -99,6 +123,14 @@ class SinkTask(Task):
         Called once, after `start`; the answer's `write` is called for each chain that is compiled. Default: `own`.
         """
         return own
+
+    def kafka_target(self) -> KafkaTarget | None:
+        """The Kafka cluster that this sink writes to; called after `start`.
+
+        A lane moves the records then, one by one, and `put` is called only where the chain takes many records at once. Default:
+        None, `put` gets all.
+        """
+        return None
 
     @abstractmethod
     def put(self, batch: SinkBatch) -> None:

@@ -136,6 +136,12 @@ class TaskChain:
             self._compiled = compile_chain(steps.stages, steps.reading, steps.writing, self._known, steps.sink)
         return self._compiled
 
+    def _transformed(self, incoming: DataFrame) -> DataFrame:
+        """After the chain: OUTPUT, the origin's columns, and, if a record can fail, what it was read as."""
+        compiled = self.compiled()
+        originals = [name for name in ("in_key", "in_value", "in_headers", "in_timestamp") if compiled.fails]
+        return compiled.apply(incoming, [*self._origin, *originals])
+
     def letter(self) -> dict[str, Sql]:
         """What a failed record becomes, as columns for Spark's Kafka writer: itself, as it was read, in the dead letter topic.
 
@@ -164,15 +170,19 @@ class TaskChain:
         return found | {"output.headers": _name(self._steps.writing.header)}
 
 
+def source_steps(plan: TaskPlan, record: RecordColumns) -> Steps:
+    """What happens to the records of a source."""
+    key = plan.source_key_converter or TypedColumn(record.key_kind)
+    value = plan.source_value_converter or TypedColumn(record.value_kind)
+    reading = Readers(key, value, TypedHeaders())
+    return Steps(plan.connector, plan.task, reading, plan.stages, plan.converters, plan.tolerance)
+
+
 class SourceChain(TaskChain):
     """Between what a source gives and what Spark's Kafka writer takes."""
 
     def __init__(self, plan: TaskPlan, record: RecordColumns) -> None:
-        key = plan.source_key_converter or TypedColumn(record.key_kind)
-        value = plan.source_value_converter or TypedColumn(record.value_kind)
-        reading = Readers(key, value, TypedHeaders())
-        steps = Steps(plan.connector, plan.task, reading, plan.stages, plan.converters, plan.tolerance)
-        super().__init__(steps, record)
+        super().__init__(source_steps(plan, record), record)
 
     def outgoing(self, incoming: DataFrame) -> DataFrame:
         """The columns of Spark's Kafka writer, the origin's, and `failure` if a record can fail.
@@ -188,12 +198,6 @@ class SourceChain(TaskChain):
             columns = {name: _if_failed(letter[name], sql) for name, sql in columns.items()} | {"failure": "failure"}
         return frame.selectExpr(*(f"{sql} AS {name}" for name, sql in columns.items()), *self._origin)
 
-    def _transformed(self, incoming: DataFrame) -> DataFrame:
-        """After the chain: OUTPUT, the origin's columns, and, if a record can fail, what it was read as."""
-        compiled = self.compiled()
-        originals = [name for name in ("in_key", "in_value", "in_headers", "in_timestamp") if compiled.fails]
-        return compiled.apply(incoming, [*self._origin, *originals])
-
     def _headers(self, compiled: Compiled) -> Sql:
         """With the timestamp as the last one, as the producer's interceptor wants it (docs/decisions/0003)."""
         if self._record.timestamp is None and compiled.columns["timestamp"] == "in_timestamp":
@@ -201,8 +205,13 @@ class SourceChain(TaskChain):
         return stamped("headers", "timestamp")
 
 
-class FeedChain(SourceChain):
+class FeedChain(TaskChain):
     """Between a lane's columns and what a feed hands to its producer (`jvm/java/io/headrace/lanes/Chain.java`)."""
+
+    def __init__(self, steps: Steps, record: RecordColumns, written: Mapping[str, Sql] | None = None) -> None:
+        """written: for columns that `lane_columns` gives, how they follow from those of the chain (None: they are the same)."""
+        super().__init__(steps, record)
+        self._written = written or {}
 
     def lane_columns(self, columns: DataFrame) -> DataFrame:
         """The chain over `headrace.spark.plane.columns`.
@@ -223,7 +232,8 @@ class FeedChain(SourceChain):
             frame = self._transformed(incoming)
         finally:
             self._origin = self._origin[: len(self._record.origin)]
-        out: dict[str, Sql] = {name: name for name in ("topic", "partition", "timestamp", "key", "value", "headers")}
+        names = ("topic", "partition", "timestamp", "key", "value", "headers")
+        out: dict[str, Sql] = {name: self._written.get(name, name) for name in names}
         if compiled.fails:
             letter = self.letter() | {"timestamp": "in_timestamp"}
             out = {name: _if_failed(letter[name], sql) for name, sql in out.items()}

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Ports:
-    """What delivery does outside of Spark."""
+class FeedPorts:
+    """What the run of a feed does outside of Spark."""
 
     ensure_topics: Callable[[Iterable[str]], None]
     """Returns when these topics exist, creating them if it may (raises ConnectError)."""
@@ -45,10 +45,16 @@ class Ports:
     is_active: Callable[[str], bool]
     record_active: Callable[[str], None]
     """`is_active`, `record_active`: the active topics of this connector."""
-    store_offsets: Callable[[Offsets], None]
-    """Returns when Kafka has acknowledged the offsets."""
     look_up: Callable[[str], DestinationTopic]
     """Describes an existing topic."""
+
+
+@dataclass(frozen=True)
+class Ports(FeedPorts):
+    """What delivery does outside of Spark."""
+
+    store_offsets: Callable[[Offsets], None]
+    """Returns when Kafka has acknowledged the offsets."""
 
 
 @dataclass(frozen=True)

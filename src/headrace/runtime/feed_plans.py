@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from headrace.connectors.base import FeedSource
+from headrace.connectors.feed import FeedSource
+from headrace.converters.base import Writers
 from headrace.errors import ConnectError
-from headrace.runtime.chain import FeedChain
+from headrace.runtime.chain import FeedChain, source_steps
 from headrace.runtime.plan import TaskPlan
+from headrace.runtime.sink.chain import sink_record, sink_steps
+from headrace.runtime.sink.plan import SinkPlan
 from headrace.spark import plane
+from headrace.values.sql import Sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,8 +24,11 @@ if TYPE_CHECKING:
 class FeedPlans:
     """The plans of one run of a task (`headrace.spark.plane.plan_of`)."""
 
-    def __init__(self, spark: SparkSession, plan: TaskPlan, source: FeedSource) -> None:
-        self._spark, self._plan, self._source = spark, plan, source
+    def __init__(self, spark: SparkSession, chain: Callable[[DataFrame], FeedChain], made_from: tuple[Any, ...] | None) -> None:
+        """chain: gives the chain over a lane's columns; made_from: all that it is made from, equal for chains that are the same;
+        None if that is not known.
+        """
+        self._spark, self._chain_of, self._made_from = spark, chain, made_from
 
     def first(self) -> Any | str:
         """The plan before any record was read; a text if the chain does not go record by record: the operator that does not.
@@ -55,25 +62,40 @@ class FeedPlans:
 
     @cached_property
     def _chain(self) -> FeedChain:
-        return FeedChain(self._plan, self._source.record(self._columns))
+        return self._chain_of(self._columns)
 
     def _key(self) -> bytes | None:
-        """Equal for chains that are the same, None if that cannot be said: all that a chain is made from (`SourceChain`)."""
-        plan, source = self._plan, self._source
-        if source.record_key is None:
+        if self._made_from is None:
             return None
-        letters = plan.tolerance.dead_letters
-        who = (plan.connector, plan.task) if letters is not None and letters.context else None
-        made_from = (
-            source.record_key,
-            plan.stages,
-            plan.converters,
-            plan.source_key_converter,
-            plan.source_value_converter,
-            plan.tolerance,
-            who,
-        )
         try:
-            return pickle.dumps(made_from)
+            return pickle.dumps(self._made_from)
         except Exception:  # a user's own transform or converter may hold anything
             return None
+
+
+def source_plans(spark: SparkSession, plan: TaskPlan, source: FeedSource) -> FeedPlans:
+    """Those of a source task."""
+    made_from = (source.record_key, plan.source_key_converter, plan.source_value_converter, *_chain_parts(plan))
+    return FeedPlans(
+        spark,
+        lambda columns: FeedChain(source_steps(plan, record := source.record(columns)), record),
+        None if source.record_key is None else made_from,
+    )
+
+
+def sink_plans(spark: SparkSession, plan: SinkPlan, writers: Writers, written: Mapping[str, Sql]) -> FeedPlans:
+    """Those of the task of a sink that writes to Kafka.
+
+    writers: what makes keys, values and headers; written: see `FeedChain`.
+    """
+    return FeedPlans(
+        spark,
+        lambda columns: FeedChain(sink_steps(plan, writers), sink_record(columns), written),
+        ("sink", writers, sorted(written.items()), *_chain_parts(plan)),
+    )
+
+
+def _chain_parts(plan: TaskPlan | SinkPlan) -> tuple[Any, ...]:
+    letters = plan.tolerance.dead_letters
+    who = (plan.connector, plan.task) if letters is not None and letters.context else None
+    return plan.stages, plan.converters, plan.tolerance, who

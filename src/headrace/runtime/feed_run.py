@@ -16,19 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from headrace.connectors.base import FeedSource, FeedTask
+from headrace.connectors.feed import FeedSource, FeedTask
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.groups import Partition
-from headrace.runtime.delivery import OffsetCommits, Ports, Routing
+from headrace.runtime.delivery import FeedPorts, OffsetCommits, Routing
 from headrace.runtime.exactly_once import ExactlyOnce
 from headrace.runtime.failed_records import log_failed
 from headrace.runtime.feed_plans import FeedPlans
 from headrace.runtime.feed_settings import lane_consumer, lane_producer
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Batch, InFlight, Transactional
-from headrace.runtime.plan import TaskPlan
 from headrace.runtime.task import FIRST_PAUSE_S, LONGEST_PAUSE_S
-from headrace.runtime.tolerance import FailedRecord
+from headrace.runtime.tolerance import FailedRecord, Tolerance
 from headrace.runtime.topic_watch import LOOK_S
 from headrace.spark import failure, feeds, large_records, plane
 from headrace.spark.destination_topic import KAFKA_BATCH_BYTES, DestinationTopic
@@ -50,13 +49,19 @@ _REPEATS, _REPEAT_S, _LONGEST_PAUSE_S = 20, 60.0, 2.0
 class FeedDependencies:
     """What a run needs of its task and worker."""
 
+    name: str
+    """`<connector>-<task>`."""
     task: FeedTask
-    plan: TaskPlan
-    ports: Ports
+    producer: Mapping[str, str]
+    """Java settings."""
+    tolerance: Tolerance
+    ports: FeedPorts
     commits: OffsetCommits
     recorder: TaskRecorder
     stopping: threading.Event
     exactly: ExactlyOnce | None = None
+    letter_producer: Mapping[str, str] | None = None
+    """Java settings of the producer of dead letters, None: they are written by `producer`."""
 
 
 class SmallerBatchesError(Exception):
@@ -79,10 +84,13 @@ class FeedRun:
         self._handle: Handle | None = None
         self._deadline: float | None = None
         self._stored_at = self._looked_at = self._updated_at = self._checked_at = time.monotonic()
+        self._check_s = min(_CHECK_S, needs.task.look_s)
+        self._outdated = False
         self.batches = 0
 
     def run(self, spark: SparkSession, plan: Any) -> None:
-        """Run until `stop`, or raise what ended the feed: an error of headrace.
+        """Run until `stop`, or until the task is to be opened again (`FeedTask.look`); raises what ended the feed: an error of
+        headrace.
 
         plan: the first of the chain (`FeedPlans.first`).
         """
@@ -105,17 +113,17 @@ class FeedRun:
             self._handle.wake()
 
     def _feed(self) -> Feed:
-        plan, exactly = self._needs.plan, self._needs.exactly
-        letters = plan.tolerance.dead_letters
-        if letters is not None and plan.tolerance.all and letters.topic not in self._known:
-            self._needs.ports.ensure_dead_letters(letters.topic, letters.replication_factor)
-            self._known[letters.topic] = self._needs.ports.look_up(letters.topic)
-        producer = lane_producer(plan.producer, self._batch_bytes, transactions=exactly is not None)
+        needs, exactly = self._needs, self._needs.exactly
+        self._know_dead_letters()
+        producer = lane_producer(needs.producer, self._batch_bytes, transactions=exactly is not None)
+        letter_producer = None
+        if needs.letter_producer is not None and needs.tolerance.dead_letters is not None:
+            letter_producer = lane_producer(needs.letter_producer, None, transactions=False)
         positions = self._acknowledged
-        stores = exactly.templates(self._needs.task.offsets(dict.fromkeys(positions, 1)), list(positions)) if exactly else {}
+        stores = exactly.templates(needs.task.offsets(dict.fromkeys(positions, 1)), list(positions)) if exactly else {}
         self._counts = feeds.FeedCounts()
         return Feed(
-            name=f"{plan.connector}-{plan.task}",
+            name=needs.name,
             consumer=lane_consumer(self._source.consumer),
             producer=producer,
             partitions=[
@@ -123,16 +131,25 @@ class FeedRun:
                 for (t, p), offset in sorted(positions.items())
             ],
             targets=[self._target(topic) for topic in self._known],
-            tolerates=plan.tolerance.all,
-            letters=letters is not None and plan.tolerance.all,
+            tolerates=needs.tolerance.all,
+            letters=needs.tolerance.dead_letters is not None and needs.tolerance.all,
+            letter_producer=letter_producer,
             transactional_id=exactly.transactional_id if exactly else None,
-            commit_ms=self._needs.task.context.interval_ms or 0,
+            commit_ms=needs.task.context.interval_ms or 0,
         )
+
+    def _know_dead_letters(self) -> None:
+        """See that the dead letter topic exists; one that the feed's own producer writes to is one of its targets."""
+        needs, letters = self._needs, self._needs.tolerance.dead_letters
+        if letters is None or letters.topic in self._known or needs.letter_producer is not None or not needs.tolerance.all:
+            return
+        needs.ports.ensure_dead_letters(letters.topic, letters.replication_factor)
+        self._known[letters.topic] = needs.ports.look_up(letters.topic)
 
     def _follow(self, handle: Handle, data_plane: DataPlane) -> None:
         removed = False
         while True:
-            if self._needs.stopping.is_set() and not removed:
+            if (self._outdated or self._needs.stopping.is_set()) and not removed:
                 removed = True
                 handle.remove()
             update = handle.update(self._wait_s(data_plane, removed))
@@ -149,14 +166,18 @@ class FeedRun:
                 self._store()
             if time.monotonic() >= self._learn_at and not removed:
                 self._learn(handle, {})
-            if time.monotonic() - self._checked_at >= _CHECK_S:
+            if time.monotonic() - self._checked_at >= self._check_s:
                 self._checked_at = time.monotonic()
-                self._needs.task.look()
+                self._outdated = self._needs.task.look()
 
     def _wait_s(self, data_plane: DataPlane, removed: bool) -> float | None:
         if removed:
             return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
-        due = self._stored_at + self._pause_s(data_plane) if self._acknowledged != self._stored else self._checked_at + _CHECK_S
+        due = (
+            self._stored_at + self._pause_s(data_plane)
+            if self._acknowledged != self._stored
+            else self._checked_at + self._check_s
+        )
         return max(0.0, min(due, self._learn_at) - time.monotonic())
 
     def _is_due(self, data_plane: DataPlane) -> bool:
@@ -170,13 +191,13 @@ class FeedRun:
         self._tell(update)
         self._acknowledge(update)
         if update.failures:
-            log_failed([FailedRecord.parse(report) for report in update.failures], self._needs.plan.tolerance)
+            log_failed([FailedRecord.parse(report) for report in update.failures], self._needs.tolerance)
         for topic in sorted(update.topics):
             self._know(handle, topic)
         if any(update.schemas.values()):
             self._learn(handle, update.schemas)
-        letters = self._needs.plan.tolerance.dead_letters
-        for topic in sorted(update.written - ({letters.topic} if letters else set())):
+        letters = self._needs.tolerance.dead_letters
+        for topic in sorted(set(self._needs.task.active_topics(update)) - ({letters.topic} if letters else set())):
             if not self._needs.ports.is_active(topic):
                 self._needs.ports.record_active(topic)
         if update.counts.waiting_ms > LOOK_S * 1000 and time.monotonic() - self._looked_at > LOOK_S:
@@ -191,7 +212,7 @@ class FeedRun:
 
     def _tell(self, update: Update) -> None:
         """Measure what has happened since the last update."""
-        now, before, tolerance = time.monotonic(), self._counts, self._needs.plan.tolerance
+        now, before, tolerance = time.monotonic(), self._counts, self._needs.tolerance
         counts = self._counts = update.counts
         failed = counts.failed - before.failed
         latencies = [partition.latency for partition in update.partitions if partition.latency.records]
@@ -261,14 +282,14 @@ class FeedRun:
         without an end).
         """
         limit = known.max_message_bytes or KAFKA_BATCH_BYTES
-        current = lane_producer(self._needs.plan.producer, self._batch_bytes, transactions=False)["batch.size"]
+        current = lane_producer(self._needs.producer, self._batch_bytes, transactions=False)["batch.size"]
         if limit < int(current):
             self._batch_bytes = limit
             raise SmallerBatchesError
 
     def _target(self, topic: str) -> feeds.Target:
         known, counts = self._known[topic], self._routing.partition_counts
-        compresses = self._needs.plan.producer.get("compression.type", "none").strip().lower() != "none"
+        compresses = self._needs.producer.get("compression.type", "none").strip().lower() != "none"
         return feeds.Target(
             topic=topic,
             partitions=known.partitions,
@@ -339,8 +360,8 @@ class FeedRun:
             self._drain(handle, _DRAIN_S)
         if why.kind == "record" and why.report is not None:
             record = FailedRecord.parse(why.report)
-            log_failed([record], self._needs.plan.tolerance)
-            self._needs.recorder.tell(Batch(1, 0, 0.0, failed=1, logged=int(self._needs.plan.tolerance.log)))
+            log_failed([record], self._needs.tolerance)
+            self._needs.recorder.tell(Batch(1, 0, 0.0, failed=1, logged=int(self._needs.tolerance.log)))
             self._store()
             raise record.error()
         self._store()

@@ -35,6 +35,8 @@ _NOT_FOR_PRODUCER = {"key.serializer", "value.serializer", "transactional.id"}
 def lane_consumer(settings: Mapping[str, str]) -> dict[str, str]:
     """Java consumer settings of a lane, from those of a task."""
     chosen = {k: v for k, v in settings.items() if k not in _NOT_FOR_CONSUMER}
+    if is_default_client_id(chosen.get("client.id", "")):
+        del chosen["client.id"]
     return {**_CONSUMER, **with_api_timeout(chosen), **_OWN}
 
 

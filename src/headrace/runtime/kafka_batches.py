@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from headrace.connectors.base import FeedSource, FeedTask, Offsets, Progress
+from headrace.connectors.base import Offsets, Progress
+from headrace.connectors.feed import FeedSource, FeedTask
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import summary
 from headrace.runtime.chain import SourceChain

@@ -22,6 +22,8 @@ from headrace.transforms.chain import Converters
 from headrace.transforms.stages import Stage, stages
 
 _PRODUCER_ID = "connector-producer-"
+CONSUMER_ID, LETTER_PRODUCER_ID = "connector-consumer-", "connector-dlq-producer-"
+"""What comes before connector and task in the `client.id` of a sink task's clients."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,8 @@ def plan_source_task(name: str, task: int, settings: SourceConnectorConfig, prop
 
 
 def is_default_client_id(client_id: str) -> bool:
-    """Whether a task's producer has the `client.id` that Kafka Connect gives it, and nobody has chosen another one."""
-    return client_id.startswith(_PRODUCER_ID)
+    """Whether a task's client has the `client.id` that Kafka Connect gives it, and nobody has chosen another one."""
+    return client_id.startswith((_PRODUCER_ID, CONSUMER_ID, LETTER_PRODUCER_ID))
 
 
 def client_settings(client_id: str, kind: str, config: Props, worker: WorkerConfig) -> dict[str, str]:

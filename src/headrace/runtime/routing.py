@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from headrace.connectors.base import FeedSource, Poll, Stream
+from headrace.connectors.base import Poll, Stream
+from headrace.connectors.feed import FeedSource
 from headrace.converters.base import load, load_header
 from headrace.converters.typed_column import TypedColumn, TypedHeaders
 from headrace.runtime.delivery import Routing

@@ -21,7 +21,6 @@ from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import (
     Connector,
     ConnectorContext,
-    FeedTask,
     HostedTask,
     Offsets,
     OffsetTask,
@@ -35,6 +34,7 @@ from headrace.connectors.base import (
     Task,
     TaskContext,
 )
+from headrace.connectors.feed import FeedTask
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin, shared
 from headrace.kafka.group_transactions import GroupOffsets, GroupTransactions, Proof, Write

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from headrace.connectors.base import FeedSource, FeedTask, PollingSourceTask, Props, SourcePartition, SourceTask, StoredOffsets
+from headrace.connectors.base import PollingSourceTask, Props, SourcePartition, SourceTask, StoredOffsets
 from headrace.connectors.data_loss import DataLossError, Loss
+from headrace.connectors.feed import FeedSource, FeedTask
 from headrace.errors import HeadraceError
 from headrace.runtime.chain import SourceChain
 from headrace.runtime.delivery import Delivery, Ports
 from headrace.runtime.exactly_once import ExactlyOnce
-from headrace.runtime.feed_plans import FeedPlans
+from headrace.runtime.feed_plans import source_plans
 from headrace.runtime.feed_run import FeedDependencies, FeedRun
 from headrace.runtime.kafka_batches import KafkaBatches
 from headrace.runtime.metrics import TaskRecorder
@@ -150,7 +151,7 @@ class WorkerSourceTask:
             return _NOTHING_TO_READ_S
         if source.initial:
             self._needs.ports.store_offsets(source.initial)
-        plans = FeedPlans(spark, self._plan, source)
+        plans = source_plans(spark, self._plan, source)
         plan = plans.first()
         self._needs.recorder.follow_lag(task.behind)
         run: FeedRun | KafkaBatches
@@ -160,14 +161,18 @@ class WorkerSourceTask:
         else:
             self._tell_mode(REAL_TIME)
             needs = self._needs
-            run = FeedRun(
-                FeedDependencies(
-                    task, self._plan, needs.ports, self._delivery.commits, needs.recorder, self._stopping, needs.exactly
-                ),
-                source,
-                routing(self._plan.stages, source),
-                plans,
+            needs_of_run = FeedDependencies(
+                name=f"{self._plan.connector}-{self._plan.task}",
+                task=task,
+                producer=self._plan.producer,
+                tolerance=self._plan.tolerance,
+                ports=needs.ports,
+                commits=self._delivery.commits,
+                recorder=needs.recorder,
+                stopping=self._stopping,
+                exactly=needs.exactly,
             )
+            run = FeedRun(needs_of_run, source, routing(self._plan.stages, source), plans)
         self._run = run
         try:
             if not self._stopping.is_set():

@@ -75,6 +75,10 @@ class Feed:
     """Whether a record that fails is passed over (`errors.tolerance=all`); else the feed stops there."""
     letters: bool = False
     """Whether the chain makes a dead letter of a record that fails."""
+    letter_producer: Mapping[str, str] | None = None
+    """Java settings of the producer of dead letters, those of the record that ends the feed among them; None: they are written
+    as other records are.
+    """
     transactional_id: str | None = None
     """With exactly once: of its producer."""
     commit_ms: int = 0
@@ -165,6 +169,9 @@ class Update:
     """How many records each transaction had that was committed."""
 
 
+_CLIENTS = ("consumer", "producer", "letter_producer")
+
+
 def feed_json(feed: Feed) -> str:
     """A feed as the lanes read it (`FeedJson.java`)."""
 
@@ -184,7 +191,7 @@ def feed_json(feed: Feed) -> str:
     targets = [asdict(target) for target in feed.targets]
     plain = ("name", "tolerates", "letters", "transactional_id", "commit_ms")
     values = {name: getattr(feed, name) for name in plain}
-    clients = {"consumer": dict(feed.consumer), "producer": dict(feed.producer)}
+    clients = {name: None if (client := getattr(feed, name)) is None else dict(client) for name in _CLIENTS}
     return json.dumps({**values, **clients, "partitions": partitions, "targets": targets})
 
 

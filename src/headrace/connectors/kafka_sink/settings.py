@@ -13,10 +13,9 @@ from headrace.spark.topic_writer import PRODUCER
 _SECURITY = ("bootstrap.servers", "security.", "sasl.", "ssl.", "client.")
 
 
-def producer_settings(props: Mapping[str, str | None], client_id: str) -> dict[str, str]:
+def producer_settings(props: Mapping[str, str | None]) -> dict[str, str]:
     """Java settings of the producer, prefixes taken off."""
-    own = {"client.id": client_id} | with_prefix(props, "target.") | with_prefix(props, "connector.producer.")
-    return PRODUCER | own
+    return PRODUCER | with_prefix(props, "target.") | with_prefix(props, "connector.producer.")
 
 
 def admin_settings(props: Mapping[str, str | None]) -> dict[str, str]:

@@ -10,32 +10,54 @@ import structlog
 from headrace.connectors.base import Props
 from headrace.connectors.kafka_sink.config import KafkaSinkConfig
 from headrace.connectors.kafka_sink.settings import admin_settings, producer_settings
-from headrace.connectors.sink import SinkBatch, SinkTask
+from headrace.connectors.sink import KafkaTarget, SinkBatch, SinkTask
 from headrace.kafka.admin import shared
 from headrace.kafka.failures import KafkaFailure
-from headrace.record import RecordColumns
-from headrace.spark.destination_topic import look_up
+from headrace.record import HEADERS_TYPE, RecordColumns
+from headrace.spark.destination_topic import DestinationTopic, look_up
 from headrace.spark.kafka import producer_columns
 from headrace.spark.topic_writer import TopicWriter, topics_in
+from headrace.values.sql import lit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 log = structlog.get_logger(__name__)
 
+_ASK_S = 30.0
+
 
 class KafkaSinkTask(SinkTask):
-    """Writes keys and values as the connector's converters make them: `ByteArrayConverter` leaves the bytes as they are.
+    """Writes records one by one, by a lane of the data plane, or batches of them, where the chain takes many records at once.
 
-    Timestamps are kept. A batch that is delivered again is written again (at least once), each partition in its order.
+    It writes keys and values as the connector's converters make them: `ByteArrayConverter` leaves the bytes as they are.
+
+    Timestamps are kept. What is delivered again is written again (at least once), each partition in its order.
     """
 
     def start(self, props: Props) -> None:
         """Take the configuration; the target cluster is first asked when there is something to write. Raises ConfigError."""
         self._config = KafkaSinkConfig(props)
         self._admin = shared(admin_settings(props))
-        producer = producer_settings(props, f"connector-sink-producer-{self.context.id}")
-        self._writer = TopicWriter(producer, lambda topic: look_up(self._admin, topic, self.context.stopping))
+        self._producer = producer_settings(props)
+        client = {"client.id": f"connector-sink-producer-{self.context.id}"}
+        self._writer = TopicWriter(client | self._producer, self._look_up)
+
+    def kafka_target(self) -> KafkaTarget:
+        """The target cluster."""
+        config, prefix = self._config, self._config.destination_topics_prefix
+        written = {"topic": f"concat({lit(prefix)}, topic)"} if prefix else {}
+        written |= {} if config.include_message_headers else {"headers": f"cast(NULL as {HEADERS_TYPE})"}
+        written |= {"partition": "int(NULL)"} if config.destination_partition == "partitioner" else {}
+        return KafkaTarget(
+            producer=self._producer,
+            written=written,
+            ensure=self._ensure,
+            renew=self._renew,
+            look_up=self._look_up,
+            topic=lambda topic: prefix + topic,
+            keeps_partition=config.destination_partition != "auto",
+        )
 
     def put(self, batch: SinkBatch) -> None:
         """Write the batch; raises RetriableError while the target cluster cannot be reached."""
@@ -73,18 +95,33 @@ class KafkaSinkTask(SinkTask):
         return topics_in(frame, names - self._writer.known.keys())
 
     def _learn(self, topic: str, partitions: int) -> None:
-        """Have a topic described, made if it has to be; one that somebody else is to make stays unknown until it is there."""
-        if self._admin.describe(topic) is None:
-            if not self._config.destination_topics_create:
-                log.info("sink.topic.missing", topic=topic, hint="make it, or set destination.topics.create=true")
-                return
-            self._create(topic, partitions)
-        self._writer.learn(topic)
+        """Have a topic described, created if it has to be; one that somebody else is to create is unknown until it is there."""
+        if self._ensure(topic, partitions):
+            self._writer.learn(topic)
 
-    def _create(self, topic: str, partitions: int) -> None:
+    def _ensure(self, topic: str, partitions: int) -> bool:
+        """Whether a topic exists, created if it may be; else the cluster is asked for it, which may create it."""
+        if self._admin.describe(topic) is not None:
+            return True
+        if self._config.destination_topics_create:
+            return self._create(topic, partitions)
+        log.info("sink.topic.missing", topic=topic, hint="create it, or set destination.topics.create=true")
+        self._admin.ask_for(topic, _ASK_S)
+        return self._admin.describe(topic) is not None
+
+    def _renew(self, topic: str, partitions: int) -> bool:
+        if not self._config.destination_topics_create or self._admin.describe(topic) is not None:
+            return False
+        return self._create(topic, partitions)
+
+    def _create(self, topic: str, partitions: int) -> bool:
         try:
             self._admin.create(topic, partitions, self._config.destination_topics_replication_factor)
             log.info("sink.topic.created", topic=topic, partitions=partitions)
         except KafkaFailure as error:
             if error.code != "TOPIC_ALREADY_EXISTS":  # another task was faster
                 raise
+        return True
+
+    def _look_up(self, topic: str) -> DestinationTopic:
+        return look_up(self._admin, topic, self.context.stopping)

@@ -13,18 +13,9 @@ from typing import TYPE_CHECKING, cast
 import structlog
 
 from headrace.connect_config.stream_mode import warn_of_stream_mode
-from headrace.connectors.base import (
-    FeedSource,
-    FeedTask,
-    Measured,
-    Offsets,
-    Props,
-    SourceOffset,
-    SourcePartition,
-    StoredOffsets,
-    TaskContext,
-)
+from headrace.connectors.base import Measured, Offsets, Props, SourceOffset, SourcePartition, StoredOffsets, TaskContext
 from headrace.connectors.data_loss import DataLossError, Loss, PartitionLog, Policy, ReadPosition, find
+from headrace.connectors.feed import FeedSource, FeedTask
 from headrace.connectors.kafka_source.assignment import TASK_PARTITIONS, decode
 from headrace.connectors.kafka_source.config import KafkaSourceConfig
 from headrace.connectors.kafka_source.lag_group_committer import LagGroupCommitter
@@ -194,18 +185,19 @@ class KafkaSourceTask(FeedTask):
         except KafkaFailure as error:
             log.warning("source.check.failed", cause=str(error))
 
-    def look(self) -> None:
+    def look(self) -> bool:
         """Warn of topics that were deleted. Raises RetriableError if one was created again."""
         wanted = self._ids.keys() - self._gone
         try:
             found = topic_ids(self._admin).of(wanted)
         except KafkaFailure as error:
             log.info("source.look.failed", cause=str(error))
-            return
+            return False
         self._compare(found)
         missing = [p for p in self._assigned if p[0] in wanted - found.keys()]
         self._gone |= {topic for topic, _ in missing}
         warn(StartPositions({}, missing=tuple(missing)), "source")
+        return False
 
     def _compare(self, found: Mapping[str, str]) -> None:
         for topic, topic_id in found.items():

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import structlog
 
 from headrace.connect_config.stream_mode import warn_of_stream_mode
-from headrace.connectors.base import FeedSource, Measured, Props, SourceOffset, SourcePartition, StoredOffsets, TaskContext
+from headrace.connectors.base import Measured, Props, SourceOffset, SourcePartition, StoredOffsets, TaskContext
+from headrace.connectors.feed import FeedSource
 from headrace.connectors.kafka_source import task as kafka
 from headrace.connectors.kafka_source.assignment import NO_LEADER, TASK_PARTITIONS, LeaderTopicPartition, encode
 from headrace.connectors.kafka_source.metrics import OF_MIRROR, OF_PLUGIN

@@ -21,26 +21,34 @@ if TYPE_CHECKING:
 _LETTER = ("topic", "key", "value", "headers", "partition")
 
 
+def sink_steps(plan: SinkPlan, writers: Writers) -> Steps:
+    """What happens to the records of a sink."""
+    converters = plan.converters
+    reading = Readers(converters.key, converters.value, converters.header)
+    return Steps(plan.connector, plan.task, reading, plan.stages, writers, plan.tolerance, sink=True)
+
+
+def sink_record(frame: DataFrame) -> RecordColumns:
+    """How the columns of Kafka's records, read by Spark or by a lane, make up a record."""
+    return RecordColumns(
+        topic=frame["topic"],
+        key=frame["key"],
+        value=frame["value"],
+        headers=frame["headers"],
+        timestamp=frame["timestamp"],
+        partition=frame["partition"],
+        offset=frame["offset"],
+        origin={part: frame[part] for part in ("topic", "partition", "offset")},
+    )
+
+
 class SinkChain(TaskChain):
     """Between the frame of Spark's Kafka source and `SinkBatch.frame`."""
 
     def __init__(self, plan: SinkPlan, writers: Writers, frame: DataFrame, counts: RecordCounts) -> None:
         """frame: of `headrace.spark.kafka.read_stream`; counts: its records count as read in it."""
         self.counts = counts
-        converters = plan.converters
-        reading = Readers(converters.key, converters.value, converters.header)
-        steps = Steps(plan.connector, plan.task, reading, plan.stages, writers, plan.tolerance, sink=True)
-        record = RecordColumns(
-            topic=frame["topic"],
-            key=frame["key"],
-            value=frame["value"],
-            headers=frame["headers"],
-            timestamp=frame["timestamp"],
-            partition=frame["partition"],
-            offset=frame["offset"],
-            origin={part: frame[part] for part in ("topic", "partition", "offset")},
-        )
-        super().__init__(steps, record)
+        super().__init__(sink_steps(plan, writers), sink_record(frame))
 
     @property
     def fails(self) -> bool:

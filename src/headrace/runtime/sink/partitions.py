@@ -6,13 +6,14 @@ offsets are read and written by name. So what reads a group's offsets and lag wo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
 
 from headrace.errors import ConnectError, HeadraceError
 from headrace.kafka.admin import Admin, TopicInfo
+from headrace.kafka.coalesced_requests import latest_offsets
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import StartPositions, decide, warn
 from headrace.runtime.sink.plan import SinkPlan
@@ -82,8 +83,7 @@ class SinkPartitions:
         committed = self._admin.committed(self._plan.group, _TIMEOUT_S, partitions)
         self._admin.let_go(self._plan.group)
         first = self._admin.partition_offsets(partitions, "earliest", _TIMEOUT_S)
-        only = self._plan.consumer.get("isolation.level") == "read_committed"
-        end = self._admin.partition_offsets(partitions, "latest", _TIMEOUT_S, read_committed=only)
+        end = self.ends(partitions)
         logs = {p: (first[p], end[p]) for p in partitions}
         found = decide(list(partitions), committed, logs, "latest" if self._plan.reset == "latest" else "earliest")
         if self._plan.reset == "none":
@@ -94,6 +94,19 @@ class SinkPartitions:
         found = replace(found, positions={**found.positions, **earliest}, looked_up=fresh)
         warn(found, "sink")
         return found
+
+    def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
+        """Up to which offset each of these can be read now. Raises KafkaFailure."""
+        only = self._plan.consumer.get("isolation.level") == "read_committed"
+        return self._admin.partition_offsets(list(partitions), "latest", _TIMEOUT_S, read_committed=only)
+
+    def behind(self, positions: Mapping[Partition, int]) -> dict[str, int] | None:
+        """How many records there are after these offsets, by `<topic>-<partition>`; None if the cluster cannot be asked now."""
+        try:
+            ends = latest_offsets(self._admin).of(positions)
+        except HeadraceError:
+            return None
+        return {f"{t}-{p}": max(0, end - positions[t, p]) for (t, p), end in ends.items()}
 
     def still_there(self, ranges: Mapping[Partition, tuple[int, int]]) -> bool:
         """Whether these offsets are still in the log; True where that cannot be known now."""

@@ -12,7 +12,7 @@ from headrace.connect_config.common import SinkConnectorConfig
 from headrace.connect_config.rules import GROUP_OVERRIDE
 from headrace.connectors.base import Props, TaskContext
 from headrace.errors import ConfigError
-from headrace.runtime.plan import client_settings, converter, header_converter
+from headrace.runtime.plan import CONSUMER_ID, LETTER_PRODUCER_ID, client_settings, converter, header_converter
 from headrace.runtime.tolerance import Tolerance, tolerance
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.topic_writer import PRODUCER
@@ -71,9 +71,7 @@ def plan_sink_task(context: TaskContext, settings: SinkConnectorConfig, props: P
     """
     config: Props = settings.originals
     name, task = context.connector, context.task
-    consumer = {"auto.offset.reset": "earliest"} | client_settings(
-        f"connector-consumer-{name}-{task}", "consumer", config, worker
-    )
+    consumer = {"auto.offset.reset": "earliest"} | client_settings(f"{CONSUMER_ID}{name}-{task}", "consumer", config, worker)
     return SinkPlan(
         connector=name,
         task=task,
@@ -83,7 +81,7 @@ def plan_sink_task(context: TaskContext, settings: SinkConnectorConfig, props: P
         regex=trim(settings.topics_regex),
         group=group_of(name, config),
         consumer=consumer,
-        letter_producer=PRODUCER | client_settings(f"connector-dlq-producer-{name}-{task}", "producer", config, worker),
+        letter_producer=PRODUCER | client_settings(f"{LETTER_PRODUCER_ID}{name}-{task}", "producer", config, worker),
         letter_admin=client_settings(f"connector-dlq-adminclient-{name}-{task}", "admin", config, worker),
         reset=_reset(consumer["auto.offset.reset"]),
         look_s=_number("metadata.max.age.ms", consumer, 300_000) / 1000,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import structlog
@@ -10,16 +11,22 @@ import structlog
 from headrace.connectors.base import Props
 from headrace.connectors.sink import SinkTask
 from headrace.converters.base import Writers
+from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import StartPositions, advanced, by_topic
+from headrace.runtime.delivery import Routing
+from headrace.runtime.feed_plans import sink_plans
+from headrace.runtime.feed_run import FeedDependencies, FeedRun
 from headrace.runtime.metrics.events import Assigned
 from headrace.runtime.query_run import ChangeWatch, QueryRun
 from headrace.runtime.record_counts import RecordCounts
 from headrace.runtime.routing import counts_after, router
 from headrace.runtime.sink.chain import SinkChain
 from headrace.runtime.sink.delivery import SinkBatchRange, SinkDelivery, SinkPorts
+from headrace.runtime.sink.kafka_feed import KafkaFeed, commits, feed_ports, partition_counts
 from headrace.runtime.sink.partitions import AssignedPartitions, SinkPartitions
 from headrace.runtime.sink.plan import SinkPlan
+from headrace.runtime.tolerance import RecordError
 from headrace.spark.kafka import parse_offsets, read_stream, with_api_timeout
 
 if TYPE_CHECKING:
@@ -40,7 +47,9 @@ class WorkerSinkTask:
         self._stopping = task.context.stopping
         self._delivery = SinkDelivery(plan, task, ports)
         self._writers: Writers | None = None
-        self._run: QueryRun | None = None
+        self._commits = commits(plan, ports)
+        self._run: QueryRun | FeedRun | None = None
+        self._fed = 0  # `batches` of feeds that have ended
 
     @property
     def props(self) -> Props:
@@ -50,7 +59,7 @@ class WorkerSinkTask:
     @property
     def batches(self) -> int:
         """How many batches are written and committed."""
-        return self._delivery.batches
+        return self._delivery.batches + self._fed + (self._run.batches if isinstance(self._run, FeedRun) else 0)
 
     def prepare(self) -> None:
         """Nothing: a sink's consumer group says what is committed."""
@@ -70,19 +79,61 @@ class WorkerSinkTask:
         start = self._partitions.start(share.partitions)
         if start.looked_up:  # before the first batch, so that a restart does not look up a later end
             self._ports.commit_offsets(self._plan.group, {p: start.positions[p] for p in start.looked_up})
-        self._stream(self._writers, share, start, look_s)
+        plan = replace(self._plan, look_s=look_s)
+        if not self._feed(plan, self._writers, share, start):
+            self._stream(self._writers, share, start, look_s)
         return 0.0
 
     def end(self, timeout_s: float) -> None:
-        """End the query, whose batch in flight gets `timeout_s`."""
+        """End the feed, or the query; what is in flight gets `timeout_s`."""
         if self._run is not None:
             self._run.stop(timeout_s)
 
     def cut_off(self) -> None:
-        """The query has been stopped by then, and its batch commits nothing."""
+        """Commit no more offsets of a feed; a query has been stopped by then, and its batch commits nothing."""
+        if isinstance(self._run, FeedRun):
+            self._commits.abandon()
 
     def close(self) -> None:
         """Nothing is kept from batch to batch."""
+
+    def _feed(self, plan: SinkPlan, writers: Writers, share: AssignedPartitions, start: StartPositions) -> bool:
+        """Have a lane move the records until the share changes; returns False if the sink, or its chain, takes batches."""
+        target = self._task.kafka_target()
+        if target is None:
+            return False
+        spark = self._spark()
+        plans = sink_plans(spark, plan, writers, target.written)
+        first = plans.first()
+        if isinstance(first, str):
+            log.info("sink.micro-batches", reason=f"the chain has {first}, which takes many records at once")
+            return False
+        feed, counts = KafkaFeed(self._task, plan, self._partitions, share, start), partition_counts(plan, target, share)
+        needs = FeedDependencies(
+            name=f"{plan.connector}-{plan.task}",
+            task=feed,
+            producer=target.producer,
+            tolerance=plan.tolerance,
+            ports=feed_ports(self._ports, target, counts),
+            commits=self._commits,
+            recorder=self._ports.recorder,
+            stopping=self._stopping,
+            letter_producer=plan.letter_producer if plan.tolerance.dead_letters else None,
+        )
+        self._ports.recorder.follow_lag(feed.behind)
+        self._run = run = FeedRun(needs, feed.open(), Routing(None, None if target.keeps_partition else counts), plans)
+        log.info("sink.reading", group=plan.group, partitions=len(share.partitions))
+        try:
+            if not self._stopping.is_set():
+                run.run(spark, first)
+        except ConnectError as error:
+            if isinstance(error, RetriableError) or isinstance(error.__cause__, RecordError):
+                raise
+            raise ConnectError("Exiting WorkerSinkTask due to unrecoverable exception.") from error
+        finally:
+            self._fed += run.batches
+            self._run = None
+        return True
 
     def _stream(self, writers: Writers, share: AssignedPartitions, start: StartPositions, look_s: float) -> None:
         spark, plan = self._spark(), self._plan
@@ -95,12 +146,11 @@ class WorkerSinkTask:
         frame = read_stream(spark, consumer, by_topic(start.positions), options)
         chain = SinkChain(plan, writers, frame, RecordCounts(spark))
         deliver = self._deliver(chain, share, start.positions)
-        self._run = QueryRun(spark, (plan.connector, plan.task), deliver, self._delivery.abandon, self._ports.recorder)
+        run = QueryRun(spark, (plan.connector, plan.task), deliver, self._delivery.abandon, self._ports.recorder)
+        self._run = run
         log.info("sink.reading", group=plan.group, partitions=len(share.partitions))
         if not self._stopping.is_set():
-            self._run.run(
-                chain.incoming(chain.counts.reading(frame)), ChangeWatch(look_s, lambda _: self._partitions.changed(share))
-            )
+            run.run(chain.incoming(chain.counts.reading(frame)), ChangeWatch(look_s, lambda _: self._partitions.changed(share)))
 
     def _deliver(
         self, chain: SinkChain, share: AssignedPartitions, positions: Mapping[Partition, int]

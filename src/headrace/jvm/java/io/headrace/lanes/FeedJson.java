@@ -31,8 +31,10 @@ final class FeedJson {
         }
         JsonNode id = feed.get("transactional_id");
         FeedSpec.Settings settings = new FeedSpec.Settings(texts(feed.get("consumer")), texts(feed.get("producer")));
+        JsonNode letterProducer = feed.get("letter_producer");
         return new FeedSpec(number, 0, feed.get("name").asText(), settings, partitions, chain, targets, feed.get("tolerates").asBoolean(),
-            feed.get("letters").asBoolean(), id.isNull() ? null : id.asText(), feed.get("commit_ms").asLong());
+            feed.get("letters").asBoolean(), letterProducer.isNull() ? null : texts(letterProducer), id.isNull() ? null : id.asText(),
+            feed.get("commit_ms").asLong());
     }
 
     static Target target(String text) throws JsonProcessingException {

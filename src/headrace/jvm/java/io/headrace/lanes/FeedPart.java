@@ -12,10 +12,7 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.errors.RecordTooLargeException;
-import org.apache.kafka.common.header.internals.RecordHeader;
-import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
@@ -43,7 +40,8 @@ final class FeedPart {
     private long failed;
     private long dropped;
     private final AtomicLong written = new AtomicLong();
-    private final AtomicLong letters = new AtomicLong();
+    private final AtomicLong lettersWritten = new AtomicLong();
+    private final DeadLetterProducer letters; // null: dead letters are written as other records are
     private volatile long idleSinceMs = System.currentTimeMillis(); // or the last acknowledgement
     private long pausedMs;
     private volatile long pausedSinceMs; // 0: not paused by flow control
@@ -60,6 +58,7 @@ final class FeedPart {
         this.lane = lane;
         this.producer = producer;
         this.transaction = transaction;
+        this.letters = spec.letterProducer() == null ? null : new DeadLetterProducer(spec.letterProducer());
         targets.putAll(spec.targets());
         for (Partition partition : spec.partitions()) {
             slots.add(new Slot(this, partition));
@@ -81,7 +80,7 @@ final class FeedPart {
             }
             return row == null ? drop(slot, record) : send(slot, record, row);
         } catch (Exception e) {
-            fail(Report.Failure.of(e).at(place(record), null));
+            fail(Report.Failure.of(e).at(Records.place(record), null));
             return false;
         }
     }
@@ -107,7 +106,10 @@ final class FeedPart {
     private boolean send(Slot slot, ConsumerRecord<byte[], byte[]> record, InternalRow row) {
         boolean bad = !row.isNullAt(Chain.FAILURE);
         if (bad && !spec.tolerates()) {
-            Report.Failure why = new Report.Failure("record", row.getString(Chain.FAILURE), place(record), null, 0, null, null);
+            if (letters != null) {
+                lastLetter(letter(row));
+            }
+            Report.Failure why = new Report.Failure("record", row.getString(Chain.FAILURE), Records.place(record), null, 0, null, null);
             fail(why);
             return false;
         }
@@ -117,26 +119,8 @@ final class FeedPart {
             count(slot, record);
             return true;
         }
-        String topic = topic(slot, row.getUTF8String(Chain.TOPIC));
-        Target target = targets.get(topic);
-        Integer partition = row.isNullAt(Chain.PARTITION) ? null : (Integer) row.getInt(Chain.PARTITION);
-        if (target == null || (target.keepsPartition() && partition != null && partition >= target.partitions())) {
-            needs(topic);
-            lane.pause(slot, Slot.TOPIC);
-            return false;
-        }
-        byte[] key = row.isNullAt(Chain.KEY) ? null : row.getBinary(Chain.KEY);
-        byte[] value = row.isNullAt(Chain.VALUE) ? null : row.getBinary(Chain.VALUE);
-        int size = (key == null ? 0 : key.length) + (value == null ? 0 : value.length);
-        if (target.maxMessageBytes() > 0 && size + OVERHEAD > target.maxMessageBytes()) {
-            fail(new Report.Failure("large", null, place(record), topic, size, null, null));
-            return false;
-        }
-        Long timestamp = row.isNullAt(Chain.TIMESTAMP) || row.getLong(Chain.TIMESTAMP) < 0 ? null : (Long) row.getLong(Chain.TIMESTAMP);
-        RecordHeaders headers = row.isNullAt(Chain.HEADERS) ? null : headers(row.getArray(Chain.HEADERS));
-        ProducerRecord<byte[], byte[]> copy =
-            new ProducerRecord<>(topic, target.keepsPartition() ? partition : null, timestamp, key, value, headers);
-        if (!hand(slot, record, copy, size, bad)) {
+        ProducerRecord<byte[], byte[]> copy = bad && letters != null ? letter(row) : copy(slot, record, row);
+        if (copy == null || !hand(slot, record, copy, bad)) {
             return false;
         }
         if (bad) {
@@ -146,8 +130,46 @@ final class FeedPart {
         return true;
     }
 
-    /** Hand a record to the producer; returns false if it takes none now. */
-    private boolean hand(Slot slot, ConsumerRecord<byte[], byte[]> record, ProducerRecord<byte[], byte[]> copy, int size, boolean letter) {
+    /** The copy of a record; null if it cannot be written now, or never. */
+    private ProducerRecord<byte[], byte[]> copy(Slot slot, ConsumerRecord<byte[], byte[]> record, InternalRow row) {
+        String topic = topic(slot, row.getUTF8String(Chain.TOPIC));
+        Target target = targets.get(topic);
+        Integer partition = row.isNullAt(Chain.PARTITION) ? null : (Integer) row.getInt(Chain.PARTITION);
+        if (target == null || (target.keepsPartition() && partition != null && partition >= target.partitions())) {
+            needs(topic);
+            lane.pause(slot, Slot.TOPIC);
+            return null;
+        }
+        ProducerRecord<byte[], byte[]> copy = Records.of(topic, target.keepsPartition() ? partition : null, row);
+        int size = Records.size(copy);
+        if (target.maxMessageBytes() > 0 && size + OVERHEAD > target.maxMessageBytes()) {
+            fail(new Report.Failure("large", null, Records.place(record), topic, size, null, null));
+            return null;
+        }
+        return copy;
+    }
+
+    /** What a producer of dead letters of their own is to write for a record that has failed. */
+    private static ProducerRecord<byte[], byte[]> letter(InternalRow row) {
+        return Records.of(row.getString(Chain.TOPIC), null, row);
+    }
+
+    /** Write the dead letter of the record that ends the feed, whose offset is not passed by that. */
+    private void lastLetter(ProducerRecord<byte[], byte[]> letter) {
+        waiting.incrementAndGet();
+        letters.send(letter, (metadata, e) -> {
+            waiting.decrementAndGet();
+            if (e == null) {
+                lettersWritten.incrementAndGet();
+            }
+            lane.landed(this);
+        });
+    }
+
+    /** Hand a record to a producer; returns false if it takes none now. */
+    private boolean hand(Slot slot, ConsumerRecord<byte[], byte[]> record, ProducerRecord<byte[], byte[]> copy, boolean letter) {
+        boolean apart = letter && letters != null;
+        int size = Records.size(copy);
         if (transaction != null) {
             transaction.begin();
         }
@@ -162,7 +184,11 @@ final class FeedPart {
         notSent = null;
         sending = true;
         try {
-            producer.send(copy, sent);
+            if (apart) {
+                letters.send(copy, sent);
+            } else {
+                producer.send(copy, sent);
+            }
         } catch (RuntimeException e) {
             notSent = e;
         } finally {
@@ -175,14 +201,14 @@ final class FeedPart {
         landed(flying);
         if (notSent instanceof org.apache.kafka.clients.producer.BufferExhaustedException) {
             lane.flow(this); // others have all of the producer's memory
-        } else if (notSent instanceof org.apache.kafka.common.errors.TimeoutException) {
+        } else if (notSent instanceof org.apache.kafka.common.errors.TimeoutException && !apart) {
             targets.remove(copy.topic()); // no metadata: the topic may be gone
             needs(copy.topic());
             lane.pause(slot, Slot.TOPIC);
-        } else if (transaction == null && !(notSent instanceof org.apache.kafka.common.errors.ApiException)) {
+        } else if (!apart && transaction == null && !(notSent instanceof org.apache.kafka.common.errors.ApiException)) {
             throw new Lane.Broken(notSent); // the producer itself can write no more
         } else {
-            refused(notSent, record, copy.topic(), size + headers(record));
+            refused(notSent, record, copy.topic(), size + Records.headers(record), letter);
         }
         return false;
     }
@@ -209,15 +235,6 @@ final class FeedPart {
         return slot.target;
     }
 
-    private static RecordHeaders headers(ArrayData rows) {
-        RecordHeaders headers = new RecordHeaders();
-        for (int i = 0; i < rows.numElements(); i++) {
-            InternalRow row = rows.getStruct(i, 2);
-            headers.add(new RecordHeader(row.getString(0), row.isNullAt(1) ? null : row.getBinary(1)));
-        }
-        return headers;
-    }
-
     private void failed(String report) {
         failed++;
         news.failed(report);
@@ -229,22 +246,9 @@ final class FeedPart {
         lane.urgent();
     }
 
-    /** How many bytes they have. */
-    private static int headers(ConsumerRecord<byte[], byte[]> record) {
-        int size = 0;
-        for (org.apache.kafka.common.header.Header header : record.headers()) {
-            size += header.key().length() + (header.value() == null ? 0 : header.value().length);
-        }
-        return size;
-    }
-
-    private static String place(ConsumerRecord<byte[], byte[]> record) {
-        return "topic=" + record.topic() + ", partition=" + record.partition() + ", offset=" + record.offset();
-    }
-
-    private void refused(Exception e, ConsumerRecord<byte[], byte[]> record, String topic, int size) {
-        boolean large = e instanceof RecordTooLargeException;
-        Report.Failure why = Report.Failure.of(e).at(place(record), topic);
+    private void refused(Exception e, ConsumerRecord<byte[], byte[]> record, String topic, int size, boolean letter) {
+        boolean large = e instanceof RecordTooLargeException && !(letter && letters != null);
+        Report.Failure why = Report.Failure.of(e).at(Records.place(record), topic);
         fail(large ? new Report.Failure("large", null, why.place(), topic, size, why.javaClass(), why.message()) : why);
     }
 
@@ -340,6 +344,9 @@ final class FeedPart {
                 return null;
             }
             ended = last;
+            if (last && letters != null) {
+                letters.close();
+            }
             String state = !last ? "RUNNING" : failure != null ? "FAILED" : "REMOVED";
             return news.report(spec, state, last ? failure : null, partitions, counts());
         }
@@ -350,7 +357,7 @@ final class FeedPart {
         long since = pausedSinceMs;
         long paused = pausedMs + (since == 0 ? 0 : now - since);
         long waits = waiting.get() == 0 ? 0 : Math.max(1, now - idleSinceMs);
-        return new Report.Counts(read, written.get(), failed, letters.get(), dropped, inFlight.get(), waits, paused, since != 0,
+        return new Report.Counts(read, written.get(), failed, lettersWritten.get(), dropped, inFlight.get(), waits, paused, since != 0,
             latency.toArray());
     }
 
@@ -380,12 +387,12 @@ final class FeedPart {
             }
             landed(bytes);
             if (e != null) {
-                refused(e, record, topic, bytes - OVERHEAD + headers(record));
+                refused(e, record, topic, bytes - OVERHEAD + Records.headers(record), letter);
             } else {
                 long took = Math.max(0, System.currentTimeMillis() - record.timestamp());
                 slot.acknowledge(number, metadata.offset(), letter, took);
                 latency.add(took);
-                (letter ? letters : written).incrementAndGet();
+                (letter ? lettersWritten : written).incrementAndGet();
                 if (news.written(topic)) {
                     lane.urgent();
                 }

@@ -1,0 +1,95 @@
+"""What a task is whose records the data plane moves, one by one, from partitions of a Kafka cluster."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headrace.connectors.base import Offsets, OffsetTask, StoredOffsets
+from headrace.connectors.data_loss import Loss
+from headrace.kafka.groups import Partition
+from headrace.record import RecordColumns
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from headrace.spark.feeds import PartitionUpdate, Update
+
+
+@dataclass(frozen=True)
+class FeedSource:
+    """What a task reads from Kafka, from which offsets on, and how the columns of a lane make up a record."""
+
+    positions: Mapping[Partition, int]
+    """The first offset to read of each source partition."""
+    consumer: Mapping[str, str]
+    """Java settings of the consumer."""
+    record: Callable[[DataFrame], RecordColumns]
+    """Columns over a DataFrame with the columns of `headrace.spark.plane.columns`."""
+    destination: Callable[[str], str]
+    """The name of the copy of a source topic, before the chain: the column `destination` of what `record` is given."""
+    record_key: Hashable = None
+    """What `record` depends on besides that column: of two sources with equal keys it gives the same columns. None: unknown."""
+    partition_counts: Mapping[str, int] | None = None
+    """If not None, `RecordColumns.partition` counts only for topics that have exactly this many partitions."""
+    initial: Offsets = ()
+    """Offsets to store at once, so that a position that was looked up is never looked up twice."""
+    losses: Sequence[Loss] = ()
+    """What the source has lost since the offsets were stored, to be written down before anything else."""
+    batch_max_records: int = 500_000
+    """The most records of a batch, for a chain that cannot go record by record."""
+
+
+class FeedTask(OffsetTask):
+    """A task whose records the data plane moves: from partitions of a Kafka cluster to the worker's, record by record.
+
+    Life: `start` → `partitions` → `open` → (`acknowledged` → `check` → `committed`)* → `stop`; after a failure that may pass,
+    `open` is called again with the offsets stored by then.
+    """
+
+    @abstractmethod
+    def open(self, stored: StoredOffsets) -> FeedSource | None:
+        """Where to read from; None while there is nothing to read (asked again after a pause).
+
+        Raises RetriableError if the source is out of reach, DataLossError if it has lost records and the task cannot go on.
+        """
+
+    @abstractmethod
+    def offsets(self, ends: Mapping[Partition, int]) -> Offsets:
+        """The Connect offsets that say that everything before these offsets is copied."""
+
+    @abstractmethod
+    def ends(self, positions: Mapping[Partition, int]) -> Mapping[Partition, int]:
+        """Up to which offset each of these partitions can be read now. Raises RetriableError, KafkaFailure."""
+
+    def check(self, topics: Collection[str]) -> None:
+        """Raise RetriableError if one of these source topics is another one than when it was opened.
+
+        Nothing may be stored then.
+        """
+
+    look_s: float = 15.0
+    """The longest time between two calls of `look`, in seconds, if it is less than the runtime's own."""
+
+    def look(self) -> bool:
+        """Look, every now and then, whether what is read is still there; returns whether the task is to be opened again.
+
+        Raises RetriableError to be opened again after a pause.
+        """
+        return False
+
+    def active_topics(self, update: Update) -> Collection[str]:
+        """The topics that are active by what has come (KIP-558): those that were written to."""
+        return update.written
+
+    def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:
+        """Take note of what has come since the last time. Must neither block for long nor raise."""
+
+    def copied(self, ends: Mapping[Partition, int]) -> None:
+        """Take note that the offsets of everything before these are stored. Must neither block for long nor raise."""
+
+    def behind(self) -> Mapping[str, int] | None:
+        """How many records of each partition (`<topic>-<number>`) are still to be copied; None if that is not known."""
+        return None

@@ -1,0 +1,50 @@
+package io.headrace.lanes;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.header.internals.RecordHeader;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+
+/** Kafka's records, as they come in and as they go out. */
+final class Records {
+    private Records() {
+    }
+
+    /** What a row of a chain is to a producer. */
+    static ProducerRecord<byte[], byte[]> of(String topic, Integer partition, InternalRow row) {
+        byte[] key = row.isNullAt(Chain.KEY) ? null : row.getBinary(Chain.KEY);
+        byte[] value = row.isNullAt(Chain.VALUE) ? null : row.getBinary(Chain.VALUE);
+        Long timestamp = row.isNullAt(Chain.TIMESTAMP) || row.getLong(Chain.TIMESTAMP) < 0 ? null : (Long) row.getLong(Chain.TIMESTAMP);
+        RecordHeaders headers = row.isNullAt(Chain.HEADERS) ? null : headers(row.getArray(Chain.HEADERS));
+        return new ProducerRecord<>(topic, partition, timestamp, key, value, headers);
+    }
+
+    /** Of key and value, in bytes. */
+    static int size(ProducerRecord<byte[], byte[]> record) {
+        return (record.key() == null ? 0 : record.key().length) + (record.value() == null ? 0 : record.value().length);
+    }
+
+    /** How many bytes its headers have. */
+    static int headers(ConsumerRecord<byte[], byte[]> record) {
+        int size = 0;
+        for (org.apache.kafka.common.header.Header header : record.headers()) {
+            size += header.key().length() + (header.value() == null ? 0 : header.value().length);
+        }
+        return size;
+    }
+
+    static String place(ConsumerRecord<byte[], byte[]> record) {
+        return "topic=" + record.topic() + ", partition=" + record.partition() + ", offset=" + record.offset();
+    }
+
+    private static RecordHeaders headers(ArrayData rows) {
+        RecordHeaders headers = new RecordHeaders();
+        for (int i = 0; i < rows.numElements(); i++) {
+            InternalRow row = rows.getStruct(i, 2);
+            headers.add(new RecordHeader(row.getString(0), row.isNullAt(1) ? null : row.getBinary(1)));
+        }
+        return headers;
+    }
+}

@@ -1,0 +1,117 @@
+"""The feed of a sink that writes to Kafka: its records go through a lane, one by one, and are committed to its consumer group."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from headrace.connectors.base import Offsets, Props, SourcePartition, StoredOffsets
+from headrace.connectors.feed import FeedSource, FeedTask
+from headrace.connectors.sink import KafkaTarget, SinkTask
+from headrace.errors import RetriableError
+from headrace.kafka.groups import Partition
+from headrace.kafka.positions import StartPositions
+from headrace.runtime.delivery import FeedPorts, OffsetCommits
+from headrace.runtime.routing import counts_after, router
+from headrace.runtime.sink.chain import sink_record
+from headrace.runtime.sink.delivery import SinkPorts
+from headrace.runtime.sink.partitions import AssignedPartitions, SinkPartitions
+from headrace.runtime.sink.plan import SinkPlan
+
+if TYPE_CHECKING:
+    from headrace.spark.feeds import PartitionUpdate, Update
+
+_TOPIC, _PARTITION, _OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"  # as Connect's REST shows a sink's offsets
+
+
+class KafkaFeed(FeedTask):
+    """What a task reads until its share of the partitions changes, for `headrace.runtime.feed_run.FeedRun`."""
+
+    def __init__(
+        self, task: SinkTask, plan: SinkPlan, partitions: SinkPartitions, share: AssignedPartitions, start: StartPositions
+    ) -> None:
+        super().__init__(task.context)
+        self._plan, self._partitions, self._share = plan, partitions, share
+        self._positions, self._committed = dict(start.positions), dict(start.positions)
+        self._read: set[str] = set()
+        self._looked_at = time.monotonic()
+        self.look_s = plan.look_s
+
+    def start(self, props: Props) -> None:
+        """Nothing: the sink's task has the configuration."""
+
+    def partitions(self) -> list[SourcePartition]:
+        """None: what is stored are the offsets of a consumer group."""
+        return []
+
+    def open(self, stored: StoredOffsets | None = None) -> FeedSource:
+        """All partitions of the share."""
+        return FeedSource(self._positions, self._plan.consumer, sink_record, lambda topic: topic)
+
+    def offsets(self, ends: Mapping[Partition, int]) -> Offsets:
+        """Those of all partitions: as Kafka Connect does, what has no records (yet) is committed, too, once something is."""
+        self._positions |= ends
+        return [({_TOPIC: t, _PARTITION: p}, {_OFFSET: end}) for (t, p), end in self._positions.items()]
+
+    def ends(self, positions: Mapping[Partition, int]) -> Mapping[Partition, int]:
+        """The ends of the logs."""
+        return self._partitions.ends(positions)
+
+    def copied(self, ends: Mapping[Partition, int]) -> None:
+        """Take note of what is committed."""
+        self._committed |= ends
+
+    def behind(self) -> dict[str, int] | None:
+        """How many records of each partition are still to be written; None if the cluster cannot be asked now."""
+        return self._partitions.behind(dict(self._committed))
+
+    def look(self) -> bool:
+        """Whether the share is another one now."""
+        if time.monotonic() - self._looked_at < self.look_s:
+            return False
+        self._looked_at = time.monotonic()
+        return self._partitions.changed(self._share)
+
+    def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:
+        """Take note of the topics that had records."""
+        self._read |= {update.topic for update in partitions if update.records}
+
+    def active_topics(self, update: Update) -> Collection[str]:
+        """The topics that were read: a sink uses them, whatever becomes of the records (KIP-558)."""
+        return self._read
+
+
+def partition_counts(plan: SinkPlan, target: KafkaTarget, share: AssignedPartitions) -> dict[str, int]:
+    """By topic of the target, how many partitions the topic has that its records come from, where the chain leaves that clear."""
+    after_chain = router(plan.stages)
+    return {target.topic(t): n for t, n in counts_after(share.counts, after_chain).items()} if after_chain else {}
+
+
+def commits(plan: SinkPlan, ports: SinkPorts) -> OffsetCommits:
+    """Commits offsets of `KafkaFeed.offsets` to the consumer group."""
+
+    def commit(offsets: Offsets) -> None:
+        ports.commit_offsets(plan.group, {(p[_TOPIC], p[_PARTITION]): int(o[_OFFSET]) for p, o in offsets})
+
+    return OffsetCommits(commit, ports.recorder)
+
+
+def feed_ports(ports: SinkPorts, target: KafkaTarget, counts: Mapping[str, int]) -> FeedPorts:
+    """What a run does outside of the lanes. counts: how many partitions new topics of the target cluster get."""
+
+    def ensure(topics: Iterable[str]) -> None:
+        for topic in topics:
+            if not target.ensure(topic, counts.get(topic, -1)):
+                raise RetriableError(
+                    f"Topic '{topic}' does not exist in the target cluster. Create it, or set destination.topics.create=true."
+                )
+
+    return FeedPorts(
+        ensure_topics=ensure,
+        renew_topics=lambda topics: {topic for topic in topics if target.renew(topic, counts.get(topic, -1))},
+        ensure_dead_letters=ports.ensure_dead_letters,
+        is_active=ports.is_active,
+        record_active=ports.record_active,
+        look_up=target.look_up,
+    )
