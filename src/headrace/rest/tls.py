@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ssl
 
+from headrace.config.prefixes import under
 from headrace.errors import ConfigError
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark import tls
@@ -46,5 +47,4 @@ def client_auth(config: WorkerConfig, prefix: str = LISTENERS) -> ssl.VerifyMode
 
 def _settings(config: WorkerConfig, prefix: str) -> dict[str, str]:
     given = {k: str(v) for k, v in config.originals.items() if v is not None}
-    own = {k.removeprefix(prefix): v for k, v in given.items() if k.startswith(prefix)}
-    return own or {k: v for k, v in given.items() if k.startswith("ssl.")}
+    return under(given, prefix) or {k: v for k, v in given.items() if k.startswith("ssl.")}

@@ -14,6 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headrace.config.prefixes import under
 from headrace.converters.base import load, load_header
 from headrace.errors import HeadraceError
 from headrace.spark.session import session
@@ -88,7 +89,7 @@ def _binary(text: str | Mapping[str, str] | None) -> str:
 
 def _converters(config: Mapping[str, str]) -> Converters:
     def settings(option: str) -> dict[str, str]:
-        return {k.removeprefix(option + "."): v for k, v in config.items() if k.startswith(option + ".")}
+        return under(config, f"{option}.")
 
     key = load(config["key.converter"], settings("key.converter"), is_key=True)
     value = load(config["value.converter"], settings("value.converter"), is_key=False)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import structlog
 
 from headrace.connectors.base import Props
+from headrace.connectors.kafka_sink.clients import ADMIN, PRODUCER
 from headrace.connectors.kafka_sink.config import KafkaSinkConfig
-from headrace.connectors.kafka_sink.settings import admin_settings, producer_settings
 from headrace.connectors.sink import SinkBatch, SinkTask
 from headrace.kafka.admin import shared
 from headrace.kafka.failures import KafkaFailure
@@ -33,8 +33,8 @@ class KafkaSinkTask(SinkTask):
     def start(self, props: Props) -> None:
         """Take the configuration; the target cluster is first asked when there is something to write. Raises ConfigError."""
         self._config = KafkaSinkConfig(props)
-        self._admin = shared(admin_settings(props))
-        producer = producer_settings(props, f"connector-sink-producer-{self.context.id}")
+        self._admin = shared(ADMIN.settings(props))
+        producer = {"client.id": f"connector-sink-producer-{self.context.id}"} | PRODUCER.settings(props)
         self._writer = TopicWriter(producer, lambda topic: look_up(self._admin, topic, self.context.stopping))
 
     def put(self, batch: SinkBatch) -> None:
