@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -48,6 +49,12 @@ class Schema:
     def logical(self) -> str | None:
         """The logical type (DECIMAL, DATE, TIME, TIMESTAMP), None if it is none that is known."""
         return self.name if self.name in (DECIMAL, DATE, TIME, TIMESTAMP) else None
+
+    @property
+    def holds_decimals(self) -> bool:
+        """Whether it is a Decimal, or something in it is."""
+        inner = [*self.fields.values(), *(s for s in (self.items, self.values) if s is not None)]
+        return self.logical == DECIMAL or any(schema.holds_decimals for schema in inner)
 
     @property
     def scale(self) -> int:
@@ -158,6 +165,15 @@ def _parameters(node: Any) -> dict[str, str] | None:
     return dict(node)
 
 
+def _shortest_float32(number: float) -> float:
+    """The number with the fewest digits that is the same as a 32-bit float, as Java writes it."""
+    try:
+        wanted = struct.pack("f", number)
+    except OverflowError:
+        return number
+    return next(short for digits in range(1, 18) if struct.pack("f", short := float(f"{number:.{digits}g}")) == wanted)
+
+
 def _default(schema: Schema, value: Any) -> Any:
     if schema.type == "struct":
         raise SchemaBuilderError("Invalid default value")
@@ -166,7 +182,8 @@ def _default(schema: Schema, value: Any) -> Any:
         bits = _BITS[schema.type]
         return (int(value) + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1)) if is_number else 0
     if schema.type in ("float32", "float64"):
-        return float(value) if is_number else 0.0
+        number = float(value) if is_number else 0.0
+        return _shortest_float32(number) if schema.type == "float32" else number
     if schema.type == "boolean":
         return value is True
     if schema.type in ("string", "bytes") and schema.logical != DECIMAL and not isinstance(value, str):
