@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -165,15 +164,6 @@ def _parameters(node: Any) -> dict[str, str] | None:
     return dict(node)
 
 
-def _shortest_float32(number: float) -> float:
-    """The number with the fewest digits that is the same as a 32-bit float, as Java writes it."""
-    try:
-        wanted = struct.pack("f", number)
-    except OverflowError:
-        return number
-    return next(short for digits in range(1, 18) if struct.pack("f", short := float(f"{number:.{digits}g}")) == wanted)
-
-
 def _default(schema: Schema, value: Any) -> Any:
     if schema.type == "struct":
         raise SchemaBuilderError("Invalid default value")
@@ -182,8 +172,7 @@ def _default(schema: Schema, value: Any) -> Any:
         bits = _BITS[schema.type]
         return (int(value) + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1)) if is_number else 0
     if schema.type in ("float32", "float64"):
-        number = float(value) if is_number else 0.0
-        return _shortest_float32(number) if schema.type == "float32" else number
+        return float(value) if is_number else 0.0
     if schema.type == "boolean":
         return value is True
     if schema.type in ("string", "bytes") and schema.logical != DECIMAL and not isinstance(value, str):
