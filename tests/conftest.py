@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fast", action="store_true", help="only tests that start no broker, no Spark, no database and no browser")
 
 
-_SLOW = frozenset({"source_broker", "destination_broker", "spark", "browser", "postgres"})
+_SLOW = frozenset({"source_broker", "destination_broker", "secured", "tls_broker", "spark", "browser", "postgres"})
 """The fixtures, behind all others, that start something."""
 
 

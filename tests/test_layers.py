@@ -9,7 +9,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "headrace"
 LAYERS = (
-    "errors", "plugins", "config", "record", "values", "kafka", "jvm", "spark", "registry", "avro", "connect_config",
+    "errors", "retry", "plugins", "config", "record", "values", "jvm", "kafka", "spark", "registry", "avro", "connect_config",
     "converters", "connectors", "predicates", "transforms", "topics", "runtime", "preview", "dead_letters", "cluster", "rest",
     "lineage", "streams", "embedded", "signals", "worker_process", "testing", "demo", "sbom", "doctor", "cli", "reference_pages",
     "docs_pages",
@@ -17,14 +17,19 @@ LAYERS = (
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 
+NAMES = {".".join(("headrace", *path.relative_to(SOURCE).with_suffix("").parts)): path for path in MODULES}
+"""Module name → file."""
+
+
 def imported(path: Path) -> set[str]:
-    """The packages of headrace that a module imports, also where a function does so when it is called."""
+    """The modules of headrace that a module imports, also where a function does so when it is called."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("headrace"):
-            names = [node.module] if node.module != "headrace" else [f"headrace.{a.name}" for a in node.names]
-            found |= {name.split(".")[1] for name in names if "." in name and name != "headrace.__version__"}
-    return found & set(LAYERS)
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "headrace":
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if inner in NAMES or node.module == "headrace" else node.module)
+    return found
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
@@ -33,7 +38,8 @@ def test_a_module_imports_only_from_its_own_layer_and_those_before(path: Path) -
     if layer == "__init__":
         return
     assert layer in LAYERS, f"{layer} is in no layer: add it to LAYERS"
-    later = {name for name in imported(path) if LAYERS.index(name) > LAYERS.index(layer)}
+    packages = {name.split(".")[1] for name in imported(path)} & set(LAYERS)
+    later = {name for name in packages if LAYERS.index(name) > LAYERS.index(layer)}
     assert not later
 
 
@@ -65,20 +71,8 @@ DSL = frozenset({
 """The classes of Kafka Streams' DSL return each other: a stream becomes a table, which becomes a stream."""
 
 
-def modules_imported(path: Path, names: set[str]) -> set[str]:
-    """The modules of headrace that a module imports, wherever it does so."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("headrace"):
-            for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
-                found.add(inner if inner in names else node.module)
-    return found & names
-
-
 def test_no_module_imports_itself_by_way_of_others() -> None:
-    paths = {".".join(("headrace", *path.relative_to(SOURCE).with_suffix("").parts)): path for path in MODULES}
-    imports = {name: modules_imported(path, set(paths)) for name, path in paths.items()}
+    imports = {name: imported(path) & NAMES.keys() for name, path in NAMES.items()}
     left = set(imports)  # without what is in no circle: what imports nothing that is left, or is imported by nothing that is left
     while alone := {m for m in left if not imports[m] & left or not any(m in imports[other] for other in left)}:
         left -= alone

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from headrace.config import example
 from headrace.config.definition import ConfigDef
 from headrace.config.markdown import table
 from headrace.config.option import Option
@@ -143,7 +144,10 @@ def _sections(classes: Iterable[Any]) -> list[str]:
     for name, (cls, *others) in groups.items():
         names = ", ".join(f"`{one.plugin_name}`" for one in (cls, *others))
         own = table(_ungrouped(cls.definition())) or "No options.\n"
-        sections.append(f"## {_simple(name)}\n\n{names}: {_summary(cls)}\n\n{own}")
+        examples = example.to_markdown(getattr(cls, "examples", ()))
+        sections.append(
+            "\n".join(part for part in (f"## {_simple(name)}\n\n{names}: {_summary(cls)}\n\n{own}", examples) if part)
+        )
     return sections
 
 

@@ -12,9 +12,9 @@ import pytest
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.rest import passwords
+from tests.certificates import Certificates
 from tests.cli.command import headrace
 from tests.process import WorkerProcess, worker_properties
-from tests.rest.certificates import Certificates
 from tests.support import wait_until
 
 SECRET = "brokers-that-nobody-may-know.invalid:9092"

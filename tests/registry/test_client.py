@@ -20,7 +20,7 @@ from headrace.registry.options import registry_options
 from headrace.registry.settings import RegistrySettings, registry_settings
 from headrace.registry.subjects import strategy_of, subject_of
 from headrace.testing.registry import SchemaRegistry
-from tests.rest.certificates import PASSWORD, Certificates
+from tests.certificates import PASSWORD, Certificates
 
 QUICK = {"max.retries": "1", "retries.wait.ms": "1"}
 TEXT = '"string"'

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 import ssl
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
 import httpx
 import pytest
 
 from headrace.errors import ConfigError
+from headrace.kafka.ssl_context import openssl_name
 from headrace.rest import RestServer, tls
-from headrace.spark.tls import openssl_name
-from tests.rest.certificates import PASSWORD, Certificates
+from tests.certificates import NEEDS_KEYTOOL, PASSWORD, Certificates
 from tests.rest.conftest import worker_config
 from tests.rest.memory_herder import MemoryHerder
 
@@ -68,17 +65,9 @@ def test_a_listener_of_each_scheme_serves_the_same(made: Certificates, secure: S
     assert httpx.get(server + "/connectors").json() == []
 
 
-@pytest.mark.parametrize("kind", ["PKCS12", "JKS"])
-def test_a_javas_store_serves(kind: str, made: Certificates, secure: Serve, tmp_path: Path) -> None:
-    store = made.path("server.p12")
-    if kind == "JKS":
-        keytool = shutil.which("keytool")
-        if keytool is None:
-            pytest.skip("this Java has no keytool to make a JKS store with")
-        store = str(tmp_path / "server.jks")
-        command = [keytool, "-importkeystore", "-srckeystore", made.path("server.p12"), "-srcstorepass", PASSWORD,
-                   "-destkeystore", store, "-deststoretype", "JKS", "-deststorepass", PASSWORD, "-noprompt"]  # fmt: skip
-        subprocess.run(command, check=True, capture_output=True)
+@pytest.mark.parametrize("kind", ["PKCS12", pytest.param("JKS", marks=NEEDS_KEYTOOL)])
+def test_a_javas_store_serves(kind: str, made: Certificates, secure: Serve) -> None:
+    store = made.jks("server") if kind == "JKS" else made.path("server.p12")
     url = secure({"ssl.keystore.type": kind, "ssl.keystore.location": store, "ssl.keystore.password": PASSWORD})
     assert httpx.get(url + "/connectors", verify=trusting(made)).json() == []
 

@@ -20,12 +20,12 @@ from headrace.cluster.status_reporter import FAILED, PAUSED, RESTARTING, RUNNING
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import ConnectorContext
 from headrace.errors import HeadraceError
+from headrace.retry import Backoff
 from headrace.runtime.worker import RunningConnector, Worker, task_configs
 
 log = structlog.get_logger(__name__)
 
 _GOALS = {"STARTED": RUNNING, "PAUSED": PAUSED, "STOPPED": STOPPED}
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 60.0  # between attempts to hand task configurations to the leader, as in Kafka Connect
 
 
 class Supervisor:
@@ -51,7 +51,7 @@ class Supervisor:
         self._running: RunningConnector | None = None
         self._state: str | None = None
         self._version: int | None = None
-        self._pause_s = _FIRST_PAUSE_S
+        self._leader_backoff = Backoff(0.25, 60.0)  # as in Kafka Connect
         self._thread = threading.Thread(target=self._main, name=f"supervisor-{name}", daemon=True)
         self.ended = threading.Event()
 
@@ -171,16 +171,16 @@ class Supervisor:
             self._hand_over(made)
 
     def _hand_over(self, made: list[dict[str, str]]) -> None:
-        """Give task configurations to the leader; again later if there is none just now."""
+        """Give task configurations to the leader; retried later if there is none just now."""
         try:
             self._put_tasks(self.name, made)
-            self._pause_s = _FIRST_PAUSE_S
+            self._leader_backoff.succeeded()
         except HeadraceError as error:
-            log.info("connector.tasks.waiting", cause=str(error), pause_s=self._pause_s)
-            again = threading.Timer(self._pause_s, self.wake if not made else self._reconfigure)
-            again.daemon = True
-            again.start()
-            self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+            pause_s = self._leader_backoff.failed()
+            log.info("connector.tasks.waiting", cause=str(error), pause_s=pause_s)
+            retry = threading.Timer(pause_s, self.wake if not made else self._reconfigure)
+            retry.daemon = True
+            retry.start()
 
     def _connector_failed(self, error: Exception) -> None:
         self._stop_connector()

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.config.definition import ConfigDef
 from headrace.config.option import Option, OptionAttribute
+from headrace.config.prefixes import under
 
 
 class Config:
@@ -42,7 +43,7 @@ class Config:
 
     def originals_with_prefix(self, prefix: str) -> dict[str, Any]:
         """The given settings whose key begins with `prefix` (and is longer), without the prefix."""
-        return {k[len(prefix) :]: v for k, v in self.originals.items() if k.startswith(prefix) and len(k) > len(prefix)}
+        return under(self.originals, prefix)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.values})"

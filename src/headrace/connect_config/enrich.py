@@ -12,6 +12,7 @@ from typing import Any
 
 from headrace import plugins
 from headrace.config import ConfigDef, Importance, Option, Recommender, Type, Width, parse_list
+from headrace.config.prefixes import under
 from headrace.config.types import invalid, trim
 from headrace.config.validators import Lambda, Validator
 from headrace.connect_config.common import CommonConnectorConfig, SinkConnectorConfig, SourceConnectorConfig
@@ -124,8 +125,7 @@ def _checked(alias: str, found: type[Any], props: Props) -> list[Option]:
 
 
 def _answered(prefix: str, definition: ConfigDef, props: Props) -> list[Option]:
-    given = {key.removeprefix(prefix): value for key, value in props.items() if key.startswith(prefix)}
-    errors = {value.name: value.errors for value in definition.validate(given)}
+    errors = {value.name: value.errors for value in definition.validate(under(props, prefix))}
 
     def refusing(sentences: Sequence[str]) -> Validator:
         def check(_name: str, _value: Any) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 from headrace.config import ConfigValue
 from headrace.config.client_options import client_definition
+from headrace.config.prefixes import under
 from headrace.errors import ConfigError
+from headrace.kafka.client_settings import OVERRIDE_PREFIXES
 
-PREFIXES = {"producer": "producer.override.", "consumer": "consumer.override.", "admin": "admin.override."}
 _PRINCIPAL = frozenset({"sasl.jaas.config", "sasl.mechanism", "security.protocol"})
 _SUFFIX = "ConnectorClientConfigOverridePolicy"
 
@@ -43,12 +44,6 @@ def policy(name: str, allowlist: Sequence[str] = ()) -> Policy:
     return refuse
 
 
-def client_overrides(props: Mapping[str, Any], client: str) -> dict[str, Any]:
-    """The settings under a "producer", "consumer" or "admin" client's prefix, without it."""
-    prefix = PREFIXES[client]
-    return {k[len(prefix) :]: v for k, v in props.items() if k.startswith(prefix) and len(k) > len(prefix)}
-
-
 def validate(props: Mapping[str, Any], client: str, refuse: Policy) -> list[ConfigValue]:
     """Check the overrides of one client; names in the result are those of the client, without prefix.
 
@@ -56,7 +51,7 @@ def validate(props: Mapping[str, Any], client: str, refuse: Policy) -> list[Conf
     validation.
     """
     options, found = client_definition(client).options, []
-    for key, value in client_overrides(props, client).items():
+    for key, value in under(props, OVERRIDE_PREFIXES[client]).items():
         parsed = options[key].read(value) if key in options else value
         why = refuse(key)
         found.append(ConfigValue(key, parsed, errors=[why] if why else []))

@@ -25,6 +25,7 @@ from headrace.connect_config.rules import WorkerSettings
 from headrace.connect_config.topic_creation import has_settings, problems
 from headrace.connect_config.versions import with_version
 from headrace.errors import BadRequestError, ConnectError, HeadraceError, NotFoundError
+from headrace.kafka.client_settings import OVERRIDE_PREFIXES
 from headrace.plugins import Kind
 
 Props = Mapping[str, Any]
@@ -209,7 +210,7 @@ def _client_overrides(report: Report, props: Props, connector: type[Any], worker
     used = {"producer": is_source or has_dlq, "consumer": not is_source, "admin": has_dlq or (is_source and creates_topics)}
     for client in (client for client, in_use in used.items() if in_use):
         found = overrides.validate(props, client, refuse)
-        report.add(found, client_definition(client).options, prefix=overrides.PREFIXES[client])
+        report.add(found, client_definition(client).options, prefix=OVERRIDE_PREFIXES[client])
 
 
 def _converters(worker: WorkerSettings) -> dict[str, str]:

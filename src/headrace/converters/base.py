@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import Example
 from headrace.config.types import trim
 from headrace.errors import ConfigError
 from headrace.values.record import HeaderWriter
@@ -75,6 +76,8 @@ class Converter(WithoutRegistry, ABC):
     """One converter instance, for the keys or for the values of one connector."""
 
     version: ClassVar[str | None] = None
+    examples: ClassVar[Sequence[Example]] = ()
+    """What it does; printed in the docs, and run by a test."""
 
     def __init__(self, props: Mapping[str, str], is_key: bool) -> None:
         """props: the converter's own settings, prefix (`key.converter.`) taken off."""

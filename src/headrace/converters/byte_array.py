@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef
+from headrace.config.example import Example
 from headrace.converters.base import Converter, HeaderConverter, type_option
 from headrace.plugins import Kind, plugin
 from headrace.values.schema import Schema
@@ -21,6 +22,8 @@ NAME = "org.apache.kafka.connect.converters.ByteArrayConverter"
 @plugin(NAME, Kind.CONVERTER)
 class ByteArrayConverter(Converter):
     """Passes bytes through untouched; anything else is refused (Kafka's `ByteArrayConverter`)."""
+
+    examples = (Example({}, {"bytes": "0102"}, {"schema": {"type": "bytes", "optional": True}, "payload": "AQI="}),)
 
     @classmethod
     def definition(cls) -> ConfigDef:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.config import ConfigDef, Importance, Option, Type, Width, validators
+from headrace.config.example import Example
 from headrace.converters.base import Converter, HeaderConverter, normal_headers, type_option
 from headrace.converters.json_reading import envelope, enveloped, schemaless
 from headrace.plugins import Kind, plugin
@@ -46,6 +47,15 @@ def _definition() -> ConfigDef:
 @plugin(NAME, Kind.CONVERTER)
 class JsonConverter(Converter):
     """JSON (Kafka's `JsonConverter`): bytes as base64 text, text as a JSON string."""
+
+    examples = (
+        Example({"schemas.enable": "false"}, {"bytes": b'{"id":7}'.hex()}, {"schema": None, "payload": {"id": 7}}),
+        Example(
+            {},
+            {"bytes": b'{"schema":{"type":"int8"},"payload":7}'.hex()},
+            {"schema": {"type": "int8", "optional": False}, "payload": 7},
+        ),
+    )
 
     @classmethod
     def definition(cls) -> ConfigDef:

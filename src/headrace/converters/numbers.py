@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from headrace.config import ConfigDef
+from headrace.config.example import Example
 from headrace.converters.base import Converter, HeaderConverter, type_option
 from headrace.plugins import Kind, plugin
 from headrace.values import kinds
@@ -105,19 +106,24 @@ class _NumberHeader(HeaderConverter):
         return written(run, value, self.kind, self.java)
 
 
-def _register(name: str, kind: str, java: str) -> None:
+def _example(content: str, kind: str, payload: bool | float) -> Example:
+    schema = {"type": {"float32": "float", "float64": "double"}.get(kind, kind), "optional": True}
+    return Example({}, {"bytes": content}, {"schema": schema, "payload": payload})
+
+
+def _register(name: str, kind: str, java: str, example: Example) -> None:
     doc = f"{java.capitalize()} values of {_WIDTHS[kind]} bytes (Kafka's `{name}`)."
     for base, plugin_kind, suffix in ((_Number, Kind.CONVERTER, ""), (_NumberHeader, Kind.HEADER_CONVERTER, "Header")):
-        fields = {"kind": kind, "java": java, "__doc__": doc, "__module__": __name__}
+        fields = {"kind": kind, "java": java, "examples": (example,), "__doc__": doc, "__module__": __name__}
         plugin(f"{_PACKAGE}.{name}", plugin_kind)(type(name + suffix, (base,), fields))
 
 
-for _name, _kind, _java in (
-    ("LongConverter", "int64", "long"),
-    ("IntegerConverter", "int32", "integer"),
-    ("ShortConverter", "int16", "short"),
-    ("FloatConverter", "float32", "float"),
-    ("DoubleConverter", "float64", "double"),
-    ("BooleanConverter", "boolean", "boolean"),
+for _name, _kind, _java, _content, _payload in (
+    ("LongConverter", "int64", "long", "000000000000002a", 42),
+    ("IntegerConverter", "int32", "integer", "0000002a", 42),
+    ("ShortConverter", "int16", "short", "002a", 42),
+    ("FloatConverter", "float32", "float", "3fc00000", 1.5),
+    ("DoubleConverter", "float64", "double", "3ff8000000000000", 1.5),
+    ("BooleanConverter", "boolean", "boolean", "01", True),
 ):
-    _register(_name, _kind, _java)
+    _register(_name, _kind, _java, _example(_content, _kind, _payload))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type, Width
+from headrace.config.example import Example
 from headrace.converters.base import Converter, HeaderConverter, normal_headers, type_option
 from headrace.plugins import Kind, plugin
 from headrace.values.schema import Schema
@@ -31,6 +32,15 @@ def _definition() -> ConfigDef:
 @plugin(NAME, Kind.CONVERTER)
 class StringConverter(Converter):
     """Writes text in the configured encoding (Kafka's `StringConverter`)."""
+
+    examples = (
+        Example({}, {"bytes": "636166c3a9"}, {"schema": {"type": "string", "optional": True}, "payload": "café"}),
+        Example(
+            {"converter.encoding": "ISO-8859-1"},
+            {"bytes": "636166e9"},
+            {"schema": {"type": "string", "optional": True}, "payload": "café"},
+        ),
+    )
 
     @classmethod
     def definition(cls) -> ConfigDef:

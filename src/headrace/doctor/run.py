@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from headrace.config.prefixes import under
 from headrace.doctor import clusters, machine, worker_file
 from headrace.doctor.finding import Finding, Severity
 from headrace.runtime.worker_config import DistributedConfig, WorkerConfig
@@ -52,8 +53,7 @@ def _clusters_of(name: str, connector: Mapping[str, str], timeout_s: float) -> I
         prefix = key.removesuffix(_SERVERS)
         what = f"{key} of connector {name}"
         yield from clusters.reachable(connector[key], what)
-        client = {k.removeprefix(prefix): v for k, v in connector.items() if k.startswith(prefix)}
-        yield clusters.login(client, what, timeout_s)[1]
+        yield clusters.login(under(connector, prefix), what, timeout_s)[1]
 
 
 def worst(findings: Iterable[Finding]) -> Severity:

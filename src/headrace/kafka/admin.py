@@ -25,8 +25,9 @@ from confluent_kafka.admin import (
 
 from headrace.kafka import clients
 from headrace.kafka.connection_diagnosis import ConnectionDiagnosis
-from headrace.kafka.failures import REQUEST_TIMED_OUT, KafkaFailure, RetriableKafkaFailure
+from headrace.kafka.failures import REQUEST_TIMED_OUT, KafkaFailure, leader_moves
 from headrace.kafka.groups import GroupOffsets, Partition
+from headrace.retry import retry_until
 
 DEFAULT_TIMEOUT_S = 30.0
 _PAUSE_S = 0.05
@@ -156,7 +157,7 @@ class Admin:
         level = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
         deadline = time.monotonic() + timeout_s
         while True:
-            found = self._patiently(
+            found = self._retry(
                 lambda left: self._client.list_offsets(asked, isolation_level=level, request_timeout=left),
                 max(deadline - time.monotonic(), _PAUSE_S),
             )
@@ -271,22 +272,23 @@ class Admin:
                 return
             time.sleep(_PAUSE_S)
 
-    def _patiently(self, start: Callable[[float], Mapping[Any, Future]], timeout_s: float) -> dict[Any, Any]:
+    def _retry(self, start: Callable[[float], Mapping[Any, Future]], timeout_s: float) -> dict[Any, Any]:
         """`start(seconds left)`, again while a leader or coordinator moves, as Kafka's own admin client does."""
-        deadline = time.monotonic() + timeout_s
-        refreshed = False
-        while True:
-            left = max(deadline - time.monotonic(), _PAUSE_S)
-            try:
-                return self._wait_all(lambda left=left: start(left), left)
-            except RetriableKafkaFailure as error:
-                if error.code == REQUEST_TIMED_OUT or (error.code == _ABSENT and refreshed) or time.monotonic() > deadline:
-                    raise
-            # librdkafka goes on to use its cached leaders and epochs, from before a broker was restarted, until told otherwise.
-            # This also tells an absent topic from an absent cluster, which it does not.
-            self._call(lambda left=left: self._client.list_topics(timeout=left), timeout_s)
+        deadline, refreshed = time.monotonic() + timeout_s, False
+
+        def is_retriable(error: Exception) -> bool:
+            return leader_moves(error) and not (refreshed and isinstance(error, KafkaFailure) and error.code == _ABSENT)
+
+        def refresh(pause_s: float) -> None:
+            # librdkafka uses leaders and epochs of before a broker was restarted until the metadata is asked for again. The
+            # answer also distinguishes an absent topic from an absent cluster, which librdkafka does not.
+            nonlocal refreshed
+            left_s = max(deadline - time.monotonic(), pause_s)
+            self._call(lambda: self._client.list_topics(timeout=left_s), timeout_s)
             refreshed = True
-            time.sleep(_PAUSE_S)
+            time.sleep(pause_s)
+
+        return retry_until(lambda left: self._wait_all(lambda: start(left), left), timeout_s, _PAUSE_S, is_retriable, refresh)
 
     def _wait_all(self, start: Callable[[], Mapping[Any, Future]], timeout_s: float) -> dict[Any, Any]:
         """Start a call with a future per item and wait for all; the first failure is raised at the end."""

@@ -102,6 +102,11 @@ class RetriableKafkaFailure(KafkaFailure, RetriableError):  # noqa: N818
     """The same, where another attempt may succeed: the cluster was not reached in time, a leader was missing."""
 
 
+def leader_moves(error: Exception) -> bool:
+    """Whether another attempt may succeed soon: the cluster answered, but a leader or coordinator moves or loads."""
+    return isinstance(error, RetriableKafkaFailure) and error.code != REQUEST_TIMED_OUT
+
+
 def kafka_error(error: KafkaException | KafkaError) -> KafkaError:
     """The KafkaError inside what confluent-kafka raises."""
     return error if isinstance(error, KafkaError) else error.args[0]

@@ -16,7 +16,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from headrace.kafka import clients
 from headrace.kafka.connection_diagnosis import ConnectionDiagnosis
-from headrace.kafka.failures import REQUEST_TIMED_OUT, RetriableKafkaFailure, failure
+from headrace.kafka.failures import failure, leader_moves
+from headrace.retry import retry_until
 
 Partition = tuple[str, int]
 Value = TypeVar("Value")
@@ -50,7 +51,7 @@ class GroupOffsets:
                     raise failure(partition.error)
             return {(tp.topic, tp.partition): tp.offset for tp in found if tp.offset >= 0}
 
-        return self._patiently(ask, timeout_s) if asked else {}
+        return self._retry(ask, timeout_s) if asked else {}
 
     def note(self, partition: Partition, timeout_s: float) -> str | None:
         """The text that was committed with the offset of a partition, None if there is none. Raises KafkaFailure."""
@@ -61,7 +62,7 @@ class GroupOffsets:
                 raise failure(found.error)
             return found.metadata or None
 
-        return self._patiently(ask, timeout_s)
+        return self._retry(ask, timeout_s)
 
     def write(self, offsets: Mapping[Partition, int], timeout_s: float) -> None:
         """Set committed offsets; the group may have no active member (KIP-396). Raises KafkaFailure."""
@@ -81,7 +82,7 @@ class GroupOffsets:
             self._sent, self._answers = 0, []
 
         if wanted:
-            self._patiently(commit, timeout_s)
+            self._retry(commit, timeout_s)
 
     def close(self) -> None:
         """End the connections; the next call makes new ones."""
@@ -90,17 +91,10 @@ class GroupOffsets:
             if consumer is not None:
                 consumer.close()
 
-    def _patiently(self, step: Callable[[Consumer, float], Value], timeout_s: float) -> Value:
-        """Do `step(consumer, seconds left)`, again while the coordinator moves or loads."""
-        deadline = time.monotonic() + timeout_s
+    def _retry(self, step: Callable[[Consumer, float], Value], timeout_s: float) -> Value:
+        """Call `step(consumer, seconds left)`, again while the coordinator moves or loads."""
         with self._lock:
-            while True:
-                try:
-                    return self._once(step, max(deadline - time.monotonic(), _PAUSE_S), timeout_s)
-                except RetriableKafkaFailure as error:
-                    if error.code == REQUEST_TIMED_OUT or time.monotonic() > deadline:
-                        raise
-                time.sleep(_PAUSE_S)
+            return retry_until(lambda left: self._once(step, left, timeout_s), timeout_s, _PAUSE_S, leader_moves)
 
     def _once(self, step: Callable[[Consumer, float], Value], left: float, timeout_s: float) -> Value:
         if self._consumer is None:

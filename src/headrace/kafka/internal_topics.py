@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from headrace.config.prefixes import under
 from headrace.errors import ConfigError, ConnectError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure, timed_out
@@ -58,7 +59,7 @@ def config_topic(props: Mapping[str, str]) -> WorkerTopic:
 
 
 def _topic(props: Mapping[str, str], prefix: str, holds: str, partitions: int) -> WorkerTopic:
-    given = {name.removeprefix(prefix): str(value) for name, value in props.items() if name.startswith(prefix)}
+    given = {name: str(value) for name, value in under(props, prefix).items()}
     if not given.get("topic", "").strip():
         raise ConfigError.missing(f"{prefix}topic")
     if "cleanup.policy" in given:

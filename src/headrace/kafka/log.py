@@ -15,6 +15,7 @@ from headrace.kafka.admin import Admin, TopicInfo
 from headrace.kafka.failures import KafkaFailure, timed_out
 from headrace.kafka.tail import LogRecord, OnRecord, Tail
 from headrace.kafka.writer import RecordWriter, WrittenAt
+from headrace.retry import retry_until
 
 log = logging.getLogger(__name__)
 
@@ -190,14 +191,9 @@ class CompactedLog:
         return found
 
     def _retry(self, step, deadline: float):
-        """Do `step(seconds left)` until it succeeds or the deadline has passed; only retriable failures are retried."""
-        while True:
-            try:
-                return step(max(deadline - time.monotonic(), 0.1))
-            except RetriableError as error:
-                if self._stopped.wait(_RETRY_S) or time.monotonic() >= deadline:
-                    raise
-                log.debug("Topic '%s': retrying after: %s", self.topic, error)
+        """Call `step(seconds left)` until it succeeds or the deadline has passed; only retriable failures are retried."""
+        left_s = deadline - time.monotonic()
+        return retry_until(step, left_s, _RETRY_S, lambda error: isinstance(error, RetriableError), self._stopped.wait)
 
 
 __all__ = ["CompactedLog", "Entry", "LogFactory", "LogRecord", "OnRecord", "RecordLog", "WrittenAt"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import EUROPEAN, Example
 from headrace.config.validators import ValidList
 from headrace.plugins import Kind, plugin
 from headrace.predicates.combination import Combination
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 @plugin("headrace.predicates.And", Kind.PREDICATE)
 class And(Combination):
     """Holds for records for which all of some predicates hold. They are asked in order; what follows a "no" cannot fail."""
+
+    examples = (
+        Example(EUROPEAN, {"topic": "eu-orders", "value": None}, True, EUROPEAN),
+        Example(EUROPEAN, {"topic": "eu-orders", "value": 1}, False, EUROPEAN),
+    )
 
     refers_by = "predicates"
 

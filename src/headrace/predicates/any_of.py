@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import EUROPEAN, Example
 from headrace.config.validators import ValidList
 from headrace.plugins import Kind, plugin
 from headrace.predicates.combination import Combination
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 @plugin("headrace.predicates.Or", Kind.PREDICATE)
 class Or(Combination):
     """Holds for records for which one of some predicates holds. They are asked in order; what follows a "yes" cannot fail."""
+
+    examples = (
+        Example(EUROPEAN, {"topic": "us-orders", "value": None}, True, EUROPEAN),
+        Example(EUROPEAN, {"topic": "us-orders", "value": 1}, False, EUROPEAN),
+    )
 
     refers_by = "predicates"
 

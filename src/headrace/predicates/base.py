@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from headrace.config import ConfigDef
+from headrace.config.example import Example
 from headrace.plugins import Kind
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ class Predicate(ABC):
 
     version: ClassVar[str | None] = None
     plugin_kind: ClassVar[Kind] = Kind.PREDICATE
+    examples: ClassVar[Sequence[Example]] = ()
+    """What it does; printed in the docs, and run by a test."""
     prefix: str = ""
     """Where the options stand in the connector's configuration (`predicates.<alias>.`), for messages."""
     by_topic: bool = False

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import Example
 from headrace.config.validators import CaseInsensitiveValidString, Lambda, NonEmptyString, Regex
 from headrace.errors import ConfigError
 from headrace.plugins import Kind, plugin
@@ -33,6 +34,12 @@ class FieldValueMatches(Predicate):
 
     Set one of `equals`, `pattern` and `exists`. A field that is absent or null has no text: the first two do not hold.
     """
+
+    examples = (
+        Example({"field": "a.city", "pattern": "Ber.*"}, {"value": {"a": {"city": "Berlin"}}}, True),
+        Example({"field": "id", "exists": "false"}, {"value": {"id": None}}, True),
+        Example({"field": "id", "equals": "7"}, {"value": {"id": 8}}, False),
+    )
 
     @classmethod
     def definition(cls) -> ConfigDef:

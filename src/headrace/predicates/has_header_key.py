@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Option, Type
+from headrace.config.example import Example
 from headrace.config.validators import NonEmptyString
 from headrace.plugins import Kind, plugin
 from headrace.predicates.base import Predicate
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 @plugin("org.apache.kafka.connect.transforms.predicates.HasHeaderKey", Kind.PREDICATE)
 class HasHeaderKey(Predicate):
     """Holds for records with at least one header of the configured name."""
+
+    examples = (
+        Example({"name": "trace"}, {"headers": {"trace": "1"}, "value": 1}, True),
+        Example({"name": "trace"}, {"headers": {"app": "1"}, "value": 1}, False),
+    )
 
     @classmethod
     def definition(cls) -> ConfigDef:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import EUROPEAN, Example
 from headrace.config.validators import NonEmptyString
 from headrace.plugins import Kind, plugin
 from headrace.predicates.combination import Combination
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 @plugin("headrace.predicates.Not", Kind.PREDICATE)
 class Not(Combination):
     """Holds for records for which another predicate does not hold."""
+
+    examples = (Example({"predicate": "eu"}, {"topic": "us-orders", "value": 1}, True, EUROPEAN),)
 
     refers_by = "predicate"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef
+from headrace.config.example import Example
 from headrace.plugins import Kind, plugin
 from headrace.predicates.base import Predicate
 from headrace.values.sql import Sql, both, either
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 @plugin("org.apache.kafka.connect.transforms.predicates.RecordIsTombstone", Kind.PREDICATE)
 class RecordIsTombstone(Predicate):
     """Holds for tombstones, records whose value is null."""
+
+    examples = (
+        Example({}, {"value": None}, True),
+        Example({}, {"value": 1}, False),
+    )
 
     @classmethod
     def definition(cls) -> ConfigDef:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import Example
 from headrace.config.validators import NonEmptyString
 from headrace.errors import ConfigError
 from headrace.plugins import Kind, plugin
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 @plugin("headrace.predicates.Sql", Kind.PREDICATE)
 class SqlPredicate(Predicate):
     """Holds for records for which a Spark SQL condition is true; NULL counts as false. A record for which it fails, fails."""
+
+    examples = (
+        Example({"condition": "value:amount::double > 100"}, {"value": {"amount": 150}}, True),
+        Example({"condition": "value:amount::double > 100"}, {"value": {}}, False),
+    )
 
     @classmethod
     def definition(cls) -> ConfigDef:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Option, Type
+from headrace.config.example import Example
 from headrace.config.validators import All, NonEmptyString, Regex
 from headrace.plugins import Kind, plugin
 from headrace.predicates.base import Predicate
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 @plugin("org.apache.kafka.connect.transforms.predicates.TopicNameMatches", Kind.PREDICATE)
 class TopicNameMatches(Predicate):
     """Holds for records whose topic's whole name matches a Java regular expression."""
+
+    examples = (
+        Example({"pattern": "eu-.*"}, {"topic": "eu-orders", "value": 1}, True),
+        Example({"pattern": "eu"}, {"topic": "eu-orders", "value": 1}, False),
+    )
 
     by_topic = True
 

@@ -13,9 +13,9 @@ from headrace.connect_config.common import SinkConnectorConfig
 from headrace.connect_config.settings import connector_settings
 from headrace.connectors.base import Props
 from headrace.connectors.file_stream.source import FileStreamSourceConnector
+from headrace.connectors.kafka_source.clients import ADMIN, CONSUMER
 from headrace.connectors.kafka_source.config import KafkaSourceConfig
 from headrace.connectors.kafka_source.connector import KafkaSourceConnector
-from headrace.connectors.kafka_source.overrides import admin_settings, consumer_settings
 from headrace.connectors.kafka_source.pattern import normalize
 from headrace.connectors.kafka_source.task import kind
 from headrace.converters.typed_column import TypedColumn, TypedHeaders
@@ -109,7 +109,7 @@ def _kafka(parsed: KafkaSourceConfig, config: Props) -> Origin:
         first if _NAME.fullmatch(first) else _DEFAULT_TOPIC,
         kind(parsed.source_key_deserializer),
         kind(parsed.source_value_deserializer),
-        LiveTopics(lambda topic: bool(parsed.whitelist.fullmatch(topic)), consumer_settings(config), admin_settings(config)),
+        LiveTopics(lambda topic: bool(parsed.whitelist.fullmatch(topic)), CONSUMER.settings(config), ADMIN.settings(config)),
         arriving,
     )
 

@@ -11,9 +11,9 @@ import httpx
 import structlog
 
 from headrace.errors import ConnectError
+from headrace.kafka.ssl_context import client_context
 from headrace.registry.errors import RegistryError, RegistryUnavailableError
 from headrace.registry.settings import RegistrySettings, Token
-from headrace.spark.tls import client_context
 
 log = structlog.get_logger(__name__)
 

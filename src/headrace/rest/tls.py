@@ -1,4 +1,4 @@
-"""TLS of `https://` listeners, by Kafka's `ssl.*` settings (`headrace.spark.tls`).
+"""TLS of `https://` listeners, by Kafka's `ssl.*` settings (`headrace.kafka.ssl_context`).
 
 As in Kafka Connect, the settings under the prefix of the listeners (`listeners.https.`) count, and if there are none at all those
 without a prefix.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ssl
 
+from headrace.config.prefixes import under
 from headrace.errors import ConfigError
+from headrace.kafka import ssl_context
 from headrace.runtime.worker_config import WorkerConfig
-from headrace.spark import tls
 
 LISTENERS, ADMIN_LISTENERS = "listeners.https.", "admin.listeners.https."
 _CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
@@ -20,20 +21,20 @@ def server_context(config: WorkerConfig, prefix: str = LISTENERS) -> ssl.SSLCont
     """What a listener needs. Raises ConfigError for what is missing, or cannot be read."""
     props = _settings(config, prefix)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.set_versions(context, props)
-    if not tls.load_key(context, props):
+    ssl_context.set_versions(context, props)
+    if not ssl_context.load_key(context, props):
         raise ConfigError(
             "An https:// listener needs a key: set ssl.keystore.location, or ssl.keystore.key and its certificate chain."
         )
     context.verify_mode = client_auth(config, prefix)
-    if context.verify_mode != ssl.CERT_NONE and not tls.load_trust(context, props):
+    if context.verify_mode != ssl.CERT_NONE and not ssl_context.load_trust(context, props):
         raise ConfigError("ssl.client.auth needs the certificates that clients are trusted by: set ssl.truststore.location.")
     return context
 
 
 def client_context(config: WorkerConfig, prefix: str = LISTENERS) -> ssl.SSLContext:
     """What a worker needs to call another worker of its group, configured alike. Raises ConfigError."""
-    return tls.client_context(_settings(config, prefix))
+    return ssl_context.client_context(_settings(config, prefix))
 
 
 def client_auth(config: WorkerConfig, prefix: str = LISTENERS) -> ssl.VerifyMode:
@@ -46,5 +47,4 @@ def client_auth(config: WorkerConfig, prefix: str = LISTENERS) -> ssl.VerifyMode
 
 def _settings(config: WorkerConfig, prefix: str) -> dict[str, str]:
     given = {k: str(v) for k, v in config.originals.items() if v is not None}
-    own = {k.removeprefix(prefix): v for k, v in given.items() if k.startswith(prefix)}
-    return own or {k: v for k, v in given.items() if k.startswith("ssl.")}
+    return under(given, prefix) or {k: v for k, v in given.items() if k.startswith("ssl.")}

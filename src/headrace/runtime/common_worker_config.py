@@ -20,8 +20,9 @@ from headrace.config.providers import configured_resolver
 from headrace.config.redaction import concealed
 from headrace.connect_config import overrides
 from headrace.errors import NotFoundError
+from headrace.kafka import client_settings
 from headrace.plugins import Kind
-from headrace.runtime import client_settings, listeners
+from headrace.runtime import listeners
 from headrace.runtime.listeners import ListenerAddress, ValidListeners
 
 log = logging.getLogger(__name__)

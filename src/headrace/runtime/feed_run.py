@@ -19,6 +19,7 @@ import structlog
 from headrace.connectors.feed import FeedSource, FeedTask
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.groups import Partition
+from headrace.retry import Backoff
 from headrace.runtime.delivery import FeedPorts, OffsetCommits, Routing
 from headrace.runtime.exactly_once import ExactlyOnce
 from headrace.runtime.failed_records import log_failed
@@ -26,7 +27,6 @@ from headrace.runtime.feed_plans import FeedPlans
 from headrace.runtime.feed_settings import lane_consumer, lane_producer
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Batch, InFlight, Transactional
-from headrace.runtime.task import FIRST_PAUSE_S, LONGEST_PAUSE_S
 from headrace.runtime.tolerance import FailedRecord, Tolerance
 from headrace.runtime.topic_watch import LOOK_S
 from headrace.spark import failure, feeds, large_records, plane
@@ -75,7 +75,7 @@ class FeedRun:
         self._needs, self._source, self._routing, self._plans = needs, source, routing, plans
         self._known: dict[str, DestinationTopic] = {}
         self._unlearned: dict[str, set[str]] = {"key": set(), "value": set()}  # texts of schemas, see FeedChain.learn_texts
-        self._learn_at, self._learn_pause_s = math.inf, FIRST_PAUSE_S
+        self._learn_at, self._learn_backoff = math.inf, Backoff()
         self._asked: dict[str, list[float]] = {}  # when a known topic was asked for again
         self._acknowledged: dict[Partition, int] = dict(source.positions)
         self._stored: dict[Partition, int] = dict(source.positions)
@@ -304,12 +304,13 @@ class FeedRun:
         try:
             plan = self._plans.after(self._unlearned)
         except RetriableError as error:
-            log.warning("task.schemas.waiting", cause=str(error), retry_s=self._learn_pause_s)
-            self._learn_at = time.monotonic() + self._learn_pause_s
-            self._learn_pause_s = min(2 * self._learn_pause_s, LONGEST_PAUSE_S)
+            pause_s = self._learn_backoff.failed()
+            log.warning("task.schemas.waiting", cause=str(error), pause_s=pause_s)
+            self._learn_at = time.monotonic() + pause_s
             return
         self._unlearned = {part: set() for part in self._unlearned}
-        self._learn_at, self._learn_pause_s = math.inf, FIRST_PAUSE_S
+        self._learn_at = math.inf
+        self._learn_backoff.succeeded()
         handle.replace(plan)
 
     def _look(self, handle: Handle) -> None:

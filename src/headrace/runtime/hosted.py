@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import Any
 
 from headrace import plugins
+from headrace.config.prefixes import under
 from headrace.connectors.base import Conversion, HostedTask, Props
 from headrace.converters.byte_array import ByteArrayConverter
 from headrace.converters.json import NAME as JSON
@@ -92,8 +93,8 @@ def _stage(stage: Stage, config: Props) -> dict[str, Any]:
 
 
 def _part(prefix: str, part: Any, config: Props) -> dict[str, Any]:
-    own = {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}
-    props = {key: value for key, value in own.items() if key not in ("type", "predicate", "negate", "plugin.version")}
+    settings = under(config, prefix).items()
+    props = {key: value for key, value in settings if key not in ("type", "predicate", "negate", "plugin.version")}
     return {"class": type(part).plugin_name, "location": getattr(type(part), "location", None), "props": props}
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from headrace.config.prefixes import under
 from headrace.connect_config.common import SourceConnectorConfig
 from headrace.connectors.base import Props
 from headrace.converters.base import Converter, HeaderConverter, load, load_header
 from headrace.errors import ConfigError
+from headrace.kafka.client_settings import overrides
 from headrace.runtime.data_loss_log import DataLossTopic, loss_topic
 from headrace.runtime.tolerance import Tolerance, tolerance
 from headrace.runtime.worker_config import WorkerConfig
@@ -91,13 +93,8 @@ def is_default_client_id(client_id: str) -> bool:
 
 
 def client_settings(client_id: str, kind: str, config: Props, worker: WorkerConfig) -> dict[str, str]:
-    """Java settings of a client of the worker's cluster for one connector (connect-worker.md §8).
-
-    kind: "producer", "consumer" or "admin". The connector's `<kind>.override.` keys come last and win.
-    """
-    prefix = f"{kind}.override."
-    overrides = {k.removeprefix(prefix): v for k, v in config.items() if k.startswith(prefix) and v is not None}
-    return {"client.id": client_id} | worker.client_props(kind) | overrides
+    """Settings of a client, "producer", "consumer" or "admin", of the worker's cluster for one connector."""
+    return {"client.id": client_id} | worker.client_props(kind) | overrides(config, kind)
 
 
 def converter(option: str, config: Props, worker: WorkerConfig) -> Converter:
@@ -120,14 +117,10 @@ def converter_settings(option: str, config: Props, worker: WorkerConfig) -> tupl
     name = source.get(option) or (worker.header_converter if option == "header.converter" else None)
     if not name:
         raise ConfigError.missing(option)
-    return name, _settings(option, source)
+    return name, under(source, f"{option}.")
 
 
 def _source_converter(option: str, config: Props) -> Converter | None:
     """The converter that reads what the source gives as bytes, if the connector names one."""
     name = config.get(option)
-    return load(name, _settings(option, config), is_key="key" in option) if name else None
-
-
-def _settings(option: str, source: Mapping[str, str]) -> dict[str, str]:
-    return {k.removeprefix(option + "."): v for k, v in source.items() if k.startswith(option + ".")}
+    return load(name, under(config, f"{option}."), is_key="key" in option) if name else None

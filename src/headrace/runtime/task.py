@@ -15,6 +15,7 @@ import structlog
 
 from headrace.connectors.base import Props, Task
 from headrace.errors import HeadraceError
+from headrace.retry import Backoff
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Retried
 from headrace.runtime.stream_mode import StreamMode
@@ -22,8 +23,6 @@ from headrace.spark import failure
 
 log = structlog.get_logger(__name__)
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
-"""Between two attempts at the same thing: the first pause, which doubles, and the longest."""
 _CANCEL_S = 2.0
 
 
@@ -99,10 +98,10 @@ class TaskRunner:
         structlog.contextvars.bind_contextvars(connector=self._task.context.connector, task=self._task.context.task)
         try:
             self._task.start(self._work.props)
-            self._patiently(self._work.prepare)
+            self._repeat(self._work.prepare)
             if not self._stopping.is_set():
                 self._events.running()
-            self._patiently(self._work.once)
+            self._repeat(self._work.once)
         except Exception as e:
             if not self._stopping.is_set():
                 error = e if isinstance(e, HeadraceError) else failure.as_error(e, "The task ended")
@@ -111,12 +110,12 @@ class TaskRunner:
             self._work.close()
             self._task.stop()
 
-    def _patiently(self, step: Callable[[], float | None]) -> None:
-        """Do a step again and again, after what may pass with a growing pause, until it returns None or the task is stopped.
+    def _repeat(self, step: Callable[[], float | None]) -> None:
+        """Repeat a step, after a retriable error with a growing pause, until it returns None or the task is stopped.
 
         step: returns the seconds to wait before the next time.
         """
-        pause = FIRST_PAUSE_S
+        backoff = Backoff()
         while not self._stopping.is_set():
             before = self._work.batches
             try:
@@ -128,8 +127,8 @@ class TaskRunner:
                 if self._stopping.is_set() or not failure.is_retriable(e):
                     raise
                 if self._work.batches > before:
-                    pause = FIRST_PAUSE_S
+                    backoff.succeeded()
                 self._recorder.tell(Retried())
-                log.warning("task.retry", cause=str(failure.as_error(e, "Reading or writing was interrupted")), pause_s=pause)
-                self._stopping.wait(pause)
-                pause = min(2 * pause, LONGEST_PAUSE_S)
+                pause_s = backoff.failed()
+                log.warning("task.retry", cause=str(failure.as_error(e, "Reading or writing was interrupted")), pause_s=pause_s)
+                self._stopping.wait(pause_s)

@@ -14,6 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headrace.config.prefixes import under
 from headrace.converters.base import load, load_header
 from headrace.errors import HeadraceError
 from headrace.spark.session import session
@@ -36,10 +37,13 @@ def run_case(case: Mapping[str, Any]) -> str | None:
     return difference(case["expect"], found, case["config"])
 
 
-def outcome(config: Mapping[str, str], record: Mapping[str, Any]) -> dict[str, Any]:
-    """What headrace makes of a record, in the notation of the cases, keys and values as bytes."""
+def outcome(config: Mapping[str, str], record: Mapping[str, Any], writing: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What headrace makes of a record, in the notation of the cases, keys and values as bytes.
+
+    writing: the converters that write the record; by default, those that read it.
+    """
     try:
-        converters, chain = _converters(config), stages(config)
+        converters, chain, written_by = _converters(config), stages(config), _converters(writing or config)
     except HeadraceError as error:
         return {"error": {"stage": "config", "class": error.java_class, "message": str(error)}}
     frame = _session().sql(f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in zip(INPUT, _row(record), strict=True))}")
@@ -48,7 +52,7 @@ def outcome(config: Mapping[str, str], record: Mapping[str, Any]) -> dict[str, A
         new = converter.schema_in(f"in_{part}", ())
         if new is not None:
             known[part] = [r["s"] for r in frame.selectExpr(f"{new} AS s").where("s IS NOT NULL").collect()]
-    compiled = compile_chain(chain, converters, converters, known, sink=True, show=True)
+    compiled = compile_chain(chain, converters, written_by, known, sink=True, show=True)
     result = compiled.apply(frame).head()
     assert result is not None
     failure = result["failure"]
@@ -88,7 +92,7 @@ def _binary(text: str | Mapping[str, str] | None) -> str:
 
 def _converters(config: Mapping[str, str]) -> Converters:
     def settings(option: str) -> dict[str, str]:
-        return {k.removeprefix(option + "."): v for k, v in config.items() if k.startswith(option + ".")}
+        return under(config, f"{option}.")
 
     key = load(config["key.converter"], settings("key.converter"), is_key=True)
     value = load(config["value.converter"], settings("value.converter"), is_key=False)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace import plugins
+from headrace.config.prefixes import under
 from headrace.config.providers import Resolver
 from headrace.connect_config.validation import validate
 from headrace.converters.base import load
@@ -59,7 +60,7 @@ def start(config: Mapping[str, str]) -> HeadraceError | None:
     """Make converters and chain as a task does when it starts; returns the error that stops it, None if there is none."""
     try:
         for option, is_key in (("key.converter", True), ("value.converter", False)):
-            load(config[option], _below(option, config), is_key)
+            load(config[option], under(config, f"{option}."), is_key)
         _load_header_converter(config)
         stages(config)
     except HeadraceError as error:
@@ -70,7 +71,7 @@ def start(config: Mapping[str, str]) -> HeadraceError | None:
 def _load_header_converter(config: Mapping[str, str]) -> None:
     name = config.get("header.converter", _SIMPLE_HEADERS)
     try:
-        plugins.find(name, Kind.HEADER_CONVERTER)(_below("header.converter", config))
+        plugins.find(name, Kind.HEADER_CONVERTER)(under(config, "header.converter."))
     except NotFoundError as error:
         raise ConfigError.invalid("header.converter", name, f"Class {name} could not be found.") from error
 
@@ -92,7 +93,3 @@ def _connector() -> dict[str, str]:
             continue
         return props
     raise NotFoundError("There is no FileStream connector.")
-
-
-def _below(option: str, config: Mapping[str, str]) -> dict[str, str]:
-    return {key[len(option) + 1 :]: value for key, value in config.items() if key.startswith(option + ".")}

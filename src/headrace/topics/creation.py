@@ -18,6 +18,7 @@ import structlog
 
 from headrace.config import ConfigDef, java_text
 from headrace.config.java_pattern import java_regex
+from headrace.config.prefixes import under
 from headrace.connect_config.topic_creation import (
     DEFAULT_GROUP,
     EXCLUDE,
@@ -150,5 +151,4 @@ def _rule(name: str, props: Mapping[str, Any]) -> TopicCreationGroup:
 
 
 def _configs(props: Mapping[str, Any], prefix: str, own: tuple[str, ...]) -> dict[str, str]:
-    rest = {k.removeprefix(prefix): v for k, v in props.items() if k.startswith(prefix)}
-    return {k: java_text(v) for k, v in rest.items() if k and k not in own and v is not None}
+    return {k: java_text(v) for k, v in under(props, prefix).items() if k not in own and v is not None}

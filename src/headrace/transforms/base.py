@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import new_class
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 from headrace.config import ConfigDef, Option, Type
+from headrace.config.example import Example
 from headrace.config.types import invalid
 from headrace.config.validators import Lambda
 from headrace.plugins import Kind, abstract, plugin
@@ -22,6 +23,8 @@ class Transformation(ABC):
 
     version: ClassVar[str | None] = None
     plugin_kind: ClassVar[Kind] = Kind.TRANSFORMATION
+    examples: ClassVar[Sequence[Example]] = ()
+    """What it does; printed in the docs, and run by a test."""
     prefix: str = ""
     """Where the options stand in the connector's configuration (`transforms.<alias>.`), for messages."""
     routes: Literal["no", "by topic", "by record"] = "by record"

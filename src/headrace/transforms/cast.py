@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import Example
 from headrace.config.types import invalid, trim
 from headrace.config.validators import Lambda
 from headrace.errors import ConfigError
@@ -63,6 +64,11 @@ def _valid_spec(_name: str, spec: list[str] | None) -> None:
 @key_and_value("org.apache.kafka.connect.transforms.Cast")
 class Cast(PartTransformation):
     """Casts fields, or the whole key or value, to another type: numbers, booleans and texts to each other, bytes to text."""
+
+    examples = (
+        Example({"spec": "id:string,price:float64"}, {"value": {"id": 7, "price": "1.5"}}, {"value": {"id": "7", "price": 1.5}}),
+        Example({"spec": "int32"}, {"value": "42"}, {"value": 42}),
+    )
 
     @classmethod
     def definition(cls) -> ConfigDef:

@@ -67,7 +67,13 @@ def with_schema(run: CompileContext, when: Sql | None, typed: TypedValue, target
     found = cast(run, when, typed, target)
     schema = Schema(target, typed.schema.optional)
     if typed.schema.default is not None:
-        schema = schema.same_but(default=_default(typed.schema, target))
+        try:
+            schema = schema.same_but(default=_default(typed.schema, target))
+        except ValueError:
+            message = f"Value ({typed.schema.default}) was out of range for requested data type"
+            run.fail(
+                when, lit(message), cause=lit(f'java.lang.NumberFormatException: For input string: "{typed.schema.default}"')
+            )
     return TypedValue(target, found.sql if found.kind != "null" else _null(target), schema)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import Example
 from headrace.config.validators import ValidList
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 @plugin("org.apache.kafka.connect.transforms.DropHeaders", Kind.TRANSFORMATION)
 class DropHeaders(Transformation):
     """Removes one or more headers from each record."""
+
+    examples = (Example({"headers": "trace"}, {"headers": {"trace": "1", "app": "shop"}}, {"headers": {"app": "shop"}}),)
 
     routes = "no"
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import Example
 from headrace.config.validators import CaseInsensitiveValidString
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
 from headrace.values.field_path import field_path
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 @key_and_value("org.apache.kafka.connect.transforms.ExtractField")
 class ExtractField(PartTransformation):
     """Replaces a record's key or value by one of its fields. Null stays null."""
+
+    examples = (
+        Example({"field": "id"}, {"value": {"id": 7, "name": "x"}}, {"value": 7}),
+        Example({"field": "a.b", "field.syntax.version": "V2"}, {"value": {"a": {"b": 1}}}, {"value": 1}),
+    )
 
     @classmethod
     def definition(cls) -> ConfigDef:

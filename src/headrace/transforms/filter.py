@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef
+from headrace.config.example import EUROPEAN, Example
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
 
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 @plugin("org.apache.kafka.connect.transforms.Filter", Kind.TRANSFORMATION)
 class Filter(Transformation):
     """Drops all records; of use with a predicate that says which."""
+
+    examples = (
+        Example({"predicate": "eu"}, {"topic": "eu-orders", "value": 1}, None, EUROPEAN),
+        Example({"predicate": "eu"}, {"topic": "us-orders", "value": 1}, {"value": 1}, EUROPEAN),
+    )
 
     routes = "no"
     drops = True

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Option, Type
+from headrace.config.example import Example
 from headrace.transforms.base import PartTransformation, key_and_value
-from headrace.values.record import members, of_null, opened, struct
+from headrace.values.record import members, nulls, of_null, opened, struct
 from headrace.values.schema import Schema, SchemaBuilderError
 from headrace.values.sql import call, case, lit
 from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined, mapped
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 @key_and_value("org.apache.kafka.connect.transforms.Flatten")
 class Flatten(PartTransformation):
     """Flattens nested data: each field's name is made of the names on the way to it. Arrays stay as they are."""
+
+    examples = (Example({"delimiter": "_"}, {"value": {"a": {"b": 1, "c": [2]}}}, {"value": {"a_b": 1, "a_c": [2]}}),)
 
     @classmethod
     def definition(cls) -> ConfigDef:
@@ -38,7 +41,7 @@ class Flatten(PartTransformation):
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Flatten maps in the JSON text itself, structs by their schema."""
         run, value = record.run, getattr(record, self.target)
-        found = [a for a in value if a.value.kind == "null"]
+        found = [*nulls(value)]
         for when, typed, table in members(run, value, "flattening", null_passes=True):
             if typed.schema is None:
                 text = JsonWriter(run, final=False).typed(typed, when)

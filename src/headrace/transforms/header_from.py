@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import Example
 from headrace.config.validators import ValidString
 from headrace.errors import ConfigError
 from headrace.transforms.base import NON_EMPTY_LIST, PartTransformation, key_and_value, replace_null_option
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
 @key_and_value("org.apache.kafka.connect.transforms.HeaderFrom")
 class HeaderFrom(PartTransformation):
     """Moves or copies fields of the key or value into the record's headers."""
+
+    examples = (
+        Example(
+            {"fields": "id", "headers": "order-id", "operation": "move"},
+            {"value": {"id": 7, "name": "x"}},
+            {"value": {"name": "x"}, "headers": {"order-id": "7"}},
+        ),
+    )
 
     @classmethod
     def definition(cls) -> ConfigDef:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Option, Type
+from headrace.config.example import Example
 from headrace.transforms.base import PartTransformation, key_and_value
 from headrace.values.record import struct
 from headrace.values.schema import Schema
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 @key_and_value("org.apache.kafka.connect.transforms.HoistField")
 class HoistField(PartTransformation):
     """Wraps the key or value: it becomes the one field of a new struct or map."""
+
+    examples = (Example({"field": "line"}, {"value": "text"}, {"value": {"line": "text"}}),)
 
     @classmethod
     def definition(cls) -> ConfigDef:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Option, Type
+from headrace.config.example import Example
 from headrace.config.types import invalid
 from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
 from headrace.values.kinds import of_schema
-from headrace.values.record import copied, members, struct
+from headrace.values.record import copied, members, nulls, struct
 from headrace.values.schema import TIMESTAMP, Schema, SchemaBuilderError
 from headrace.values.sql import Sql, lit
 from headrace.values.value import Case, OpenStruct, TypedValue, always, choose, combined
@@ -40,6 +41,14 @@ class InsertionSpec:
 @key_and_value("org.apache.kafka.connect.transforms.InsertField")
 class InsertField(PartTransformation):
     """Adds fields with the record's topic, partition, offset or timestamp, or with a fixed text."""
+
+    examples = (
+        Example(
+            {"topic.field": "from", "static.field": "site", "static.value": "berlin"},
+            {"topic": "orders", "value": {"id": 7}},
+            {"value": {"id": 7, "from": "orders", "site": "berlin"}},
+        ),
+    )
 
     @classmethod
     def definition(cls) -> ConfigDef:
@@ -76,7 +85,7 @@ class InsertField(PartTransformation):
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Add the fields; null stays null."""
         run, value = record.run, getattr(record, self.target)
-        found = [a for a in value if a.value.kind == "null"]
+        found = [*nulls(value)]
         for when, _, table in members(run, value, "field insertion", null_passes=True):
             if self.offset_field and record.offset is None:
                 message = "Only SinkRecord supported for [field insertion], found: org.apache.kafka.connect.source.SourceRecord"

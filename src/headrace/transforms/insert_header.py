@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import Example
 from headrace.config.validators import NonNull
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
 @plugin("org.apache.kafka.connect.transforms.InsertHeader", Kind.TRANSFORMATION)
 class InsertHeader(Transformation):
     """Adds a header to each record; its value has the type that the literal looks like."""
+
+    examples = (
+        Example(
+            {"header": "site", "value.literal": "berlin"},
+            {"headers": {"a": "1"}, "value": 1},
+            {"headers": {"a": "1", "site": "berlin"}},
+        ),
+    )
 
     routes = "no"
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import Example
 from headrace.config.validators import NonEmptyString, ValidList
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
 from headrace.values.kinds import NUMBERS
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 @key_and_value("org.apache.kafka.connect.transforms.MaskField")
 class MaskField(PartTransformation):
     """Masks fields with the empty value of their type (0, false, the empty text), or with a replacement."""
+
+    examples = (
+        Example({"fields": "card"}, {"value": {"id": 7, "card": "4111"}}, {"value": {"id": 7, "card": ""}}),
+        Example({"fields": "card", "replacement": "****"}, {"value": {"card": "4111"}}, {"value": {"card": "****"}}),
+    )
 
     @classmethod
     def definition(cls) -> ConfigDef:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import Example
 from headrace.config.validators import Regex
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 @plugin("org.apache.kafka.connect.transforms.RegexRouter", Kind.TRANSFORMATION)
 class RegexRouter(Transformation):
     """Changes a record's topic: one that a Java regular expression matches as a whole becomes the replacement."""
+
+    examples = (
+        Example({"regex": "(.*)-v1", "replacement": "$1-v2"}, {"topic": "orders-v1", "value": 1}, {"topic": "orders-v2"}),
+    )
 
     routes = "by topic"
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Option, Type
+from headrace.config.example import Example
 from headrace.config.types import invalid
 from headrace.config.validators import Lambda, ValidList
 from headrace.transforms.base import PartTransformation, java_split, key_and_value, replace_null_option
-from headrace.values.record import copied, members, struct
+from headrace.values.record import copied, members, nulls, struct
 from headrace.values.schema import SchemaBuilderError
 from headrace.values.sql import lit
 from headrace.values.value import Case, OpenStruct, Value, choose, combined, present
@@ -37,6 +38,15 @@ def _valid_renames(_name: str, mappings: list[str]) -> None:
 class ReplaceField(PartTransformation):
     """Drops or renames fields."""
 
+    examples = (
+        Example(
+            {"exclude": "secret", "renames": "id:key"},
+            {"value": {"id": 7, "secret": "x", "name": "y"}},
+            {"value": {"key": 7, "name": "y"}},
+        ),
+        Example({"include": "id"}, {"value": {"id": 7, "name": "y"}}, {"value": {"id": 7}}),
+    )
+
     @classmethod
     def definition(cls) -> ConfigDef:
         """The options of Kafka's `ReplaceField`."""
@@ -61,7 +71,7 @@ class ReplaceField(PartTransformation):
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Leave fields out, then rename; null stays null."""
         run, value = record.run, getattr(record, self.target)
-        found = [a for a in value if a.value.kind == "null"]
+        found = [*nulls(value)]
         for when, _, table in members(run, value, "field replacement", null_passes=True):
             with run.only(when):
                 changed = self._map(table) if table.schema is None else self._struct(run, table)

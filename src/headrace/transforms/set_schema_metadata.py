@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import Example
 from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
 from headrace.values.record import copied, opened
@@ -20,6 +21,18 @@ if TYPE_CHECKING:
 @key_and_value("org.apache.kafka.connect.transforms.SetSchemaMetadata")
 class SetSchemaMetadata(PartTransformation):
     """Sets the name, the version, or both, of the schema of the key or value."""
+
+    examples = (
+        Example(
+            {"schema.name": "com.acme.Order", "schema.version": "2"},
+            {"value": {"schema": {"type": "struct", "fields": []}, "payload": {}}},
+            {"value": {
+                "schema": {"type": "struct", "fields": [], "optional": False, "name": "com.acme.Order", "version": 2},
+                "payload": {},
+            }},
+            {"value.converter.schemas.enable": "true"},
+        ),
+    )  # fmt: skip
 
     @classmethod
     def definition(cls) -> ConfigDef:

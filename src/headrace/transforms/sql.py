@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import Example
 from headrace.config.validators import NonEmptyString
 from headrace.errors import ConfigError
 from headrace.plugins import Kind, plugin
@@ -14,7 +15,7 @@ from headrace.transforms.base import Transformation
 from headrace.transforms.record_parts import PARTS, fit_to, with_field, with_parts
 from headrace.values.expressions import Expression, ExpressionResult, evaluate
 from headrace.values.field_path import field_path
-from headrace.values.record import members, struct
+from headrace.values.record import members, nulls, struct
 from headrace.values.value import Case, Value, combined
 
 if TYPE_CHECKING:
@@ -41,6 +42,15 @@ class Sql(Transformation):
     All expressions see the record as it came in, as those of an SQL `UPDATE` do. A record of which one fails (a cast that does
     not fit, say), fails; the `try_` functions of Spark give NULL instead. `value` sets the value, `value.<field>` a field of it.
     """
+
+    examples = (
+        Example(
+            {"value.total": "value:price::double * value:n::int"},
+            {"value": {"price": 1.5, "n": 2}},
+            {"value": {"price": 1.5, "n": 2, "total": 3.0}},
+        ),
+        Example({"topic": "concat('eu-', topic)"}, {"topic": "orders", "value": 1}, {"topic": "eu-orders"}),
+    )
 
     @classmethod
     def definition(cls) -> ConfigDef:
@@ -107,7 +117,7 @@ class Sql(Transformation):
 
 def _edited(run: CompileContext, value: Value, edits: Mapping[tuple[str, ...], ExpressionResult]) -> Value:
     """A map or struct with fields set; null stays null."""
-    found = [a for a in value if a.value.kind == "null"]
+    found = [*nulls(value)]
     for when, _, table in members(run, value, "SQL expression", null_passes=True):
         with run.only(when):
             for path, result in edits.items():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from headrace import plugins
 from headrace.config import Option
+from headrace.config.prefixes import under
 from headrace.connect_config.enrich import chain_definition
 from headrace.errors import ConfigError, ConnectError
 from headrace.plugins import Kind
@@ -41,7 +42,7 @@ def stages(props: Mapping[str, str]) -> list[Stage]:
 
 def _stage(alias: str, props: Mapping[str, str], options: Mapping[str, Option]) -> Stage:
     prefix = f"transforms.{alias}."
-    own = _below(prefix, props)
+    own = under(props, prefix)
     predicate_alias, negate = own.pop("predicate", None), own.pop("negate", None)
     try:
         transformation = _class(prefix, props, Kind.TRANSFORMATION)(own)
@@ -61,7 +62,7 @@ def _predicate(alias: str, props: Mapping[str, str], options: Mapping[str, Optio
     if prefix + "type" not in options:  # the alias is not in `predicates`
         unknown = ConfigError(f"Unknown configuration '{prefix}plugin.version'")
         raise ConnectError(f"{unknown.java_class}: {unknown}") from unknown
-    made = _class(prefix, props, Kind.PREDICATE)(_below(prefix, props))
+    made = _class(prefix, props, Kind.PREDICATE)(under(props, prefix))
     if isinstance(made, ColumnPredicate):
         made = ColumnPredicateStage(made)
     if isinstance(made, Combination):  # validation has seen that none is a part of itself
@@ -73,7 +74,3 @@ def _predicate(alias: str, props: Mapping[str, str], options: Mapping[str, Optio
 
 def _class(prefix: str, props: Mapping[str, str], kind: Kind) -> type:
     return plugins.find(props[prefix + "type"].strip(), kind)
-
-
-def _below(prefix: str, props: Mapping[str, str]) -> dict[str, str]:
-    return {key[len(prefix) :]: value for key, value in props.items() if key.startswith(prefix) and len(key) > len(prefix)}

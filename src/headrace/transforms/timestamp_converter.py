@@ -7,12 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import Example
 from headrace.config.validators import ValidString
 from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
 from headrace.transforms.date_pattern import date_pattern
 from headrace.values.compile_context import DATA
-from headrace.values.record import copied, members, struct
+from headrace.values.record import copied, members, nulls, struct
 from headrace.values.schema import DATE, TIME, TIMESTAMP, Schema
 from headrace.values.sql import Sql, both, call, case, lit
 from headrace.values.value import Case, TypedValue, combined, mapped, or_null
@@ -25,6 +26,19 @@ if TYPE_CHECKING:
 @key_and_value("org.apache.kafka.connect.transforms.TimestampConverter")
 class TimestampConverter(PartTransformation):
     """Converts a timestamp, in a field or the whole value, between numbers, texts and Connect's date types."""
+
+    examples = (
+        Example(
+            {"field": "at", "target.type": "string", "format": "yyyy-MM-dd HH:mm"},
+            {"value": {"at": 1577934240000}},
+            {"value": {"at": "2020-01-02 03:04"}},
+        ),
+        Example(
+            {"field": "at", "target.type": "unix", "format": "yyyy-MM-dd", "unix.precision": "seconds"},
+            {"value": {"at": "2020-01-02"}},
+            {"value": {"at": 1577923200}},
+        ),
+    )
 
     @classmethod
     def definition(cls) -> ConfigDef:
@@ -68,6 +82,9 @@ class TimestampConverter(PartTransformation):
         if self.field is None:
             return replace(record, **{self.target: mapped(value, partial(self._converted, run))})
         found = [Case(a.when, self._null(a.value)) for a in value if a.value.kind == "null"]
+        for a in nulls(value):
+            if a.value.kind != "null":  # Kafka looks for the schema's fields, whether or not there is a value
+                run.fail(both(a.when, a.value.is_null()), lit("Cannot list fields on non-struct type"))
         for when, _, table in members(run, value, "converting timestamp formats", null_passes=True):
             with run.only(when):
                 if table.schema is None:

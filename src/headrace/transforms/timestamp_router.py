@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import Example
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
 from headrace.transforms.date_pattern import date_pattern
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 @plugin("org.apache.kafka.connect.transforms.TimestampRouter", Kind.TRANSFORMATION)
 class TimestampRouter(Transformation):
     """Changes a record's topic to one made of the topic and the record's timestamp."""
+
+    examples = (
+        Example(
+            {"timestamp.format": "yyyyMM"},
+            {"topic": "orders", "timestamp": 1577934240000, "value": 1},
+            {"topic": "orders-202001"},
+        ),
+    )
 
     @classmethod
     def definition(cls) -> ConfigDef:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config.example import Example
 from headrace.config.validators import ValidList
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation, replace_null_option
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 @plugin("org.apache.kafka.connect.transforms.ValueToKey", Kind.TRANSFORMATION)
 class ValueToKey(Transformation):
     """Replaces the record's key by one made of fields of the value."""
+
+    examples = (
+        Example({"fields": "id"}, {"value": {"id": 7, "name": "x"}}, {"key": {"id": 7}, "value": {"id": 7, "name": "x"}}),
+    )
 
     routes = "no"
 

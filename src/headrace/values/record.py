@@ -84,6 +84,11 @@ def members(
             run.fail(when, lit(f"Only {wanted} for [{purpose}], found: {found}"))
 
 
+def nulls(value: Value) -> Value:
+    """What `members(…, null_passes=True)` leaves out: null, and what has a schema but that of a struct, where it is null."""
+    return tuple(a for a in value if a.value.kind == "null" or (a.value.schema is not None and a.value.kind != "struct"))
+
+
 def opened(run: CompileContext, typed: TypedValue) -> OpenStruct:
     """The members of a map or struct."""
     if typed.table is not None:

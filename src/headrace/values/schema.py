@@ -50,6 +50,12 @@ class Schema:
         return self.name if self.name in (DECIMAL, DATE, TIME, TIMESTAMP) else None
 
     @property
+    def holds_decimals(self) -> bool:
+        """Whether it is a Decimal, or something in it is."""
+        inner = [*self.fields.values(), *(s for s in (self.items, self.values) if s is not None)]
+        return self.logical == DECIMAL or any(schema.holds_decimals for schema in inner)
+
+    @property
     def scale(self) -> int:
         """The scale of a Decimal."""
         return int((self.parameters or {}).get("scale", 0))

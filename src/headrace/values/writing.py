@@ -77,6 +77,8 @@ class JsonWriter:
             return f"string({sql} div {_DAY}L)" if typed.schema.name == DATE else f"string({sql})"
         if kind == "decimal" and typed.schema:
             return self._decimal(typed.schema, sql, when)
+        if kind in kinds.NESTED and self._numeric and typed.schema and typed.schema.holds_decimals:
+            return call("headrace_json_normal", sql, lit(typed.schema.text()), lit("nd" if self._replace else "n")) + ".value"
         return sql
 
     def _decimal(self, schema: Schema, sql: Sql, when: Sql | None) -> Sql:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace import plugins
+from headrace.config.prefixes import under
 from headrace.config.providers.base import ConfigProvider
 from headrace.config.providers.resolver import Resolver
 from headrace.config.types import parse_list
@@ -32,10 +33,9 @@ def _provider(name: str, props: Mapping[str, Any]) -> ConfigProvider | None:
     if not class_name:  # as in Kafka, which says nothing at all
         log.warning("The config provider %s is not used: %s is not set.", name, setting)
         return None
-    params = {key.removeprefix(prefix): value for key, value in props.items() if key.startswith(prefix)}
     cls = _class(setting, class_name)
     try:
-        return cls(params)
+        return cls(under(props, prefix))
     except ConfigError as error:
         raise ConfigError(f"The config provider {name} cannot be used: {error.message}") from error
 

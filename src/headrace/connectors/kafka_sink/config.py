@@ -22,7 +22,7 @@ def _check_factor(name: str, value: Any) -> None:
 
 
 class KafkaSinkConfig(Config):
-    """Configuration of a KafkaSinkConnector. Any other `target.…` key is a setting of its Kafka clients (`settings`)."""
+    """Configuration of a KafkaSinkConnector. Any other `target.…` key is a setting of its Kafka clients (`clients`)."""
 
     target_bootstrap_servers: list[str] = option(
         "target.bootstrap.servers",

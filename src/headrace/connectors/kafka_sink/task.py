@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import structlog
 
 from headrace.connectors.base import Props
+from headrace.connectors.kafka_sink.clients import ADMIN, PRODUCER
 from headrace.connectors.kafka_sink.config import KafkaSinkConfig
-from headrace.connectors.kafka_sink.settings import admin_settings, producer_settings
 from headrace.connectors.sink import KafkaTarget, SinkBatch, SinkTask
 from headrace.kafka.admin import shared
 from headrace.kafka.failures import KafkaFailure
@@ -38,8 +38,8 @@ class KafkaSinkTask(SinkTask):
     def start(self, props: Props) -> None:
         """Take the configuration; the target cluster is first asked when there is something to write. Raises ConfigError."""
         self._config = KafkaSinkConfig(props)
-        self._admin = shared(admin_settings(props))
-        self._producer = producer_settings(props)
+        self._admin = shared(ADMIN.settings(props))
+        self._producer = PRODUCER.settings(props)
         client = {"client.id": f"connector-sink-producer-{self.context.id}"}
         self._writer = TopicWriter(client | self._producer, self._look_up)
 

@@ -9,7 +9,7 @@ from headrace.config import Importance, Type, Width, option, parse_type
 from headrace.config.validators import Lambda, Range, ValidString
 from headrace.connect_config.data_loss import DataLossConfig
 from headrace.connect_config.stream_mode import StreamModeConfig
-from headrace.connectors.kafka_source.overrides import CONSUMER, CONSUMER_DEFAULTS
+from headrace.connectors.kafka_source.clients import CONSUMER_DEFAULTS, CONSUMER_PREFIX
 from headrace.connectors.kafka_source.pattern import check_whitelist, whitelist_pattern
 from headrace.errors import ConfigError
 
@@ -27,9 +27,7 @@ def _check_servers(name: str, value: Any) -> None:
 
 
 class KafkaSourceConfig(DataLossConfig, StreamModeConfig):
-    """Configuration of a KafkaSourceConnector. Any other `source.…` key is a setting of its Kafka clients
-    (`overrides`).
-    """
+    """Configuration of a KafkaSourceConnector. Any other `source.…` key is a setting of its Kafka clients (`clients`)."""
 
     source_bootstrap_servers: list[str] = option(
         "source.bootstrap.servers",
@@ -240,9 +238,9 @@ class KafkaSourceConfig(DataLossConfig, StreamModeConfig):
 
     def check(self) -> None:
         """Check the overrides that the connector acts on. Raises ConfigError."""
-        _RESETS(CONSUMER + "auto.offset.reset", self.auto_offset_reset)
+        _RESETS(CONSUMER_PREFIX + "auto.offset.reset", self.auto_offset_reset)
         _ = self.enable_auto_commit
 
     def _of_consumer(self, name: str, declared: Any, type: Type) -> Any:
-        given = self.originals.get(CONSUMER + name)
-        return declared if given is None else parse_type(CONSUMER + name, given, type)
+        given = self.originals.get(CONSUMER_PREFIX + name)
+        return declared if given is None else parse_type(CONSUMER_PREFIX + name, given, type)

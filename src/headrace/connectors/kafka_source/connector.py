@@ -9,9 +9,9 @@ import structlog
 from headrace.config import ConfigDef
 from headrace.connectors.base import ConnectorContext, Offsets, Props, SourceConnector
 from headrace.connectors.kafka_source.assignment import TASK_PARTITIONS, decode, encode, group
+from headrace.connectors.kafka_source.clients import ADMIN, CONSUMER
 from headrace.connectors.kafka_source.config import KafkaSourceConfig
 from headrace.connectors.kafka_source.monitor import PartitionMonitor, TopicMonitorSettings
-from headrace.connectors.kafka_source.overrides import admin_settings, consumer_settings
 from headrace.connectors.kafka_source.source_lag import behind
 from headrace.connectors.kafka_source.task import KafkaSourceTask, copied_of
 from headrace.connectors.partition_lag import PartitionLag
@@ -54,7 +54,7 @@ class KafkaSourceConnector(SourceConnector):
         """Of the partitions that the tasks have, or, if there are none, of those that have offsets. Raises KafkaFailure."""
         assigned = {(p.topic, p.partition): n for n, task in enumerate(tasks) for p in decode(task[TASK_PARTITIONS])}
         copied = copied_of(assigned, offsets, KafkaSourceConfig(config).auto_offset_reset == "earliest")
-        return behind(consumer_settings(config), admin_settings(config), copied, ages)
+        return behind(CONSUMER.settings(config), ADMIN.settings(config), copied, ages)
 
     def start(self, props: Props) -> None:
         """Look up the partitions, and watch them from here on. Raises ConfigError, ConnectError."""
@@ -69,7 +69,7 @@ class KafkaSourceConnector(SourceConnector):
             interval_s=config.topic_list_poll_interval_ms / 1000,
             leaders=config.reconfigure_tasks_on_leader_change,
         )
-        admin = shared(admin_settings(props))
+        admin = shared(ADMIN.settings(props))
         self._monitor = PartitionMonitor(admin.topics, watch, self.context.request_reconfiguration)
         self._monitor.start(self.context.stopping)
 

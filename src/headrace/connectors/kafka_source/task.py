@@ -17,10 +17,10 @@ from headrace.connectors.base import Measured, Offsets, Props, SourceOffset, Sou
 from headrace.connectors.data_loss import DataLossError, Loss, PartitionLog, Policy, ReadPosition, find
 from headrace.connectors.feed import FeedSource, FeedTask
 from headrace.connectors.kafka_source.assignment import TASK_PARTITIONS, decode
+from headrace.connectors.kafka_source.clients import ADMIN, CONSUMER
 from headrace.connectors.kafka_source.config import KafkaSourceConfig
 from headrace.connectors.kafka_source.lag_group_committer import LagGroupCommitter
 from headrace.connectors.kafka_source.metrics import OF_TASK, PartitionMetrics
-from headrace.connectors.kafka_source.overrides import admin_settings, consumer_settings
 from headrace.connectors.kafka_source.source_lag import Copied
 from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka.admin import shared
@@ -59,8 +59,8 @@ class KafkaSourceTask(FeedTask):
         """Take the configuration and connect to the source cluster. Raises ConfigError."""
         self._config = KafkaSourceConfig(props)
         warn_of_stream_mode(props)
-        self._consumer = consumer_settings(props)
-        self._admin = shared(admin_settings(props))
+        self._consumer = CONSUMER.settings(props)
+        self._admin = shared(ADMIN.settings(props))
         self._assigned: list[Partition] = [(p.topic, p.partition) for p in decode(props[TASK_PARTITIONS])]
         self._counts: dict[str, int] = {}
         self._ids: dict[str, str] = {}

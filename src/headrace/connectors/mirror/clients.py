@@ -1,35 +1,26 @@
-"""Java settings of the clients on both clusters, out of a mirror connector's configuration (MirrorConnectorConfig). Pure.
-
-`source.cluster.…` and `target.cluster.…` count as far as they say how to connect; then `consumer.…`, `producer.…`, `admin.…`;
-then those of one client, `source.consumer.…`, `target.admin.…`, which win.
-"""
+"""The clients on both clusters of a mirror, and where its configuration has their settings (MirrorConnectorConfig)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Literal
 
-from headrace.connectors.kafka_source.overrides import with_prefix
+from headrace.kafka.client_settings import ClientKind, ClientTable, connects, every
 
 Side = Literal["source", "target"]
-Role = Literal["consumer", "producer", "admin"]
+
+_DEFAULTS: Mapping[ClientKind, Mapping[str, str]] = {"consumer": {"auto.offset.reset": "earliest"}, "producer": {}, "admin": {}}
+_FIXED: Mapping[ClientKind, Mapping[str, str]] = {"consumer": {"enable.auto.commit": "false"}, "producer": {}, "admin": {}}
 
 
-def client(props: Mapping[str, str | None], side: Side, role: Role) -> dict[str, str]:
-    """Java settings of a client; consumers never commit, and begin at the earliest record unless told otherwise."""
-    cluster = {k: v for k, v in with_prefix(props, f"{side}.cluster.").items() if connects(k)}
-    found = {**cluster, **with_prefix(props, f"{role}."), **with_prefix(props, f"{side}.{role}.")}
-    if role == "consumer":
-        found = {"auto.offset.reset": "earliest", **found, "enable.auto.commit": "false"}
-    return {"client.id": client_id(props, role), **found}
+def client(props: Mapping[str, str | None], side: Side, kind: ClientKind) -> dict[str, str]:
+    """Settings of a client of one of the clusters."""
+    prefixes = {f"{side}.cluster.": connects, f"{kind}.": every, f"{side}.{kind}.": every}
+    table = ClientTable(prefixes, {"client.id": client_id(props, kind), **_DEFAULTS[kind]}, _FIXED[kind])
+    return table.settings(props)
 
 
-def connects(key: str) -> bool:
-    """Whether a setting says how to connect: MirrorMaker passes no other ones of a cluster on."""
-    return key == "bootstrap.servers" or key.startswith(("security.", "ssl.", "sasl."))
-
-
-def client_id(props: Mapping[str, str | None], role: str) -> str:
-    """`<source>-><target>|<connector>|<role>`, as MirrorMaker calls its clients."""
+def client_id(props: Mapping[str, str | None], kind: str) -> str:
+    """`<source>-><target>|<connector>|<kind>`, as MirrorMaker calls its clients."""
     flow = f"{props.get('source.cluster.alias')}->{props.get('target.cluster.alias', 'target')}"
-    return f"{flow}|{props.get('name', 'mirror')}|{role}"
+    return f"{flow}|{props.get('name', 'mirror')}|{kind}"

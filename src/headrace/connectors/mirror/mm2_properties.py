@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from headrace.config import parse_list
+from headrace.config.prefixes import under
 from headrace.connect_config.common import CommonConnectorConfig
 from headrace.connectors.mirror.checkpoint_config import MirrorCheckpointConfig
-from headrace.connectors.mirror.clients import connects
 from headrace.connectors.mirror.heartbeat_config import MirrorHeartbeatConfig
 from headrace.connectors.mirror.source_config import MirrorSourceConfig
 from headrace.errors import ConfigError
+from headrace.kafka.client_settings import connects
 
 PACKAGE = "org.apache.kafka.connect.mirror."
 CONNECTORS = ("MirrorSourceConnector", "MirrorHeartbeatConnector", "MirrorCheckpointConnector")
@@ -88,22 +89,18 @@ def connector(props: Props, flow: ReplicationFlow, name: str) -> dict[str, str]:
         "source.cluster.alias": flow.source,
         "target.cluster.alias": flow.target,
     }
-    return {"enabled": "false"} | defaults | found | _below(props, f"{flow}.")
+    return {"enabled": "false"} | defaults | found | under(props, f"{flow}.")
 
 
 def _cluster(props: Props, alias: str) -> dict[str, str]:
     """The settings of a cluster; how to connect, its own or that of all, is a setting of each kind of client as well."""
-    found = _below(props, f"{alias}.")
+    found = under(props, f"{alias}.")
     for way in (dict(found), props):
         for key, value in way.items():
             if connects(key):
                 for name in (*(role + key for role in _ROLES), key):
                     found.setdefault(name, value)
     return found
-
-
-def _below(props: Props, prefix: str) -> dict[str, str]:
-    return {k.removeprefix(prefix): v for k, v in props.items() if k.startswith(prefix) and k != prefix}
 
 
 def _top(key: str) -> bool:

@@ -16,12 +16,12 @@ import structlog
 from headrace.connectors.sink import SinkBatch, SinkTask
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.groups import Partition
+from headrace.retry import Backoff
 from headrace.runtime.failed_records import failed_at, log_failed, only_failures
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Committed, Retried
 from headrace.runtime.sink.chain import SinkChain
 from headrace.runtime.sink.plan import SinkPlan
-from headrace.runtime.task import FIRST_PAUSE_S, LONGEST_PAUSE_S
 from headrace.runtime.tolerance import FailedRecord
 from headrace.spark import failure
 from headrace.spark.kafka import ORIGIN, write
@@ -91,7 +91,7 @@ class SinkDelivery:
             failures = self._put_aside(chain.letters(transformed))
         batch = covered.batch(chain.counts.writing(chain.records(transformed)))
         try:
-            self._again(lambda: self._task.put(batch), covered)
+            self._retry(lambda: self._task.put(batch), covered)
         except Exception as e:
             failures += failed_at(e) is not None
             ended = self._ended(e, chain.letters(transformed) if chain.fails else None)
@@ -99,7 +99,7 @@ class SinkDelivery:
         finally:
             self._ports.recorder.tell(chain.counts.batch(failures, self._plan.tolerance, letters_written=False))
         self._record_active(incoming, covered)
-        self._again(lambda: self._commit(covered), covered)  # waits for a coordinator that is away, as long as it takes
+        self._retry(lambda: self._commit(covered), covered)  # waits for a coordinator that is away, as long as it takes
         self.batches += 1
 
     def _commit(self, covered: SinkBatchRange) -> None:
@@ -114,9 +114,9 @@ class SinkDelivery:
         finally:
             self._ports.recorder.tell(Committed(ok, (time.monotonic() - begun) * 1000))
 
-    def _again(self, step: Callable[[], None], covered: SinkBatchRange) -> None:
-        """Do it until it succeeds, pausing longer and longer, as long as it may, and the batch can still be read."""
-        pause = FIRST_PAUSE_S
+    def _retry(self, step: Callable[[], None], covered: SinkBatchRange) -> None:
+        """Call a step until it succeeds, as long as the task runs and the batch can still be read."""
+        backoff = Backoff()
         while True:
             try:
                 return step()
@@ -124,10 +124,10 @@ class SinkDelivery:
                 if failed_at(e) or not self._ports.still_there(covered.offsets):
                     raise
                 self._ports.recorder.tell(Retried())
-                log.warning("sink.retry", cause=str(e), pause_s=pause)
-                if self._stopping.wait(pause):
+                pause_s = backoff.failed()
+                log.warning("sink.retry", cause=str(e), pause_s=pause_s)
+                if self._stopping.wait(pause_s):
                     raise
-                pause = min(2 * pause, LONGEST_PAUSE_S)
 
     def _ended(self, error: Exception, letters: DataFrame | None) -> HeadraceError | Exception:
         """What to raise after an error of the sink: it may be a record's own, pass by itself, or end the task."""

@@ -93,7 +93,7 @@ public final class Headers {
         }
         JsonNode json = (JsonNode) MAPPER.readTree(value);
         if ("json".equals(how)) {
-            return json.isNull() ? null : MAPPER.writeValueAsBytes(json);
+            return json.isNull() || json.isMissingNode() ? null : MAPPER.writeValueAsBytes(json);
         }
         if (!json.isObject() || json.size() != 2 || !json.has("schema") || !json.has("payload")) {
             throw new IOException("JsonConverter with schemas.enable requires \"schema\" and \"payload\" fields");

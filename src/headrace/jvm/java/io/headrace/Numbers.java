@@ -41,12 +41,12 @@ public final class Numbers {
         }
     }
 
-    /** Decimal text from the bytes of its unscaled value, big-endian (Connect's Decimal). */
+    /** Decimal text, which keeps the scale, from the bytes of its unscaled value, big-endian (Connect's Decimal). */
     public static UTF8String decimalRead(byte[] unscaled, int scale) {
         if (unscaled.length == 0) {
             return null;
         }
-        return UTF8String.fromString(new BigDecimal(new BigInteger(unscaled), scale).toPlainString());
+        return UTF8String.fromString(new BigDecimal(new BigInteger(unscaled), scale).toString());
     }
 
     /** The bytes of the unscaled value of decimal text; null if it is no number or its scale is another one. */

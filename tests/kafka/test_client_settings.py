@@ -1,4 +1,4 @@
-from headrace.runtime.client_settings import connector_client, internal_client
+from headrace.kafka.client_settings import connector_client, internal_client
 
 WORKER = {
     "bootstrap.servers": "b:1",

@@ -1,23 +1,17 @@
-"""TLS by Kafka's `ssl.*` settings: key stores of type PEM, PKCS12 and JKS.
-
-Python reads PEM only; other stores are read by the Java that Spark needs anyway (`KeyStorePem.java`).
-"""
+"""Python's TLS contexts by Kafka's `ssl.*` settings, with key stores of every type (`headrace.jvm.key_stores`)."""
 
 from __future__ import annotations
 
 import os
 import ssl
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from headrace.errors import ConfigError
-from headrace.jvm.jars import extension_jar
-from headrace.jvm.java import find_java
+from headrace.jvm.key_stores import store_pem
 
 _PROTOCOLS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
-_READ_S = 60
 
 
 def client_context(props: Mapping[str, str]) -> ssl.SSLContext:
@@ -59,7 +53,8 @@ def load_key(context: ssl.SSLContext, props: Mapping[str, str]) -> bool:
 
     False if none are set.
     """
-    pem = _store(props, "keystore", "\n".join(props.get(f"ssl.keystore.{part}", "") for part in ("key", "certificate.chain")))
+    texts = "\n".join(props.get(f"ssl.keystore.{part}", "") for part in ("key", "certificate.chain"))
+    pem = texts if texts.strip() else store_pem(props, "keystore")
     if pem is None:
         return False
     password = props.get("ssl.key.password", "")
@@ -79,7 +74,8 @@ def load_key(context: ssl.SSLContext, props: Mapping[str, str]) -> bool:
 
 def load_trust(context: ssl.SSLContext, props: Mapping[str, str]) -> bool:
     """Load the certificates of `ssl.truststore.*`; False if none are set. Raises ConfigError."""
-    pem = _store(props, "truststore", props.get("ssl.truststore.certificates", ""))
+    texts = props.get("ssl.truststore.certificates", "")
+    pem = texts if texts.strip() else store_pem(props, "truststore")
     if pem is None:
         return False
     try:
@@ -87,35 +83,6 @@ def load_trust(context: ssl.SSLContext, props: Mapping[str, str]) -> bool:
     except (ssl.SSLError, ValueError):
         raise ConfigError("The certificates of ssl.truststore.* cannot be used: there are none, or they are damaged.") from None
     return True
-
-
-def _store(props: Mapping[str, str], what: str, given: str) -> str | None:
-    """A store as PEM text, None if there is none. given: what the settings themselves hold."""
-    if given.strip():
-        return given
-    location, kind = props.get(f"ssl.{what}.location", "").strip(), props.get(f"ssl.{what}.type", "JKS").strip().upper()
-    if not location:
-        return None
-    try:
-        if kind == "PEM":
-            return Path(location).read_text(encoding="utf-8")
-        with Path(location).open("rb"):
-            pass
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "not PEM"
-        raise ConfigError(f"ssl.{what}.location: {location} cannot be read ({why}).") from None
-    key_password = props.get("ssl.key.password", "") if what == "keystore" else ""
-    return _converted(what, kind, location, (props.get(f"ssl.{what}.password", ""), key_password))
-
-
-def _converted(what: str, kind: str, location: str, passwords: tuple[str, str]) -> str:
-    command = [str(find_java().program), "-cp", str(extension_jar()), "io.headrace.KeyStorePem", kind, location]
-    text = "".join(f"{password}\n" for password in passwords)
-    done = subprocess.run(command, input=text, capture_output=True, text=True, encoding="utf-8", timeout=_READ_S, check=False)
-    if done.returncode:
-        why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise ConfigError(f"ssl.{what}.location: {location} cannot be read as a store of type {kind} ({why}).")
-    return done.stdout
 
 
 def _list(text: str) -> list[str]:

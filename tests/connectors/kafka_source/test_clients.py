@@ -1,4 +1,4 @@
-from headrace.connectors.kafka_source.overrides import CONSUMER_DEFAULTS, admin_settings, consumer_settings
+from headrace.connectors.kafka_source.clients import ADMIN, CONSUMER, CONSUMER_DEFAULTS
 
 PROPS = {
     "name": "mirror",
@@ -18,7 +18,7 @@ PROPS = {
 
 
 def test_the_consumer_gets_shared_settings_its_own_and_the_defaults():
-    assert consumer_settings(PROPS) == {
+    assert CONSUMER.settings(PROPS) == {
         **CONSUMER_DEFAULTS,
         "bootstrap.servers": "s:9092",
         "group.id": "lag",
@@ -29,9 +29,9 @@ def test_the_consumer_gets_shared_settings_its_own_and_the_defaults():
 
 
 def test_the_admin_client_gets_shared_settings_and_its_own_but_nothing_of_the_consumer():
-    assert admin_settings(PROPS) == {"bootstrap.servers": "a:9092", "security.protocol": "SSL", "retries": "3"}
+    assert ADMIN.settings(PROPS) == {"bootstrap.servers": "a:9092", "security.protocol": "SSL", "retries": "3"}
 
 
 def test_an_option_of_the_consumer_can_be_overridden_more_specifically():
     props = {"source.auto.offset.reset": "earliest", "connector.consumer.auto.offset.reset": "latest"}
-    assert consumer_settings(props)["auto.offset.reset"] == "latest"
+    assert CONSUMER.settings(props)["auto.offset.reset"] == "latest"

@@ -1,0 +1,86 @@
+"""The settings of Kafka clients in the configurations of workers and connectors. Pure.
+
+Settings are texts under the names of Java's clients; `headrace.kafka.clients` translates them for librdkafka. Of what names the
+same setting, the last of these wins:
+
+- clients of connectors on the worker's cluster (`connector_client`): `client.id`; `bootstrap.servers` of the worker; its security
+  settings, of admin clients everything without a prefix; `producer.`, `consumer.` or `admin.` of the worker;
+  `producer.override.` and so on of the connector, which a policy may forbid (KIP-458, `headrace.connect_config.overrides`);
+- the worker's own clients (`internal_client`): what has no prefix;
+- clients of another cluster (`ClientTable`): defaults, then the prefixes of the table in their order. Each connector that has
+  such clients declares its tables in a `clients.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from headrace.config.prefixes import under
+
+ClientKind = Literal["producer", "consumer", "admin"]
+Settings = Mapping[str, Any]
+
+WORKER_PREFIXES: Mapping[str, str] = {kind: f"{kind}." for kind in ("producer", "consumer", "admin")}
+OVERRIDE_PREFIXES: Mapping[str, str] = {kind: f"{kind}.override." for kind in ("producer", "consumer", "admin")}
+SECURITY = ("security.", "sasl.", "ssl.")
+_ANOTHER_CLUSTER = ("bootstrap.servers", "security.protocol")
+
+
+def every(_setting: str) -> bool:
+    """All settings under a prefix are the client's."""
+    return True
+
+
+def connects(setting: str) -> bool:
+    """Whether a setting says how to connect to a cluster."""
+    return setting == "bootstrap.servers" or setting.startswith(SECURITY)
+
+
+@dataclass(frozen=True)
+class ClientTable:
+    """Where a connector's configuration has the settings of a client."""
+
+    prefixes: Mapping[str, Callable[[str], bool]]
+    """By prefix, which settings under it are the client's. The last prefix wins."""
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    """What counts where no prefix has the setting."""
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    """What no prefix can change."""
+
+    def settings(self, props: Settings) -> dict[str, str]:
+        """The settings of the client in a connector's configuration."""
+        given: dict[str, str] = {}
+        for prefix, is_of_client in self.prefixes.items():
+            given |= {name: value for name, value in _texts(under(props, prefix)).items() if is_of_client(name)}
+        return {**self.defaults, **given, **self.fixed}
+
+
+def internal_client(worker: Mapping[str, str], bootstrap: str) -> dict[str, str]:
+    """Settings of the worker's own clients (internal topics, group)."""
+    prefixes = (*WORKER_PREFIXES.values(), "spark.")
+    return {**{k: v for k, v in worker.items() if not k.startswith(prefixes)}, "bootstrap.servers": bootstrap}
+
+
+def connector_client(worker: Mapping[str, str], bootstrap: str, kind: str) -> dict[str, str]:
+    """What the worker gives to the clients of connectors, kind "producer", "consumer" or "admin".
+
+    Beyond Kafka Connect, producers and consumers inherit the worker's security settings, unless their prefix names another
+    cluster or protocol; in Kafka Connect they have none, and cannot reach the cluster that the worker itself uses.
+    """
+    prefixed = under(worker, WORKER_PREFIXES[kind])
+    if kind == "admin":
+        return {**internal_client(worker, bootstrap), **prefixed}
+    inherits = not any(name in prefixed for name in _ANOTHER_CLUSTER)
+    security = {k: v for k, v in worker.items() if k.startswith(SECURITY)} if inherits else {}
+    return {"bootstrap.servers": bootstrap, **security, **prefixed}
+
+
+def overrides(connector: Settings, kind: str) -> dict[str, str]:
+    """What a connector sets for its clients on the worker's cluster (KIP-458)."""
+    return _texts(under(connector, OVERRIDE_PREFIXES[kind]))
+
+
+def _texts(settings: Settings) -> dict[str, str]:
+    return {name: str(value) for name, value in settings.items() if value is not None}

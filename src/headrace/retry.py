@@ -1,0 +1,59 @@
+"""Retries: how long to wait before the next attempt, and until when to try (docs/decisions/0020-libraries.md).
+
+Who retries decides what may be retried; nothing else in headrace doubles a pause or counts down to a deadline.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class Backoff:
+    """Pauses that double from one attempt to the next, up to the longest."""
+
+    first_s: float = 0.5
+    longest_s: float = 30.0
+    failures: int = 0
+    """Attempts that failed since the last success."""
+
+    @property
+    def pause_s(self) -> float:
+        """How long to wait before the next attempt."""
+        return min(self.first_s * 2.0 ** min(self.failures, 60), self.longest_s)
+
+    def failed(self) -> float:
+        """Count a failure; returns how long to wait before the next attempt."""
+        pause_s = self.pause_s
+        self.failures += 1
+        return pause_s
+
+    def succeeded(self) -> None:
+        """Begin with the first pause at the next failure."""
+        self.failures = 0
+
+
+def retry_until(
+    step: Callable[[float], Result],
+    timeout_s: float,
+    pause_s: float,
+    is_retriable: Callable[[Exception], bool],
+    wait: Callable[[float], bool | None] = time.sleep,
+) -> Result:
+    """Call `step(seconds left)` until it returns; returns what it returns.
+
+    wait: waits that long, and may return true to end the attempts. Raises the last error of `step` if it is not retriable, the
+    time is over, or `wait` ended the attempts.
+    """
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            return step(max(deadline - time.monotonic(), pause_s))
+        except Exception as error:
+            if not is_retriable(error) or time.monotonic() >= deadline or wait(pause_s):
+                raise

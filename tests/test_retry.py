@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from headrace.retry import Backoff, retry_until
+
+
+def always(_error: Exception) -> bool:
+    return True
+
+
+def test_pauses_double_up_to_the_longest_and_begin_again_after_a_success() -> None:
+    backoff = Backoff(0.5, 3.0)
+    assert [backoff.failed() for _ in range(5)] == [0.5, 1.0, 2.0, 3.0, 3.0]
+    backoff.succeeded()
+    assert backoff.failed() == 0.5
+
+
+def test_a_failure_counted_for_years_is_no_overflow() -> None:
+    assert Backoff(failures=10**6).failed() == 30.0
+
+
+def test_a_step_is_called_until_it_returns() -> None:
+    calls = itertools.count()
+    pauses: list[float] = []
+
+    def step(left_s: float) -> str:
+        assert 0.25 <= left_s <= 60
+        if next(calls) < 2:
+            raise OSError
+        return "done"
+
+    assert retry_until(step, 60, 0.25, always, pauses.append) == "done"
+    assert pauses == [0.25, 0.25]
+
+
+def test_what_may_not_be_retried_is_raised_at_once() -> None:
+    def step(_left_s: float) -> None:
+        raise OSError
+
+    with pytest.raises(OSError):
+        retry_until(step, 60, 0.25, lambda error: not isinstance(error, OSError), lambda _s: pytest.fail("waited"))
+
+
+def test_the_last_error_is_raised_when_the_time_is_over_or_the_wait_is_ended() -> None:
+    attempts: list[float] = []
+
+    def step(left_s: float) -> None:
+        attempts.append(left_s)
+        raise OSError(len(attempts))
+
+    with pytest.raises(OSError, match="1"):
+        retry_until(step, 0, 0.25, always, lambda _s: None)
+    assert attempts == [0.25]
+    with pytest.raises(OSError, match="2"):
+        retry_until(step, 60, 0.25, always, lambda _s: True)
