@@ -69,8 +69,8 @@ CHECKS: list[CheckFunction] = [
 ]  # fmt: skip
 _CONFIG, _OTHERS = worker_config(), WorkerClient()
 RESOURCES = (
-    *MAIN, *ADMIN, preview.resource(_CONFIG), dead_letters.resource(_CONFIG), logs.resource(_CONFIG, _OTHERS),
-    workers.resource(_CONFIG, _OTHERS), streams.resource(_CONFIG, _OTHERS),
+    *MAIN, *ADMIN, preview.resource(_CONFIG), dead_letters.resource(_CONFIG), logs.resource(_OTHERS),
+    workers.resource(_OTHERS), streams.resource(_OTHERS),
 )  # fmt: skip
 ROUTES = [(route.method, route.path) for resource in RESOURCES for route in resource.routes]
 

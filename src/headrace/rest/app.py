@@ -40,17 +40,17 @@ def create_app(
     ConfigError for bad `response.http.headers.config`.
     """
     admin = ADMIN if worker_config.admin_listeners is None else []
-    others = others or WorkerClient()
-    figures = ClusterFigures(others, worker_config.rest_url().partition("://")[0])
+    others = others or WorkerClient(worker_config.rest_scheme())
+    figures = ClusterFigures(others)
     snapshots = Overview(figures)
     own = [
         preview.resource(worker_config),
         dead_letters.resource(worker_config),
-        connector_logs.resource(worker_config, others),
+        connector_logs.resource(others),
         overview.resource(snapshots),
         own_status.resource(figures),
-        workers.resource(worker_config, others),
-        streams.resource(worker_config, others),
+        workers.resource(others),
+        streams.resource(others),
     ]
     app = _app(herder, worker_config, [*MAIN, *own, *admin], others, limit_s)
     if worker_config.rest_page_enable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -17,9 +16,8 @@ from headrace.rest.herder import RestHerder
 from headrace.rest.resource import OwnJsonBody, Resource
 from headrace.rest.schemas import STREAMS_STATES
 from headrace.rest.streams_reports import StreamsReports, applications
-from headrace.runtime.worker_config import WorkerConfig
 
-_LARGEST, _AT_ONCE = 256 << 10, 8
+_LARGEST = 256 << 10
 
 
 class TopicReport(BaseModel):
@@ -51,10 +49,9 @@ class InstanceReport(BaseModel):
     metrics: dict[str, dict[str, float]]
 
 
-def resource(worker: WorkerConfig, others: WorkerClient) -> Resource:
-    """The resource of a worker with these settings; others: asks the other workers."""
+def resource(others: WorkerClient) -> Resource:
+    """The resource of a worker; others: asks the other workers."""
     made, reports = Resource("streams"), StreamsReports()
-    scheme = worker.rest_url().partition("://")[0]
 
     @made.put("/headrace/streams/{application}/{instance}", takes="StreamsReport", gives={204: None}, errors=[400, 413, 429])
     def report(herder: RestHerder, application: str, instance: str, entity: OwnJsonBody) -> Response:
@@ -65,22 +62,13 @@ def resource(worker: WorkerConfig, others: WorkerClient) -> Resource:
     @made.get("/headrace/streams", gives={200: "StreamsApplications"})
     def streams(herder: RestHerder, request: Request, forward: str = "") -> Response:
         """The applications that report to any worker (`forward=false`: to this): state, topology, internal topics, lag."""
-        own, silent = reports.instances(), []
+        own = reports.instances()
         if forward.lower() == "false":
-            return responses.ok({"instances": own, "applications": redacted(applications(own)), "not_reached": silent})
+            return responses.ok({"instances": own, "applications": redacted(applications(own)), "not_reached": []})
         workers = [worker_id for worker_id in _members(herder) if worker_id != herder.worker_id]
-
-        def ask(worker_id: str) -> list[dict[str, Any]] | None:
-            try:
-                answer = others.get(f"{scheme}://{worker_id}/", ["headrace", "streams"], {"forward": "false"}, request)
-                return answer["instances"]
-            except (HeadraceError, KeyError, TypeError):
-                return None
-
-        with ThreadPoolExecutor(_AT_ONCE, "streams") as threads:
-            answered = dict(zip(workers, threads.map(ask, workers), strict=True))
-        silent = [name for name, instances in answered.items() if instances is None]
-        instances = [*own, *(instance for reported in answered.values() for instance in reported or ())]
+        answered = others.get_from_all(workers, ["headrace", "streams"], {"forward": "false"}, request)
+        silent = [worker_id for worker_id, answer in answered.items() if answer is None]
+        instances = [*own, *(instance for answer in answered.values() if answer for instance in answer["instances"])]
         return responses.ok({"instances": own, "applications": redacted(applications(instances)), "not_reached": silent})
 
     return made
