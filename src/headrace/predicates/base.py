@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from headrace.config import ConfigDef
@@ -40,3 +40,7 @@ class Predicate(ABC):
     @abstractmethod
     def test(self, record: ConnectRecord) -> Sql:
         """Return a boolean expression, never NULL: true where the predicate holds; runs once, when the stream is defined."""
+
+    def reads(self) -> Sequence[tuple[str, ...]]:
+        """The columns of the record that it looks at, as paths (`value`, `address`, `city`); by default it may be every part."""
+        return [("topic",), ("partition",), ("offset",), ("timestamp",), ("key",), ("value",), ("headers",)]

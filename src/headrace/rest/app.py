@@ -25,9 +25,10 @@ from headrace.rest.jaxrs import JaxRs
 from headrace.rest.overview import Overview
 from headrace.rest.request_limits import RequestLimits
 from headrace.rest.resource import REQUEST_TIMEOUT_S, Resource
-from headrace.rest.routes import ADMIN, MAIN, dead_letters, loggers, overview, own_status, preview, streams, workers
+from headrace.rest.routes import ADMIN, MAIN, dead_letters, lineage, loggers, overview, own_status, preview, streams, workers
 from headrace.rest.routes import logs as connector_logs
 from headrace.rest.same_origin import SameOrigin
+from headrace.rest.streams_reports import GroupReports, StreamsReports
 from headrace.runtime.worker_config import WorkerConfig
 
 
@@ -42,7 +43,7 @@ def create_app(
     admin = ADMIN if worker_config.admin_listeners is None else []
     others = others or WorkerClient(worker_config.rest_scheme())
     figures = ClusterFigures(others)
-    snapshots = Overview(figures)
+    snapshots, reports = Overview(figures), GroupReports(StreamsReports(), others)
     own = [
         preview.resource(worker_config),
         dead_letters.resource(worker_config),
@@ -50,7 +51,8 @@ def create_app(
         overview.resource(snapshots),
         own_status.resource(figures),
         workers.resource(others),
-        streams.resource(others),
+        streams.resource(reports),
+        lineage.resource(reports),
     ]
     app = _app(herder, worker_config, [*MAIN, *own, *admin], others, limit_s)
     if worker_config.rest_page_enable:

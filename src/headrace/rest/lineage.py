@@ -13,20 +13,20 @@ from headrace.errors import HeadraceError
 from headrace.rest.herder import RestHerder
 from headrace.rest.overview import FAILED
 
-CONNECTOR, TOPIC, EXTERNAL = "connector", "topic", "external"
+CONNECTOR, TOPIC, EXTERNAL, APPLICATION = "connector", "topic", "external", "application"
 
 
 @dataclass(frozen=True)
 class LineageNode:
-    """A connector, a topic, or something that is no topic."""
+    """A connector, a topic, a sub-topology of a streams application, or something that is no topic."""
 
     id: str
     kind: str
     name: str
     place: str | None = None
-    """The cluster of a topic, as its connector names it; None: that of the workers."""
+    """The cluster of a topic, as its connector names it, None: that of the workers; the sub-topology of an application."""
     state: str | None = None
-    """Of a connector; FAILED if it, or any of its tasks, has failed."""
+    """Of a connector, FAILED if it, or any of its tasks, has failed; of an application."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def _state(herder: RestHerder, name: str) -> str | None:
 
 def as_dot(body: Mapping[str, Any]) -> str:
     """For Graphviz."""
-    shapes = {CONNECTOR: "box", TOPIC: "cds", EXTERNAL: "folder"}
+    shapes = {CONNECTOR: "box", TOPIC: "cds", EXTERNAL: "folder", APPLICATION: "component"}
     lines = [f"  {_quoted(n['id'])} [label={_quoted(_label(n))}, shape={shapes[n['kind']]}];" for n in body["nodes"]]
     lines += [f"  {_quoted(e['source'])} -> {_quoted(e['target'])};" for e in body["edges"]]
     return "\n".join(["digraph headrace {", "  rankdir=LR;", *lines, "}"])
@@ -157,7 +157,7 @@ def as_dot(body: Mapping[str, Any]) -> str:
 def as_mermaid(body: Mapping[str, Any]) -> str:
     """For Mermaid, as forges show it in Markdown."""
     names = {node["id"]: f"n{number}" for number, node in enumerate(body["nodes"])}
-    frames = {CONNECTOR: ("[", "]"), TOPIC: ("([", "])"), EXTERNAL: ("[/", "/]")}
+    frames = {CONNECTOR: ("[", "]"), TOPIC: ("([", "])"), EXTERNAL: ("[/", "/]"), APPLICATION: ("[[", "]]")}
     lines = []
     for node in body["nodes"]:
         begin, end = frames[node["kind"]]

@@ -10,6 +10,7 @@ from headrace.config import ConfigDef, Importance, Option, Type
 from headrace.config.validators import ValidString
 from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
+from headrace.transforms.column_lineage import Influence
 from headrace.transforms.date_pattern import date_pattern
 from headrace.values.compile_context import DATA
 from headrace.values.record import copied, members, struct
@@ -18,6 +19,7 @@ from headrace.values.sql import Sql, both, call, case, lit
 from headrace.values.value import Case, TypedValue, combined, mapped, or_null
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
 
@@ -61,6 +63,13 @@ class TimestampConverter(PartTransformation):
             except ValueError as error:
                 what = "TimestampConverter requires a SimpleDateFormat-compatible pattern for string timestamps: " + self.format
                 raise ConfigError.invalid(what, f"java.lang.IllegalArgumentException: {error}") from None
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """The field, or the whole, comes of itself."""
+        part, path = record[self.target], (self.field,) if self.field is not None else ()
+        if path and not part.has(path[0]):
+            return record
+        return record.with_part(self.target, part.put(path, part.get(path).by(Influence.TRANSFORMATION)))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Convert the field, or the whole; null stays null."""

@@ -9,13 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.config.redaction import redacted
-from headrace.errors import BadRequestError, ConnectError, HeadraceError, RestError
+from headrace.errors import BadRequestError, ConnectError, RestError
 from headrace.rest import body, responses
-from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import RestHerder
 from headrace.rest.resource import OwnJsonBody, Resource
 from headrace.rest.schemas import STREAMS_STATES
-from headrace.rest.streams_reports import StreamsReports, applications
+from headrace.rest.streams_reports import GroupReports, applications
 
 _LARGEST = 256 << 10
 
@@ -49,36 +48,26 @@ class InstanceReport(BaseModel):
     metrics: dict[str, dict[str, float]]
 
 
-def resource(others: WorkerClient) -> Resource:
-    """The resource of a worker; others: asks the other workers."""
-    made, reports = Resource("streams"), StreamsReports()
+def resource(group: GroupReports) -> Resource:
+    """The resource of a worker of this group."""
+    made = Resource("streams")
 
     @made.put("/headrace/streams/{application}/{instance}", takes="StreamsReport", gives={204: None}, errors=[400, 413, 429])
     def report(herder: RestHerder, application: str, instance: str, entity: OwnJsonBody) -> Response:
         """A report of an instance of an application; it counts for 35 s, and is forgotten after 15 min."""
-        reports.put(application, instance, _parsed(entity))
+        group.own.put(application, instance, _parsed(entity))
         return responses.done(204)
 
     @made.get("/headrace/streams", gives={200: "StreamsApplications"})
     def streams(herder: RestHerder, request: Request, forward: str = "") -> Response:
         """The applications that report to any worker (`forward=false`: to this): state, topology, internal topics, lag."""
-        own = reports.instances()
+        own = group.own.instances()
         if forward.lower() == "false":
             return responses.ok({"instances": own, "applications": redacted(applications(own)), "not_reached": []})
-        workers = [worker_id for worker_id in _members(herder) if worker_id != herder.worker_id]
-        answered = others.get_from_all(workers, ["headrace", "streams"], {"forward": "false"}, request)
-        silent = [worker_id for worker_id, answer in answered.items() if answer is None]
-        instances = [*own, *(instance for answer in answered.values() if answer for instance in answer["instances"])]
+        instances, silent = group.instances(herder, request)
         return responses.ok({"instances": own, "applications": redacted(applications(instances)), "not_reached": silent})
 
     return made
-
-
-def _members(herder: RestHerder) -> list[str]:
-    try:
-        return herder.workers()
-    except HeadraceError:  # the page of workers says so
-        return []
 
 
 def _parsed(entity: body.Tree) -> dict[str, Any]:
