@@ -47,6 +47,15 @@ def test_source_partitions_and_topics_in_use_are_joined_by_their_connectors():
     assert {edge.since_ms for edge in ALL.edges if edge.target == "topic:copy.a"} == {5}
 
 
+def test_tables_and_paths_of_spark_data_sources_are_named_without_passwords():
+    jdbc = {"option.dbtable": "orders", "option.url": "jdbc:postgresql://u:s3cret@db:5432/shop?password=s3cret"}
+    read = of_connector(connector("rows"), "source", jdbc, {"orders": 1}, [{"query": "…"}])
+    written = of_connector(connector("lake"), "sink", {"option.path": "/lake"}, {"orders": 1}, [])
+    (table,) = (node for node in read.nodes if node.kind == "external")
+    assert (table.name, table.place) == ("orders", "postgresql://db:5432/shop") and "s3cret" not in str(read)
+    assert ("connector:lake", "external:/lake") in flows(written) and (table.id, "connector:rows") in flows(read)
+
+
 def test_what_one_reaches_is_what_lies_up_and_down_of_it_and_nothing_beside():
     reached = {node.name for node in ALL.reached(["connector:mirror"]).nodes}
     assert reached == {"a", "mirror", "copy.a", "sink", "/out"}

@@ -110,8 +110,16 @@ def _places(nodes: Iterable[LineageNode], clusters: Mapping[str | None, str]) ->
         if node.kind == TOPIC:
             places.append((f"kafka://{_first(clusters.get(node.place) or node.place or '')}", node.name))
         elif node.kind == EXTERNAL:
-            places.append(("file", node.name))
+            places.append(_table(node.place, node.name) if node.place else ("file", node.name))
     return places
+
+
+def _table(place: str, name: str) -> Dataset:
+    """Of PostgreSQL `postgres://host:port` and `database.schema.table`; of others as far as their addresses are alike."""
+    scheme, _, rest = place.partition("://")
+    host, _, database = rest.partition("/")
+    table = name if "." in name or scheme != "postgresql" else f"public.{name}"
+    return f"{scheme.replace('postgresql', 'postgres')}://{host}", f"{database}.{table}" if database else table
 
 
 def _first(servers: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from headrace.errors import HeadraceError
 from headrace.rest.herder import RestHerder
@@ -91,11 +92,11 @@ def of_connector(
     """
     here = [(LineageNode(f"topic:{name}", TOPIC, name), since) for name, since in topics.items()]
     if kind == "sink":
-        outside = [_external(config)] if config.get("file") else []
+        outside = _external(config)
         edges = [LineageEdge(node.id, connector.id, since) for node, since in here]
         edges += [LineageEdge(connector.id, node.id) for node in outside]
     else:
-        outside = list(dict.fromkeys(node for one in partitions if (node := _source(one, config))))
+        outside = list(dict.fromkeys(node for one in partitions if (node := _source(one, config)))) or _external(config)
         edges = [LineageEdge(node.id, connector.id) for node in outside]
         edges += [LineageEdge(connector.id, node.id, since) for node, since in here]
     return joined([Lineage([connector, *(node for node, _ in here), *outside], edges)])
@@ -116,8 +117,19 @@ def _source(partition: Any, config: Mapping[str, str | None]) -> LineageNode | N
     return None
 
 
-def _external(config: Mapping[str, str | None]) -> LineageNode:
-    return LineageNode(f"external:{config['file']}", EXTERNAL, str(config["file"]))
+def _external(config: Mapping[str, str | None]) -> list[LineageNode]:
+    """The file, or the table or path of a Spark data source, that a configuration names."""
+    if table := config.get("option.dbtable"):
+        place = database(config.get("option.url") or "")
+        return [LineageNode(f"external:{place}/{table}", EXTERNAL, table, place)]
+    name = config.get("file") or config.get("option.path")
+    return [LineageNode(f"external:{name}", EXTERNAL, name)] if name else []
+
+
+def database(url: str) -> str:
+    """Where a JDBC address leads, `postgresql://host:port/database`: without users, passwords and other parameters."""
+    found = urlsplit(url.removeprefix("jdbc:").partition(";")[0])
+    return f"{found.scheme}://{found.netloc.rpartition('@')[2]}{found.path}"
 
 
 def lineage_of(herder: RestHerder) -> Lineage:
