@@ -36,8 +36,10 @@ BODY = json.dumps({
     "name": "d", "config": CONFIG, "connector.class": "FileStreamSource", "action": "stop", "connectors": ["c"],
     "letters": ["0:1"], "level": "DEBUG", "offsets": [{"partition": {}, "offset": {}}],
 })  # fmt: skip
-FORM: dict[str, Any] = {"name": "c", "action": "delete", "task": "0", "mode": "json", "json": json.dumps(CONFIG), "topic": "letters",
-        "letter": "0:1", "offsets": '[{"partition": {}, "offset": {}}]', "connector": "c"}  # fmt: skip
+FORM: dict[str, Any] = {
+    "name": "c", "action": "delete", "task": "0", "mode": "json", "json": json.dumps(CONFIG), "topic": "letters",
+    "letter": "0:1", "offsets": '[{"partition": {}, "offset": {}}]', "connector": "c",
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -90,9 +90,7 @@ class Cast(PartTransformation):
         part = record[self.target]
         if self.whole is not None:
             return record.with_part(self.target, part.by(Influence.TRANSFORMATION))
-        for name in self.casts:
-            part = part.put((name,), part.get((name,)).by(Influence.TRANSFORMATION)) if part.has(name) else part
-        return record.with_part(self.target, part)
+        return record.with_part(self.target, part.changed(self.casts, Influence.TRANSFORMATION))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Cast; null stays null."""

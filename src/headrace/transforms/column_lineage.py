@@ -111,10 +111,16 @@ class ColumnLineage:
         """What is made of it as a whole: one value."""
         return ColumnLineage(frozenset(one.by(influence) for one in self.every()))
 
+    def changed(self, names: Iterable[str], influence: Influence) -> ColumnLineage:
+        """With fields that are made of what they were."""
+        changed = self
+        for name in names:
+            changed = changed.put((name,), changed.get((name,)).by(influence)) if changed.has(name) else changed
+        return changed
+
     def every(self) -> frozenset[ColumnOrigin]:
         """The origins of it and of all its fields."""
-        below = (one.every() for one in self.fields.values() if one)
-        return frozenset() if self.closed and not self.fields else (frozenset() if self.closed else self.origins).union(*below)
+        return self.origins.union(*(one.every() for one in self.fields.values() if one))
 
     def flat(self, delimiter: str) -> ColumnLineage:
         """With the fields of its fields in their place, their names joined."""

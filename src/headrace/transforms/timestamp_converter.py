@@ -66,10 +66,8 @@ class TimestampConverter(PartTransformation):
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """The field, or the whole, comes of itself."""
-        part, path = record[self.target], (self.field,) if self.field is not None else ()
-        if path and not part.has(path[0]):
-            return record
-        return record.with_part(self.target, part.put(path, part.get(path).by(Influence.TRANSFORMATION)))
+        part, how = record[self.target], Influence.TRANSFORMATION
+        return record.with_part(self.target, part.by(how) if self.field is None else part.changed([self.field], how))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Convert the field, or the whole; null stays null."""
