@@ -148,3 +148,10 @@ def test_every_node_has_a_place_of_its_own_even_in_circles(pairs: list[tuple[int
 def test_data_flows_from_left_to_right():
     places = {box.node.name: box.x for box in draw(ALL).boxes}
     assert places["a"] < places["mirror"] < places["copy.a"] < places["sink"] < places["/out"]
+
+
+def test_what_nothing_leads_to_stands_before_the_first_that_it_leads_to():
+    names = ("a", "b", "c", "late")
+    edges = [LineageEdge("a", "b"), LineageEdge("b", "c"), LineageEdge("late", "c")]
+    places = {box.node.name: box.x for box in draw(Lineage([LineageNode(n, "topic", n) for n in names], edges)).boxes}
+    assert places["a"] < places["b"] == places["late"] < places["c"]
