@@ -109,7 +109,8 @@ class ProcessStart:
 
 def _client(config: DistributedConfig) -> WorkerClient:
     """What asks other workers, which are configured like this one."""
-    return WorkerClient(verify=tls.client_context(config)) if config.rest_url().startswith("https:") else WorkerClient()
+    scheme = config.rest_scheme()
+    return WorkerClient(scheme, verify=tls.client_context(config)) if scheme == "https" else WorkerClient(scheme)
 
 
 def _with_port(config: DistributedConfig) -> DistributedConfig:

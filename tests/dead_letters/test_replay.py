@@ -159,6 +159,34 @@ def test_letters_of_a_source_go_through_its_chain(source: Place, spark: SparkSes
     assert (copy.key, copy.value) == (b"k", b'{"a":0}')
 
 
+def test_letters_of_a_mirror_go_through_its_chain_to_its_copy_of_the_topic(source: Place, spark: SparkSession):
+    bytes_ = "org.apache.kafka.connect.converters.ByteArrayConverter"
+    source.config = {
+        "connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector", "source.cluster.alias": "eu",
+        "source.cluster.bootstrap.servers": "localhost:1", "target.cluster.bootstrap.servers": source.cluster.bootstrap,
+        "topics": source.origin, "key.converter": bytes_, "value.converter": bytes_, "errors.tolerance": "all",
+        "transforms": "from", "transforms.from.type": "org.apache.kafka.connect.transforms.InsertHeader",
+        "transforms.from.header": "via", "transforms.from.value.literal": "replay",
+        "errors.deadletterqueue.topic.name": source.topic, "provenance.headers.enabled": "true",
+    }  # fmt: skip
+    source.cluster.create(f"eu.{source.origin}")
+    assert source.replay("0:0", spark=lambda: spark) == [("0:0", "replayed", f"eu.{source.origin}")]
+    (copy,) = source.cluster.read(f"eu.{source.origin}", settled=True)
+    assert (copy.key, copy.value) == (b"k", b'{"a":1}')
+    assert [name for name, _ in copy.headers] == ["h", "mirror.provenance", "via"]
+    assert source.replay("0:0", spark=lambda: spark) == [("0:0", "already-replayed", f"eu.{source.origin}")]
+
+
+def test_a_letter_of_a_spark_sink_goes_back_to_its_topic(sink: Place):
+    sink.config = {
+        "connector.class": "headrace.connectors.SparkSinkConnector", "topics": sink.origin, "format": "json",
+        "option.path": "/nowhere", "errors.deadletterqueue.topic.name": sink.topic, "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.replication.factor": "1",
+    }  # fmt: skip
+    assert sink.replay("0:1") == [("0:1", "replayed", sink.origin)]
+    assert [one.value for one in sink.cluster.read(sink.origin, settled=True)] == [b"two"]
+
+
 def test_a_changed_chain_is_previewed_on_letters_and_writes_nothing(source: Place, spark: SparkSession):
     changed = source.config | {"transforms": ""}
     preview = source.letters.preview([LetterId(0, 2), LetterId(0, 1)], None, changed, lambda: spark)

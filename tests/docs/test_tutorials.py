@@ -14,6 +14,7 @@ import pytest
 from headrace.embedded import Broker
 from headrace.testing.worker import EmbeddedWorker
 from tests.cli.command import PLAIN
+from tests.spark_formats.conftest import postgres  # noqa: F401 - a fixture
 from tests.support import quick_java
 
 TUTORIALS = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md"))
@@ -33,8 +34,12 @@ def blocks(tutorial: Path) -> list[tuple[str, list[str]]]:
 
 
 @pytest.fixture
-def environ(worker: EmbeddedWorker, destination_broker: Broker, tmp_path: Path) -> dict[str, str]:
+def environ(
+    request: pytest.FixtureRequest, tutorial: Path, worker: EmbeddedWorker, destination_broker: Broker, tmp_path: Path
+) -> dict[str, str]:
     """What the reader has exported, with `headrace` and `python` on the path."""
+    needs_database = "$DATABASE" in tutorial.read_text(encoding="utf-8")
+    database = {"DATABASE": request.getfixturevalue("postgres").url} if needs_database else {}
     programs = tmp_path / "bin"
     programs.mkdir()
     for name, command in (("headrace", "-m headrace.cli "), ("python", "")):
@@ -42,7 +47,14 @@ def environ(worker: EmbeddedWorker, destination_broker: Broker, tmp_path: Path) 
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {command}"$@"\n')
         program.chmod(0o755)
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    return {**quick_java(), **PLAIN, "PATH": path, "KAFKA": destination_broker.bootstrap, "HEADRACE_URL": worker.url.rstrip("/")}
+    return {
+        **quick_java(),
+        **PLAIN,
+        **database,
+        "PATH": path,
+        "KAFKA": destination_broker.bootstrap,
+        "HEADRACE_URL": worker.url.rstrip("/"),
+    }
 
 
 @pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda tutorial: tutorial.stem)

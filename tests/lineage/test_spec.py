@@ -5,9 +5,10 @@ import json
 import pytest
 from openlineage.client.serde import Serde
 
-from headrace.lineage.events import event
+from headrace.lineage.events import event, origin
 from headrace.lineage.runs import COMPLETE, FAIL, RUNNING, START, RunEventPlan
 from headrace.rest.lineage import EXTERNAL, TOPIC, Lineage, LineageEdge, LineageNode
+from headrace.transforms.stages import column_lineage, stages
 from tests.lineage import spec
 
 RUN = "01941f29-7c00-7087-8906-40e512c257bd"
@@ -15,18 +16,56 @@ LINEAGE = Lineage(
     [
         LineageNode("connector:c", "connector", "c"), LineageNode("topic:a/t", TOPIC, "t", "a"),
         LineageNode("topic:u", TOPIC, "u"), LineageNode("external:/x", EXTERNAL, "/x"),
+        LineageNode("external:db/o", EXTERNAL, "orders", "postgresql://db:5432/shop"),
     ],
-    [LineageEdge("topic:a/t", "connector:c"), LineageEdge("external:/x", "connector:c"), LineageEdge("connector:c", "topic:u")],
+    [
+        LineageEdge("topic:a/t", "connector:c"), LineageEdge("external:/x", "connector:c"),
+        LineageEdge("external:db/o", "connector:c"), LineageEdge("connector:c", "topic:u"),
+    ],
 )  # fmt: skip
+SMT = "org.apache.kafka.connect.transforms."
+CHAIN = {
+    "transforms": "mask,flat,drop", "transforms.mask.type": SMT + "MaskField$Value", "transforms.mask.fields": "pin",
+    "transforms.flat.type": SMT + "Cast$Value", "transforms.flat.spec": "id:string",
+    "transforms.drop.type": "Filter", "transforms.drop.predicate": "is",
+    "predicates": "is", "predicates.is.type": "TopicNameMatches", "predicates.is.pattern": "x",
+}  # fmt: skip
 
 
-@pytest.mark.skipif(not spec.FOLDER, reason="HEADRACE_OPENLINEAGE_SPEC names no copy of OpenLineage's folder `spec`")
 @pytest.mark.parametrize("kind", [START, RUNNING, COMPLETE, FAIL])
 def test_every_body_is_valid_by_the_schemas_of_the_specification(kind: str):
     plan = RunEventPlan(kind, "c", RUN, "x.Y: It broke.\nCaused by: z" if kind == FAIL else None)
-    body = json.loads(Serde.to_json(event(plan, LINEAGE, "prod", {None: "here:9092", "a": "SSL://far:9093,b:1"})))
+    servers = {None: "here:9092", "a": "SSL://far:9093,b:1"}
+    body = json.loads(Serde.to_json(event(plan, LINEAGE, "prod", servers, column_lineage(stages(CHAIN)))))
     assert list(spec.problems(body)) == []
-    assert [(one["namespace"], one["name"]) for one in body["inputs"]] == [("kafka://far:9093", "t"), ("file", "/x")]
+    assert [(one["namespace"], one["name"]) for one in body["inputs"]] == [
+        ("kafka://far:9093", "t"),
+        ("file", "/x"),
+        ("postgres://db:5432", "shop.public.orders"),
+    ]
     broken = body | {"eventTime": "yesterday", "run": {"runId": RUN, "facets": {"jobType": body["job"]["facets"]["jobType"]}}}
     broken["job"]["facets"]["jobType"].pop("processingType")
     assert len(list(spec.problems(broken))) >= 2
+
+
+def test_of_which_columns_an_output_is_made_is_in_its_facet():
+    plan = RunEventPlan(START, "c", RUN)
+    lineage = Lineage(LINEAGE.nodes, [edge for edge in LINEAGE.edges if not edge.source.startswith("external")])
+    body = json.loads(Serde.to_json(event(plan, lineage, "prod", {None: "here:1", "a": "far:1"}, column_lineage(stages(CHAIN)))))
+    assert list(spec.problems(body)) == []
+    facet = body["outputs"][0]["facets"]["columnLineage"]
+    made = {
+        name: [
+            (one["namespace"], one["name"], one["field"], one["transformations"][0]["masking"]) for one in field["inputFields"]
+        ]
+        for name, field in facet["fields"].items()
+    }
+    assert made["value.pin"] == [("kafka://far:1", "t", "value.pin", True)]
+    assert made["value.id"] == [("kafka://far:1", "t", "value.id", False)] and made["key"][0][2] == "key"
+    assert [(one["field"], one["transformations"][0]["subtype"]) for one in facet["dataset"]] == [("topic", "FILTER")]
+
+
+def test_an_output_is_said_to_be_of_an_input_only_where_that_is_known():
+    far = [("kafka://far", "orders"), ("kafka://far", "my-orders")]
+    assert origin(("kafka://here", "copy.my-orders"), far) == far[1]
+    assert origin(("kafka://here", "sums"), far) is None and origin(("kafka://here", "sums"), far[:1]) == far[0]

@@ -107,6 +107,10 @@ def mirror(source: Cluster, topic: str, bootstrap: str | None = None) -> dict[st
     return {
         "connector.class": "KafkaSourceConnector", "source.bootstrap.servers": bootstrap or source.bootstrap,
         "source.topic.whitelist": topic, "destination.topics.prefix": "copy.", "topic.list.timeout.ms": "2000",
+        "transforms": "mask", "transforms.mask.type": "org.apache.kafka.connect.transforms.MaskField$Value",
+        "transforms.mask.fields": "card", "transforms.mask.predicate": "orders", "predicates": "orders",
+        "predicates.orders.type": "org.apache.kafka.connect.transforms.predicates.TopicNameMatches",
+        "predicates.orders.pattern": "paid-.*",
         "producer.override.ssl.key.password": "s3cret", **CREATION,
     }  # fmt: skip
 

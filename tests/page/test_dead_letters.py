@@ -24,6 +24,8 @@ def test_a_dead_letter_is_found_tried_with_a_changed_chain_and_replayed_once(
 ):  # fmt: skip
     from playwright.sync_api import expect
 
+    from tests.page.test_operator import tab_to
+
     topic, letters, file = topic_name("orders"), topic_name("letters"), tmp_path / "out.txt"
     destination.create(topic)
     destination.produce(topic, [record(None, b'{"a":1}'), record(None, b"<b>not json</b>")])
@@ -67,7 +69,15 @@ def test_a_dead_letter_is_found_tried_with_a_changed_chain_and_replayed_once(
     page.get_by_role("button", name="Replay").click()
     expect(dialog).to_contain_text("It was replayed at")
     expect(dialog.get_by_role("button", name="Replay")).to_have_count(0)
-    dialog.get_by_role("button", name="Cancel").click()
+    page.keyboard.press("Escape")
+    page.goto(f"/ui/dead-letters?topic={letters}&connector={name}")
+    tab_to(page, "Choose 0:0")
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Replay").focus()
+    page.keyboard.press("Enter")
+    expect(dialog).to_contain_text("It was replayed at")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
     _look(open_page, f"/ui/dead-letters?topic={letters}&connector={name}", shot)
 
 

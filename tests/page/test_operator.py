@@ -12,6 +12,7 @@ import pytest
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
 from tests.page.conftest import NARROW, WIDE, await_state, mirror, state_of
+from tests.rest.test_lineage import TOPOLOGY
 from tests.rest.test_page import STREAMS
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 Open = Callable[..., "Page"]
 Connector = Callable[..., str]
 Shot = Callable[..., None]
+APPLICATION = STREAMS | {"topology": TOPOLOGY, "internal_topics": [
+    {**STREAMS["internal_topics"][0], "name": "counts-by-city-changelog"},
+    {**STREAMS["internal_topics"][0], "name": "counts-by-city-repartition", "kind": "repartition", "partitions": 12},
+]}  # fmt: skip
 NOWHERE, CAUSE = "127.0.0.1:1", "Timeout while waiting for AdminClient to return topic list"
 
 
@@ -170,6 +175,52 @@ def test_everything_is_done_by_keyboard(
     page.wait_for_url(re.compile("/ui/connector"))
 
 
+_FOCUSED = """() => { const one = document.activeElement;
+  const labels = [...(one.labels ?? [])].map((label) => label.textContent).join('').trim();
+  return one.getAttribute('aria-label') || labels || one.textContent.trim(); }"""
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until the control of this name has the focus."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if page.evaluate(_FOCUSED) == name:
+            return
+    raise AssertionError(f"no control {name!r} is reached by Tab")
+
+
+def test_the_newer_screens_are_worked_by_keyboard(open_page: Open, worker: EmbeddedWorker, failed: str):
+    from playwright.sync_api import expect
+
+    worker.call("PUT", "/headrace/streams/counts/one", APPLICATION)
+    page = open_page("/ui")
+    tab_to(page, "Streams")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/ui/streams"))
+    expect(page.get_by_role("link", name="counts")).to_be_visible()
+    tab_to(page, "counts")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("application=counts"))
+    expect(page.get_by_role("heading", name="counts")).to_be_visible()
+    tab_to(page, "The topology")
+    page.goto("/ui/graph?application=counts")
+    tab_to(page, "application counts, running")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/ui/streams.*counts"))
+    tab_to(page, "Audit")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/ui/audit"))
+    tab_to(page, "Of this connector")
+    page.keyboard.type(failed)
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(f"connector={failed}"))
+    page.goto(f"/ui/connector?name={failed}")
+    for tab in ("Configuration", "Offsets", "History", "Log"):
+        tab_to(page, tab)
+        page.keyboard.press("Enter")
+        page.wait_for_url(re.compile(f"tab={tab.lower()}"))
+
+
 NAMELESS = """() => [...document.querySelectorAll('button, a[href], input:not([type=hidden]), select, textarea')].filter((one) =>
  {
   const labels = [...(one.labels ?? [])].map((label) => label.textContent).join('');
@@ -190,7 +241,8 @@ _TAB = "/ui/connector?name={name}&tab="
 SCREENS = {
     "overview": "/ui?q={orders}", "connector": _TAB + "status", "configuration": _TAB + "configuration",
     "offsets": _TAB + "offsets", "log": _TAB + "log", "history": _TAB + "history",
-    "audit": "/ui/audit", "graph": "/ui/graph?connector={name}", "edit": "/ui/edit?name={name}", "new": "/ui/new",
+    "audit": "/ui/audit", "graph": "/ui/graph?connector={name}",
+    "graph-application": "/ui/graph?application=counts", "edit": "/ui/edit?name={name}", "new": "/ui/new",
     "dead-letter-topics": "/ui/dead-letters", "workers": "/ui/workers",
     "streams": "/ui/streams", "streams-application": "/ui/streams?application=counts",
 }  # fmt: skip
@@ -207,7 +259,7 @@ def problems_of(page: Page) -> dict[str, object]:
 def test_every_screen_fits_can_be_read_and_names_its_controls(
     open_page: Open, worker: EmbeddedWorker, failed: str, orders: str, shot: Shot, width: int, scheme: str
 ):
-    worker.call("PUT", "/headrace/streams/counts/one", STREAMS)
+    worker.call("PUT", "/headrace/streams/counts/one", APPLICATION)
     page = open_page("/ui", width, scheme)
     for screen, path in SCREENS.items():
         page.goto(path.format(name=failed, orders=orders))

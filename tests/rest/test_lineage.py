@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from headrace.rest.lineage import Lineage, LineageEdge, LineageNode, as_dot, as_mermaid, joined, of_connector
 from headrace.rest.page.layout import HEIGHT, draw
+from headrace.rest.streams_lineage import of_application
 from tests.rest.conftest import Client
 from tests.rest.memory_herder import MemoryHerder
+from tests.rest.test_page import STREAMS
 
 MIRROR = {"connector.class": "KafkaSourceConnector", "source.bootstrap.servers": "eu:9092"}
 
@@ -45,6 +47,15 @@ def test_source_partitions_and_topics_in_use_are_joined_by_their_connectors():
     assert {edge.since_ms for edge in ALL.edges if edge.target == "topic:copy.a"} == {5}
 
 
+def test_tables_and_paths_of_spark_data_sources_are_named_without_passwords():
+    jdbc = {"option.dbtable": "orders", "option.url": "jdbc:postgresql://u:s3cret@db:5432/shop?password=s3cret"}
+    read = of_connector(connector("rows"), "source", jdbc, {"orders": 1}, [{"query": "…"}])
+    written = of_connector(connector("lake"), "sink", {"option.path": "/lake"}, {"orders": 1}, [])
+    (table,) = (node for node in read.nodes if node.kind == "external")
+    assert (table.name, table.place) == ("orders", "postgresql://db:5432/shop") and "s3cret" not in str(read)
+    assert ("connector:lake", "external:/lake") in flows(written) and (table.id, "connector:rows") in flows(read)
+
+
 def test_what_one_reaches_is_what_lies_up_and_down_of_it_and_nothing_beside():
     reached = {node.name for node in ALL.reached(["connector:mirror"]).nodes}
     assert reached == {"a", "mirror", "copy.a", "sink", "/out"}
@@ -65,11 +76,64 @@ def test_over_rest_and_on_the_page(call: Client, herder: MemoryHerder):
     herder.topics["c"] = {"copy.a", "<b>"}
     herder.changes["c"] = [({"topic:partition": "a:0"}, {"offset": 1})]
     found = call("GET", "/headrace/lineage").json
-    assert [node["id"] for node in found["nodes"]] == ["connector:c", "topic:<b>", "topic:copy.a", "topic:eu:9092/a"]
+    assert [node["id"] for node in found["nodes"] if not node["id"].startswith(("application", "topic:orders"))] == [
+        "connector:c",
+        "topic:<b>",
+        "topic:copy.a",
+        "topic:eu:9092/a",
+    ]
     assert len(call("GET", "/headrace/lineage?topic=a").json["edges"]) == 3
-    assert call("GET", "/headrace/lineage?connector=none").json == {"nodes": [], "edges": []}
-    page = call("GET", "/ui/graph", headers={"Accept": "text/html"}).text
+    assert call("GET", "/headrace/lineage?connector=none").json == {"nodes": [], "edges": [], "columns": []}
+    page = call("GET", "/ui/graph?connector=c", headers={"Accept": "text/html"}).text
     assert page.count('class="node') == 4 and "&lt;b&gt;" in page and "<b>" not in page
+
+
+TOPOLOGY = """Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000000 (topics: [orders, more])
+      --> KSTREAM-KEY-SELECT-0000000001
+    Sink: KSTREAM-SINK-0000000004 (topic: by-city-repartition)
+      <-- KSTREAM-FILTER-0000000003
+
+  Sub-topology: 1
+    Source: KSTREAM-SOURCE-0000000005 (topics: [by-city-repartition])
+      --> KSTREAM-AGGREGATE-0000000002
+    Processor: KSTREAM-AGGREGATE-0000000002 (stores: [by-city])
+      --> KTABLE-TOSTREAM-0000000006
+    Sink: KSTREAM-SINK-0000000007 (topic: counts)
+      <-- KTABLE-TOSTREAM-0000000006
+"""
+
+
+def test_a_streams_application_reads_and_writes_topics_by_its_sub_topologies():
+    internal = [{"name": "app-by-city-repartition"}, {"name": "app-by-city-changelog"}]
+    found = of_application({"application": "app", "state": "ERROR", "topology": TOPOLOGY, "internal_topics": internal})
+    assert flows(found) == {
+        ("topic:orders", "application:app/0"), ("topic:more", "application:app/0"),
+        ("application:app/0", "topic:app-by-city-repartition"), ("topic:app-by-city-repartition", "application:app/1"),
+        ("application:app/1", "topic:app-by-city-changelog"), ("application:app/1", "topic:counts"),
+    }  # fmt: skip
+    assert [(node.name, node.place, node.state) for node in found.nodes if node.kind == "application"] == [
+        ("app", "sub-topology 0", "ERROR"), ("app", "sub-topology 1", "ERROR"),
+    ]  # fmt: skip
+
+
+def test_applications_and_columns_are_in_the_lineage_that_is_asked_for(call: Client, herder: MemoryHerder):
+    assert call("PUT", "/headrace/streams/sums/one", STREAMS | {"topology": TOPOLOGY}).status == 204
+    chain = {
+        "transforms": "m",
+        "transforms.m.type": "org.apache.kafka.connect.transforms.MaskField$Value",
+        "transforms.m.fields": "pin",
+    }
+    herder.create("masked", {**MIRROR, **chain, "name": "masked"})
+    herder.topics["masked"] = {"more"}
+    found = call("GET", "/headrace/lineage?application=sums&columns=true").json
+    assert {"application:sums/1", "connector:masked", "topic:counts"} <= {node["id"] for node in found["nodes"]}
+    assert {"connector": "masked", "column": "value.pin",
+            "sources": [{"column": "value.pin", "transformation": "MASKED"}]} in found["columns"]  # fmt: skip
+    assert call("GET", "/headrace/lineage?connector=masked").json["columns"] == []
+    page = call("GET", "/ui/graph?connector=masked", headers={"Accept": "text/html"}).text
+    assert "/ui/streams?application=sums" in page and "masked</span>" in page
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=40))
@@ -84,3 +148,10 @@ def test_every_node_has_a_place_of_its_own_even_in_circles(pairs: list[tuple[int
 def test_data_flows_from_left_to_right():
     places = {box.node.name: box.x for box in draw(ALL).boxes}
     assert places["a"] < places["mirror"] < places["copy.a"] < places["sink"] < places["/out"]
+
+
+def test_what_nothing_leads_to_stands_before_the_first_that_it_leads_to():
+    names = ("a", "b", "c", "late")
+    edges = [LineageEdge("a", "b"), LineageEdge("b", "c"), LineageEdge("late", "c")]
+    places = {box.node.name: box.x for box in draw(Lineage([LineageNode(n, "topic", n) for n in names], edges)).boxes}
+    assert places["a"] < places["b"] == places["late"] < places["c"]

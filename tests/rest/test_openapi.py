@@ -22,7 +22,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.routes import ADMIN, MAIN, dead_letters, logs, preview, streams, workers
+from headrace.rest.routes import ADMIN, MAIN, dead_letters, lineage, logs, preview, streams, workers
+from headrace.rest.streams_reports import GroupReports, StreamsReports
 from tests.rest.conftest import worker_config
 
 NAME = "a/b c%41 ü"
@@ -68,9 +69,11 @@ CHECKS: list[CheckFunction] = [
     content_type_conformance, response_schema_conformance, status_code_conformance, negative_data_rejection, says_what_is_wrong,
 ]  # fmt: skip
 _CONFIG, _OTHERS = worker_config(), WorkerClient()
+_REPORTS = GroupReports(StreamsReports(), _OTHERS)
 RESOURCES = (
-    *MAIN, *ADMIN, preview.resource(_CONFIG), dead_letters.resource(_CONFIG), logs.resource(_CONFIG, _OTHERS),
-    workers.resource(_CONFIG, _OTHERS), streams.resource(_CONFIG, _OTHERS),
+    *MAIN, *ADMIN, preview.resource(_CONFIG), dead_letters.resource(_CONFIG), logs.resource(_OTHERS),
+    workers.resource(_OTHERS), streams.resource(_REPORTS),
+    lineage.resource(_REPORTS),
 )  # fmt: skip
 ROUTES = [(route.method, route.path) for resource in RESOURCES for route in resource.routes]
 

@@ -436,6 +436,18 @@ def test_a_thousand_connectors_are_there_in_a_second_and_ten_idle_pages_cost_lit
     assert time.process_time() - spent < 0.05 * 4  # of one second: under 5 % of a core, with room for a busy machine
 
 
+def test_with_a_thousand_connectors_no_screen_takes_a_second(thousand: Client):
+    page, slow = Page(thousand), {}
+    for path in (*(screen.replace("name=c", "name=c0500") for screen in SCREENS), "/ui/graph?connector=c0500"):
+        begun = time.perf_counter()
+        page.get(path)
+        slow[path] = time.perf_counter() - begun
+    begun = time.perf_counter()
+    assert thousand("GET", "/headrace/lineage?columns=true").status == 200
+    slow["/headrace/lineage"] = time.perf_counter() - begun
+    assert {path: round(taken, 2) for path, taken in slow.items() if taken >= 1} == {}
+
+
 def test_all_at_a_glance_over_rest(thousand: Client):
     found = thousand("GET", "/headrace/overview?state=FAILED&sort=-name&page=2").json
     assert (found["matching"], found["pages"], found["connectors"][0]["name"]) == (100, 2, "c0490")

@@ -29,11 +29,15 @@ def dev(
         int, typer.Option(min=0, max=65535, metavar="N", help="Port of the REST API; 0 takes a free one.")
     ] = 8083,
     data: DataOption = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the worker; may be repeated.")
+    ] = None,
 ) -> None:
     """Run a broker and a worker on it, for trying things out.
 
     Create connectors over the REST API, or on the page whose address is printed; Ctrl-C ends both.
     """
+    more = dict(_setting(text) for text in settings or ())
     from headrace.embedded import Broker
     from headrace.runtime import logs
     from headrace.worker_process import run_distributed
@@ -45,6 +49,13 @@ def dev(
         typer.echo(f"bootstrap.servers={kafka.bootstrap}")
         logs.configure()
         listeners = {"bootstrap.servers": kafka.bootstrap, "listeners": f"http://127.0.0.1:{rest_port}"}
-        run_distributed(_WORKER | listeners, ready=say_ready_with_page)
+        run_distributed(_WORKER | listeners | more, ready=say_ready_with_page)
     finally:
         kafka.stop()
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (key.strip() and equals):
+        raise typer.BadParameter(f"'{text}' is no KEY=VALUE.", param_hint="--set")
+    return key.strip(), value.strip()

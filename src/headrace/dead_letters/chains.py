@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.file_stream.source import FileStreamSourceConnector
 from headrace.connectors.kafka_source.connector import KafkaSourceConnector
+from headrace.connectors.mirror.source_connector import MirrorSourceConnector
 from headrace.dead_letters.letter import Letter, LetterId, Replay
 from headrace.errors import BadRequestError
 from headrace.preview.records import GivenRecord, as_bytes
@@ -19,7 +20,7 @@ from headrace.spark import failure
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_REPLAYABLE = (KafkaSourceConnector, FileStreamSourceConnector)
+_REPLAYABLE = (KafkaSourceConnector, MirrorSourceConnector, FileStreamSourceConnector)
 """The sources whose records are bytes or lines, so that they can be read again from a letter."""
 
 

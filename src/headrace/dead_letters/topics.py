@@ -66,6 +66,7 @@ class DeadLetterTopic:
 
     def __init__(self, topic: LetterTopic, worker: WorkerConfig) -> None:
         self._topic, self._worker = topic, worker
+        self._props: dict[str, Props] = {}
 
     def summary(self) -> Json:
         """An entry of the list of topics."""
@@ -147,9 +148,13 @@ class DeadLetterTopic:
         return name
 
     def _resolved(self, connector: str) -> Props:
+        """The configuration with the values of its config providers, which are asked once."""
+        if connector in self._props:
+            return self._props[connector]
         config = {key: value for key, value in self._topic.configs[connector].items() if value is not None}
         with concealed():
-            return self._worker.resolver.resolve(config).props
+            self._props[connector] = self._worker.resolver.resolve(config).props
+        return self._props[connector]
 
     def _client(self, kind: str) -> Props:
         config = self._resolved(next(iter(self._topic.configs)))

@@ -12,6 +12,7 @@ import structlog
 
 from headrace.errors import ConfigError, HeadraceError, SetupError
 from headrace.lineage.runs import ConnectorState, RunEventPlan, Runs, follow
+from headrace.rest.column_lineage import column_rows
 from headrace.rest.herder import RestHerder
 from headrace.rest.lineage import lineage_of_connector
 from headrace.runtime.worker_config import WorkerConfig
@@ -73,7 +74,8 @@ class LineageEmitter:
 
         try:
             lineage = lineage_of_connector(self._herder, plan.connector)
-            self._client.emit(event(plan, lineage, self._namespace, self._clusters(plan.connector)))
+            columns = column_rows(self._herder, plan.connector)
+            self._client.emit(event(plan, lineage, self._namespace, self._clusters(plan.connector), columns))
             self._failing = False
         except Exception as error:  # whatever a transport raises
             if not self._failing:

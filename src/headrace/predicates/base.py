@@ -43,3 +43,7 @@ class Predicate(ABC):
     @abstractmethod
     def test(self, record: ConnectRecord) -> Sql:
         """Return a boolean expression, never NULL: true where the predicate holds; runs once, when the stream is defined."""
+
+    def reads(self) -> Sequence[tuple[str, ...]]:
+        """The columns of the record that it looks at, as paths (`value`, `address`, `city`); by default it may be every part."""
+        return [("topic",), ("partition",), ("offset",), ("timestamp",), ("key",), ("value",), ("headers",)]

@@ -20,3 +20,7 @@ class Combination(Predicate):
         """Those of the predicates that it is made of."""
         given = self.settings[self.refers_by]
         return given if isinstance(given, list) else [given]
+
+    def reads(self) -> Sequence[tuple[str, ...]]:
+        """What its parts look at."""
+        return [path for part in self.parts for path in part.reads()]

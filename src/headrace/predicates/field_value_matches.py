@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -70,6 +70,10 @@ class FieldValueMatches(Predicate):
         given = [name for name in ("equals", "pattern", "exists") if self.settings[name] is not None]
         if len(given) != 1:
             raise ConfigError(f"Set one of equals, pattern and exists; given: {', '.join(given) or 'none'}")
+
+    def reads(self) -> Sequence[tuple[str, ...]]:
+        """The field."""
+        return [(self.part, *self.path)]
 
     def test(self, record: ConnectRecord) -> Sql:
         """Whether the field's text is, or matches, what is wanted."""

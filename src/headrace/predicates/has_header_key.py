@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Option, Type
@@ -32,6 +33,10 @@ class HasHeaderKey(Predicate):
     def configure(self) -> None:
         """`name`: of the header."""
         self.name: str = self.settings["name"]
+
+    def reads(self) -> Sequence[tuple[str, ...]]:
+        """The header."""
+        return [("headers", self.name)]
 
     def test(self, record: ConnectRecord) -> Sql:
         """Whether one of the headers has the name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef
@@ -27,6 +28,10 @@ class RecordIsTombstone(Predicate):
     def definition(cls) -> ConfigDef:
         """No options."""
         return ConfigDef()
+
+    def reads(self) -> Sequence[tuple[str, ...]]:
+        """The value."""
+        return [("value",)]
 
     def test(self, record: ConnectRecord) -> Sql:
         """Whether the value is null, whatever its schema."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Importance, Option, Type
@@ -12,6 +13,7 @@ from headrace.plugins import Kind, plugin
 from headrace.predicates.base import Predicate
 from headrace.values.expressions import Expression, evaluate
 from headrace.values.sql import Sql as SqlText
+from headrace.values.sql_references import references
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -43,6 +45,10 @@ class SqlPredicate(Predicate):
     def configure(self) -> None:
         """`condition`: SQL text."""
         self.condition: str = self.settings["condition"]
+
+    def reads(self) -> Sequence[tuple[str, ...]]:
+        """What the condition names."""
+        return list(references(self.condition))
 
     def test(self, record: ConnectRecord) -> SqlText:
         """Whether the condition is true."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.config import ConfigDef, Option, Type
@@ -37,6 +38,10 @@ class TopicNameMatches(Predicate):
     def configure(self) -> None:
         """`pattern`: in Java's syntax."""
         self.pattern: str = self.settings["pattern"]
+
+    def reads(self) -> Sequence[tuple[str, ...]]:
+        """The topic."""
+        return [("topic",)]
 
     def test(self, record: ConnectRecord) -> Sql:
         """Whether the whole topic matches."""

@@ -18,6 +18,10 @@ from headrace.connectors.kafka_source.config import KafkaSourceConfig
 from headrace.connectors.kafka_source.connector import KafkaSourceConnector
 from headrace.connectors.kafka_source.pattern import normalize
 from headrace.connectors.kafka_source.task import kind
+from headrace.connectors.mirror.clients import client
+from headrace.connectors.mirror.source_config import MirrorSourceConfig
+from headrace.connectors.mirror.source_connector import MirrorSourceConnector
+from headrace.connectors.mirror.source_task import PROVENANCE
 from headrace.converters.typed_column import TypedColumn, TypedHeaders
 from headrace.preview.records import GivenRecord
 from headrace.runtime.plan import client_settings, converter, header_converter, plan_source_task
@@ -89,6 +93,8 @@ def plan(connector: type[Any], config: Props, worker: WorkerConfig) -> Plan:
 def _source(connector: type[Any], config: Props) -> Origin:
     if issubclass(connector, KafkaSourceConnector):
         return _kafka(KafkaSourceConfig(config), config)
+    if issubclass(connector, MirrorSourceConnector):
+        return _mirror(MirrorSourceConfig(config), config)
     if issubclass(connector, FileStreamSourceConnector):
         topic = config["topic"]
         return Origin(topic, "null", "line", arriving=lambda record: GivenRecord(topic, None, 0, None, None, record.value))
@@ -112,6 +118,17 @@ def _kafka(parsed: KafkaSourceConfig, config: Props) -> Origin:
         LiveTopics(lambda topic: bool(parsed.whitelist.fullmatch(topic)), CONSUMER.settings(config), ADMIN.settings(config)),
         arriving,
     )
+
+
+def _mirror(parsed: MirrorSourceConfig, config: Props) -> Origin:
+    policy, alias = parsed.policy, parsed.source_cluster_alias
+
+    def arriving(record: GivenRecord) -> GivenRecord:
+        passed = ((PROVENANCE, alias.encode()),) if parsed.provenance_headers_enabled else ()
+        return replace(record, topic=policy.remote(alias, record.topic), headers=(*record.headers, *passed))
+
+    consumer, admin = (client(config, "source", role) for role in ("consumer", "admin"))
+    return Origin(live=LiveTopics(parsed.selection.accepts, consumer, admin), arriving=arriving)
 
 
 def _sink(config: Props, worker: WorkerConfig) -> Origin:

@@ -25,9 +25,10 @@ from headrace.rest.jaxrs import JaxRs
 from headrace.rest.overview import Overview
 from headrace.rest.request_limits import RequestLimits
 from headrace.rest.resource import REQUEST_TIMEOUT_S, Resource
-from headrace.rest.routes import ADMIN, MAIN, dead_letters, loggers, overview, own_status, preview, streams, workers
+from headrace.rest.routes import ADMIN, MAIN, dead_letters, lineage, loggers, overview, own_status, preview, streams, workers
 from headrace.rest.routes import logs as connector_logs
 from headrace.rest.same_origin import SameOrigin
+from headrace.rest.streams_reports import GroupReports, StreamsReports
 from headrace.runtime.worker_config import WorkerConfig
 
 
@@ -40,17 +41,18 @@ def create_app(
     ConfigError for bad `response.http.headers.config`.
     """
     admin = ADMIN if worker_config.admin_listeners is None else []
-    others = others or WorkerClient()
-    figures = ClusterFigures(others, worker_config.rest_url().partition("://")[0])
-    snapshots = Overview(figures)
+    others = others or WorkerClient(worker_config.rest_scheme())
+    figures = ClusterFigures(others)
+    snapshots, reports = Overview(figures), GroupReports(StreamsReports(), others)
     own = [
         preview.resource(worker_config),
         dead_letters.resource(worker_config),
-        connector_logs.resource(worker_config, others),
+        connector_logs.resource(others),
         overview.resource(snapshots),
         own_status.resource(figures),
-        workers.resource(worker_config, others),
-        streams.resource(worker_config, others),
+        workers.resource(others),
+        streams.resource(reports),
+        lineage.resource(reports),
     ]
     app = _app(herder, worker_config, [*MAIN, *own, *admin], others, limit_s)
     if worker_config.rest_page_enable:

@@ -95,9 +95,8 @@ class _Worker:
 class ClusterFigures:
     """The figures of all workers, at most a few seconds old. Thread-safe."""
 
-    def __init__(self, others: WorkerClient, scheme: str) -> None:
-        """scheme: of the workers' REST interfaces, http or https."""
-        self._others, self._scheme = others, scheme
+    def __init__(self, others: WorkerClient) -> None:
+        self._others = others
         self._workers: dict[str, _Worker] = {}
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="figures")
@@ -125,7 +124,7 @@ class ClusterFigures:
 
     def _ask(self, worker_id: str, one: _Worker, request: Request) -> None:
         try:
-            url, path = f"{self._scheme}://{worker_id}/", ["headrace", "figures"]
-            one.figures, one.reached = by_connector(self._others.get(url, path, {"points": str(POINTS)}, request)), True
+            answer = self._others.get_from(worker_id, ["headrace", "figures"], {"points": str(POINTS)}, request)
+            one.figures, one.reached = by_connector(answer), True
         except (HeadraceError, KeyError, TypeError, ValueError):
             one.figures, one.reached = {}, False

@@ -5,21 +5,24 @@ At most two hops: the first worker asks the leader that it knows of, and that on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import httpx
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headrace.errors import ElsewhereError, RestError, RetriableError
+from headrace.config.rest_requests import path_of
+from headrace.errors import ElsewhereError, HeadraceError, RestError, RetriableError
 from headrace.rest import logs, responses
 
 NO_LEADER = "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway."
 CONFLICT = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
 _TIMEOUT = httpx.Timeout(95, connect=5)  # a little longer than a worker takes for an answer
 _SHORT = httpx.Timeout(5)
+_AT_ONCE = 8
 _PASSED_ON = (
     "authorization", "content-type", "accept", "accept-language", "x-connect-authorization",
     "x-connect-request-signature-algorithm",
@@ -30,8 +33,9 @@ _HANDED_BACK = ("content-type", "location")
 class WorkerClient:
     """Asks other workers of the group. Thread-safe."""
 
-    def __init__(self, **tls: object) -> None:
-        """tls: httpx's own options (`verify`, `cert`) for workers that are reached by HTTPS."""
+    def __init__(self, scheme: str = "http", **tls: object) -> None:
+        """scheme: of the workers' REST interfaces; tls: httpx's own options (`verify`, `cert`) for HTTPS."""
+        self._scheme = scheme
         self._client = httpx.Client(timeout=_TIMEOUT, follow_redirects=False, trust_env=False, **tls)  # type: ignore[arg-type]
 
     def post(self, url: str, path: Sequence[str], body: bytes, headers: dict[str, str]) -> None:
@@ -49,6 +53,27 @@ class WorkerClient:
             return answer.json()
         except ValueError:
             raise RetriableError(f"The worker at {url} answered with something that is no JSON.") from None
+
+    def get_from(self, worker_id: str, path: Sequence[str], query: Mapping[str, str], request: Request) -> Any:
+        """As `get`, of the worker of this id (`host:port`)."""
+        return self.get(f"{self._scheme}://{worker_id}/", path, query, request)
+
+    def get_from_all(
+        self, workers: Iterable[str], path: Sequence[str], query: Mapping[str, str], request: Request
+    ) -> dict[str, Any]:
+        """The answers by id of the worker, None of one that does not answer; all are asked side by side."""
+        asked = list(workers)
+
+        def answer(worker_id: str) -> Any:
+            try:
+                return self.get_from(worker_id, path, query, request)
+            except HeadraceError:
+                return None
+
+        if not asked:
+            return {}
+        with ThreadPoolExecutor(_AT_ONCE, "workers") as threads:
+            return dict(zip(asked, threads.map(answer, asked), strict=True))
 
     def _ask(self, method: str, url: str, target: bytes, **request: Any) -> httpx.Response:
         try:
@@ -91,7 +116,7 @@ def _passed_on(request: Request) -> dict[str, str]:
 
 
 def _target(path: Sequence[str], query: Mapping[str, str] | None = None) -> bytes:
-    raw = "".join("/" + quote(segment, safe="") for segment in path)
+    raw = path_of(path)
     return _with_query(raw, list(query.items())) if query else raw.encode("ascii")
 
 

@@ -8,25 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from headrace.errors import HeadraceError
 from headrace.rest.herder import RestHerder
 from headrace.rest.overview import FAILED
 
-CONNECTOR, TOPIC, EXTERNAL = "connector", "topic", "external"
+CONNECTOR, TOPIC, EXTERNAL, APPLICATION = "connector", "topic", "external", "application"
 
 
 @dataclass(frozen=True)
 class LineageNode:
-    """A connector, a topic, or something that is no topic."""
+    """A connector, a topic, a sub-topology of a streams application, or something that is no topic."""
 
     id: str
     kind: str
     name: str
     place: str | None = None
-    """The cluster of a topic, as its connector names it; None: that of the workers."""
+    """The cluster of a topic, as its connector names it, None: that of the workers; the sub-topology of an application."""
     state: str | None = None
-    """Of a connector; FAILED if it, or any of its tasks, has failed."""
+    """Of a connector, FAILED if it, or any of its tasks, has failed; of an application."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +92,11 @@ def of_connector(
     """
     here = [(LineageNode(f"topic:{name}", TOPIC, name), since) for name, since in topics.items()]
     if kind == "sink":
-        outside = [_external(config)] if config.get("file") else []
+        outside = _external(config)
         edges = [LineageEdge(node.id, connector.id, since) for node, since in here]
         edges += [LineageEdge(connector.id, node.id) for node in outside]
     else:
-        outside = list(dict.fromkeys(node for one in partitions if (node := _source(one, config))))
+        outside = list(dict.fromkeys(node for one in partitions if (node := _source(one, config)))) or _external(config)
         edges = [LineageEdge(node.id, connector.id) for node in outside]
         edges += [LineageEdge(connector.id, node.id, since) for node, since in here]
     return joined([Lineage([connector, *(node for node, _ in here), *outside], edges)])
@@ -116,8 +117,19 @@ def _source(partition: Any, config: Mapping[str, str | None]) -> LineageNode | N
     return None
 
 
-def _external(config: Mapping[str, str | None]) -> LineageNode:
-    return LineageNode(f"external:{config['file']}", EXTERNAL, str(config["file"]))
+def _external(config: Mapping[str, str | None]) -> list[LineageNode]:
+    """The file, or the table or path of a Spark data source, that a configuration names."""
+    if table := config.get("option.dbtable"):
+        place = database(config.get("option.url") or "")
+        return [LineageNode(f"external:{place}/{table}", EXTERNAL, table, place)]
+    name = config.get("file") or config.get("option.path")
+    return [LineageNode(f"external:{name}", EXTERNAL, name)] if name else []
+
+
+def database(url: str) -> str:
+    """Where a JDBC address leads, `postgresql://host:port/database`: without users, passwords and other parameters."""
+    found = urlsplit(url.removeprefix("jdbc:").partition(";")[0])
+    return f"{found.scheme}://{found.netloc.rpartition('@')[2]}{found.path}"
 
 
 def lineage_of(herder: RestHerder) -> Lineage:
@@ -148,7 +160,7 @@ def _state(herder: RestHerder, name: str) -> str | None:
 
 def as_dot(body: Mapping[str, Any]) -> str:
     """For Graphviz."""
-    shapes = {CONNECTOR: "box", TOPIC: "cds", EXTERNAL: "folder"}
+    shapes = {CONNECTOR: "box", TOPIC: "cds", EXTERNAL: "folder", APPLICATION: "component"}
     lines = [f"  {_quoted(n['id'])} [label={_quoted(_label(n))}, shape={shapes[n['kind']]}];" for n in body["nodes"]]
     lines += [f"  {_quoted(e['source'])} -> {_quoted(e['target'])};" for e in body["edges"]]
     return "\n".join(["digraph headrace {", "  rankdir=LR;", *lines, "}"])
@@ -157,7 +169,7 @@ def as_dot(body: Mapping[str, Any]) -> str:
 def as_mermaid(body: Mapping[str, Any]) -> str:
     """For Mermaid, as forges show it in Markdown."""
     names = {node["id"]: f"n{number}" for number, node in enumerate(body["nodes"])}
-    frames = {CONNECTOR: ("[", "]"), TOPIC: ("([", "])"), EXTERNAL: ("[/", "/]")}
+    frames = {CONNECTOR: ("[", "]"), TOPIC: ("([", "])"), EXTERNAL: ("[/", "/]"), APPLICATION: ("[[", "]]")}
     lines = []
     for node in body["nodes"]:
         begin, end = frames[node["kind"]]

@@ -211,14 +211,22 @@ SCHEMAS: dict[str, Schema] = {
     }),
     "Lineage": _object({
         "nodes": _list(_object({
-            "id": _TEXT, "kind": _one_of(("connector", "topic", "external")), "name": _TEXT,
-            "place": {**_TEXT_OR_NULL, "description": "The cluster of a topic; null: that of the workers."},
-            "state": {**_TEXT_OR_NULL, "description": "Of a connector; FAILED if any of its tasks has failed."},
+            "id": _TEXT, "kind": _one_of(("connector", "topic", "external", "application")), "name": _TEXT,
+            "place": {**_TEXT_OR_NULL, "description": "The cluster of a topic, null: the workers'; the sub-topology."},
+            "state": {**_TEXT_OR_NULL, "description": "A connector's, FAILED if any of its tasks has failed; an application's."},
         })),
         "edges": _list(_object({
             "source": _TEXT, "target": _TEXT,
             "since_ms": {**_INT_OR_NULL, "description": "When the topic was first seen in use, in ms since the epoch."},
         })),
+        "columns": _list(_object({
+            "connector": _TEXT,
+            "column": {**_TEXT, "description": "Of the records that it writes, like value.city; *: whether there is a record."},
+            "sources": _list(_object({
+                "column": {**_TEXT, "description": "Of the records that it reads."},
+                "transformation": _one_of(("IDENTITY", "TRANSFORMATION", "MASKED", "CONDITION", "FILTER")),
+            }), description="None: it is a constant."),
+        }), description="Of connectors with transforms, if asked for."),
     }),
     "Drift": _object({
         "connector": _TEXT,

@@ -8,7 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.errors import RestError
+from starlette.requests import Request
+
+from headrace.errors import HeadraceError, RestError
+from headrace.rest.forwarding import WorkerClient
+from headrace.rest.herder import RestHerder
 
 SILENT_MS = 35_000
 """After so long without a report an instance counts as silent: three were missed."""
@@ -54,6 +58,28 @@ class StreamsReports:
     def _forget(self) -> None:
         oldest = self.now_ms() - _FORGOTTEN_MS
         self._reports = {key: entry for key, entry in self._reports.items() if entry[0] >= oldest}
+
+
+@dataclass(frozen=True)
+class GroupReports:
+    """What applications report to all workers of the group."""
+
+    own: StreamsReports
+    others: WorkerClient
+
+    def instances(self, herder: RestHerder, request: Request) -> tuple[list[Json], list[str]]:
+        """The reports to every worker, and the workers that do not answer. request: of the user who asks."""
+        workers = [worker_id for worker_id in _members(herder) if worker_id != herder.worker_id]
+        answered = self.others.get_from_all(workers, ["headrace", "streams"], {"forward": "false"}, request)
+        reported = (instance for answer in answered.values() if answer for instance in answer["instances"])
+        return [*self.own.instances(), *reported], [worker_id for worker_id, answer in answered.items() if answer is None]
+
+
+def _members(herder: RestHerder) -> list[str]:
+    try:
+        return herder.workers()
+    except HeadraceError:  # the page of workers says so
+        return []
 
 
 def applications(instances: Iterable[Mapping[str, Any]]) -> list[Json]:

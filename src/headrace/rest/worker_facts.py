@@ -6,7 +6,6 @@ import platform
 import sys
 import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from headrace.rest.herder import RestHerder
 from headrace.spark.plane import running_planes
 
 ANSWERS, SILENT, GONE = "answers", "silent", "gone"
-_AT_ONCE = 8
 _STARTED_S = time.time()
 _PAGE_BYTES = 4096
 _STATM = Path("/proc/self/statm")
@@ -81,9 +79,8 @@ def _jvm() -> dict[str, int] | None:
 class GroupWorkers:
     """The workers of the group; each is asked what it is."""
 
-    def __init__(self, others: WorkerClient, scheme: str) -> None:
-        """scheme: of the workers' REST interfaces, http or https."""
-        self._others, self._scheme = others, scheme
+    def __init__(self, others: WorkerClient) -> None:
+        self._others = others
 
     def body(self, herder: RestHerder, request: Request) -> dict[str, Any]:
         """The answer of `GET /headrace/workers`. request: of the user who asks."""
@@ -94,21 +91,19 @@ class GroupWorkers:
             members, problem = [herder.worker_id], f"The group's members are not known: {error}"
         loads = _loads(herder)
         known = [*members, *sorted(loads.keys() - set(members))]
-        with ThreadPoolExecutor(_AT_ONCE, "workers") as threads:
-            facts = list(threads.map(lambda worker: self._facts(herder, worker, request), known))
+        others = [worker for worker in known if worker != herder.worker_id]
+        facts = self._others.get_from_all(others, ["headrace", "worker"], {}, request)
+        facts[herder.worker_id] = worker_facts(herder)
         rows = [
-            WorkerRow(worker, _state(worker in members or problem is not None, answer), *loads.get(worker, (0, 0, 0)), answer)
-            for worker, answer in zip(known, facts, strict=True)
+            WorkerRow(
+                worker,
+                _state(worker in members or problem is not None, facts[worker]),
+                *loads.get(worker, (0, 0, 0)),
+                facts[worker],
+            )
+            for worker in known
         ]
         return {"workers": [asdict(row) for row in rows], "problem": problem}
-
-    def _facts(self, herder: RestHerder, worker_id: str, request: Request) -> dict[str, Any] | None:
-        if worker_id == herder.worker_id:
-            return worker_facts(herder)
-        try:
-            return self._others.get(f"{self._scheme}://{worker_id}/", ["headrace", "worker"], {}, request)
-        except HeadraceError:
-            return None
 
 
 def _state(is_member: bool, facts: Mapping[str, Any] | None) -> str:

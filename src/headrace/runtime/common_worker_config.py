@@ -330,6 +330,10 @@ class WorkerConfig(Config):
         """Where other workers reach the REST interface of this one: `scheme://host:port/`."""
         return "{}://{}:{}/".format(*self._advertised(None))
 
+    def rest_scheme(self) -> str:
+        """http or https: how the workers of the group, which are configured alike, reach each other."""
+        return self._advertised(None)[0]
+
     def _advertised(self, bound_port: int | None) -> tuple[str, str, int]:
         wanted = (self.advertised_listener, self.advertised_host, self.advertised_port)
         return listeners.advertised(self.listening(), *wanted, bound_port)

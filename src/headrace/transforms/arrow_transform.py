@@ -19,6 +19,7 @@ from headrace.values.sql import lit
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.record import ConnectRecord
 
 
@@ -62,6 +63,10 @@ class OfArrow(Transformation):
     def definition(cls) -> ConfigDef:
         """No options: the user's class has read its own."""
         return ConfigDef()
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """The part is made of itself."""
+        return record.opaque((self.user.target,), (self.user.target,))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Send the part through Python."""

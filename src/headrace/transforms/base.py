@@ -15,6 +15,7 @@ from headrace.config.validators import Lambda
 from headrace.plugins import Kind, abstract, plugin
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.record import ConnectRecord
 
 
@@ -48,6 +49,10 @@ class Transformation(ABC):
     @abstractmethod
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Return the transformed record; runs once, on the driver, when the stream is defined."""
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """Return what the columns are made of after it; by default every part may be made of all of the record."""
+        return record.opaque()
 
 
 class PartTransformation(Transformation):

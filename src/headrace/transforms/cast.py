@@ -13,11 +13,13 @@ from headrace.config.validators import Lambda
 from headrace.errors import ConfigError
 from headrace.transforms import casting
 from headrace.transforms.base import PartTransformation, java_split, key_and_value, replace_null_option
+from headrace.transforms.column_lineage import Influence
 from headrace.values.record import copied, members, struct
 from headrace.values.sql import NEVER, Sql, both, lit
 from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined, mapped, or_null
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
 
@@ -88,6 +90,13 @@ class Cast(PartTransformation):
         self.whole: str | None = found.get(None)
         self.casts: dict[str, str] = {field: kind for field, kind in found.items() if field is not None}
         self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """The fields come of themselves."""
+        part = record[self.target]
+        if self.whole is not None:
+            return record.with_part(self.target, part.by(Influence.TRANSFORMATION))
+        return record.with_part(self.target, part.changed(self.casts, Influence.TRANSFORMATION))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Cast; null stays null."""

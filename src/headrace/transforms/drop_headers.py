@@ -13,6 +13,7 @@ from headrace.transforms.base import Transformation
 from headrace.values.sql import call, lit
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.record import ConnectRecord
 
 
@@ -35,6 +36,10 @@ class DropHeaders(Transformation):
     def configure(self) -> None:
         """`headers`: the names of the headers that go."""
         self.headers: tuple[str, ...] = tuple(self.settings["headers"])
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """The other headers stay."""
+        return record.with_part("headers", record["headers"].without(self.headers))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Keep the other headers, in order."""

@@ -16,6 +16,7 @@ from headrace.values.sql import Sql, case, lit
 from headrace.values.value import Case, OpenStruct, Value, always, combined, mapped, only_when, or_null
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
 
@@ -52,6 +53,10 @@ class ExtractField(PartTransformation):
         nested = self.settings["field.syntax.version"].upper() == "V2"
         self.path: tuple[str, ...] = field_path(self.field) if nested else (self.field,)
         self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """The whole is the field."""
+        return record.with_part(self.target, record[self.target].get(self.path))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Take the field; a map without it gives null, a struct without it fails."""

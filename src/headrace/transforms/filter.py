@@ -11,6 +11,7 @@ from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.record import ConnectRecord
 
 
@@ -30,6 +31,10 @@ class Filter(Transformation):
     def definition(cls) -> ConfigDef:
         """No options."""
         return ConfigDef()
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """What is left is as it was."""
+        return record
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Drop the record."""

@@ -15,6 +15,7 @@ from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined,
 from headrace.values.writing import JsonWriter
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
 
@@ -37,6 +38,10 @@ class Flatten(PartTransformation):
     def configure(self) -> None:
         """`delimiter`: what stands between the names."""
         self.delimiter: str = self.settings["delimiter"]
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """Fields of fields come of these, under their joined names."""
+        return record.with_part(self.target, record[self.target].flat(self.delimiter))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Flatten maps in the JSON text itself, structs by their schema."""

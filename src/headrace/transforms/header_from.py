@@ -15,6 +15,7 @@ from headrace.values.sql import Sql, lit
 from headrace.values.value import Case, OpenStruct, Value, combined, mapped, only_when, or_null
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
 
@@ -53,6 +54,14 @@ class HeaderFrom(PartTransformation):
             raise ConfigError("'fields' config must have the same number of elements as 'headers' config.")
         self.operation: Literal["move", "copy"] = self.settings["operation"]
         self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """The headers are made of fields, beside headers of the same names that are there already."""
+        part, headers = record[self.target], record["headers"]
+        for name, header in zip(self.fields, self.headers, strict=True):
+            headers = headers.appended(header, part.get((name,)))
+        part = part.without(self.fields) if self.operation == "move" else part
+        return record.with_part("headers", headers).with_part(self.target, part)
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Append the headers, and take the fields out if they are to be moved."""

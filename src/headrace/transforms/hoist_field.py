@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from headrace.config import ConfigDef, Option, Type
 from headrace.config.example import Example
 from headrace.transforms.base import PartTransformation, key_and_value
+from headrace.transforms.column_lineage import closed
 from headrace.values.record import struct
 from headrace.values.schema import Schema
 from headrace.values.value import Case, OpenStruct, Value, always, combined, present
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.record import ConnectRecord
 
 
@@ -33,6 +35,10 @@ class HoistField(PartTransformation):
     def configure(self) -> None:
         """`field`: the name of the field."""
         self.field: str = self.settings["field"]
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """The one field is the whole."""
+        return record.with_part(self.target, closed({self.field: record[self.target]}))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Wrap: in a map what has no schema, in a struct what has one."""

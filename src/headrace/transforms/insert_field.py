@@ -10,6 +10,7 @@ from headrace.config.example import Example
 from headrace.config.types import invalid
 from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
+from headrace.transforms.column_lineage import CONSTANT
 from headrace.values.kinds import of_schema
 from headrace.values.record import copied, members, nulls, struct
 from headrace.values.schema import TIMESTAMP, Schema, SchemaBuilderError
@@ -17,6 +18,7 @@ from headrace.values.sql import Sql, lit
 from headrace.values.value import Case, OpenStruct, TypedValue, always, choose, combined
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.record import ConnectRecord
 
 
@@ -81,6 +83,14 @@ class InsertField(PartTransformation):
 
     def _field(self, what: str) -> InsertionSpec | None:
         return InsertionSpec.parse(self.settings[f"{what}.field"])
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """The fields that are added are made of parts of the record."""
+        part = record[self.target]
+        added = {"topic": self.topic_field, "partition": self.partition_field, "offset": self.offset_field}
+        for source, spec in {**added, "timestamp": self.timestamp_field}.items():
+            part = part.put((spec.name,), record[source]) if spec else part
+        return record.with_part(self.target, part.put((self.static_field.name,), CONSTANT) if self.static_field else part)
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Add the fields; null stays null."""

@@ -10,11 +10,13 @@ from headrace.config.example import Example
 from headrace.config.validators import NonNull
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
+from headrace.transforms.column_lineage import CONSTANT
 from headrace.values.literal import inferred
 from headrace.values.record import appended
 from headrace.values.value import always
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.record import ConnectRecord
 
 
@@ -45,6 +47,10 @@ class InsertHeader(Transformation):
         """`header`: its name; `value_literal`: its value as text."""
         self.header: str = self.settings["header"]
         self.value_literal: str = self.settings["value.literal"]
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """The header is a constant, beside headers of the same name that are there already."""
+        return record.with_part("headers", record["headers"].appended(self.header, CONSTANT))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Append the header."""

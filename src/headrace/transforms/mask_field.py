@@ -11,6 +11,7 @@ from headrace.config import ConfigDef, Importance, Option, Type
 from headrace.config.example import Example
 from headrace.config.validators import NonEmptyString, ValidList
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
+from headrace.transforms.column_lineage import Influence
 from headrace.values.kinds import NUMBERS
 from headrace.values.payload import narrowed
 from headrace.values.record import copied, members, struct
@@ -18,6 +19,7 @@ from headrace.values.sql import Sql, both, case, lit
 from headrace.values.value import Case, TypedValue, combined, mapped, or_null
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
 
@@ -48,6 +50,11 @@ class MaskField(PartTransformation):
         self.fields: tuple[str, ...] = tuple(self.settings["fields"])
         self.replacement: str | None = self.settings["replacement"]
         self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """The fields come of themselves."""
+        part = record[self.target]
+        return record.with_part(self.target, part.changed(self.fields, Influence.MASKED))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Mask the fields; null stays null."""

@@ -11,9 +11,11 @@ from headrace.config.example import Example
 from headrace.config.validators import Regex
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
+from headrace.transforms.column_lineage import Influence
 from headrace.values.sql import call, lit
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.record import ConnectRecord
 
 
@@ -40,6 +42,10 @@ class RegexRouter(Transformation):
         """`regex` and `replacement`: in Java's syntax; what the replacement refers to is not checked, as in Kafka."""
         self.regex: str = self.settings["regex"]
         self.replacement: str = self.settings["replacement"]
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """The topic is made of the topic."""
+        return record.with_part("topic", record["topic"].by(Influence.TRANSFORMATION))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Route; a replacement that names a group which is not there fails the record, as in Kafka."""

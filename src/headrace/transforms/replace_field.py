@@ -16,6 +16,7 @@ from headrace.values.sql import lit
 from headrace.values.value import Case, OpenStruct, Value, choose, combined, present
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
 
@@ -67,6 +68,16 @@ class ReplaceField(PartTransformation):
         self.include: frozenset[str] = frozenset(self.settings["include"])
         self.renames: dict[str, str] = _parse_renames(self.settings["renames"])
         self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """Fields that are renamed come of the old ones."""
+        old = record[self.target]
+        part = old.only(sorted(self.include - self.exclude)) if self.include else old.without(sorted(self.exclude))
+        renamed = {new: part.get((name,)) for name, new in self.renames.items() if part.has(name)}
+        part = part.without([name for name in self.renames if part.has(name)])
+        for new, lineage in renamed.items():
+            part = part.put((new,), lineage)
+        return record.with_part(self.target, part)
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Leave fields out, then rename; null stays null."""

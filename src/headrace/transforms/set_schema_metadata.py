@@ -15,6 +15,7 @@ from headrace.values.sql import lit
 from headrace.values.value import Case, OpenStruct, combined
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.record import ConnectRecord
 
 
@@ -50,6 +51,10 @@ class SetSchemaMetadata(PartTransformation):
         self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
         if self.schema_name is None and self.schema_version is None:
             raise ConfigError("Neither schema name nor version configured")
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """The data stays as it is."""
+        return record
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Change the schema; what has none is refused, but for null."""

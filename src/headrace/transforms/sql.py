@@ -12,13 +12,16 @@ from headrace.config.validators import NonEmptyString
 from headrace.errors import ConfigError
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
+from headrace.transforms.column_lineage import ColumnLineage, ColumnOrigin, Influence
 from headrace.transforms.record_parts import PARTS, fit_to, with_field, with_parts
 from headrace.values.expressions import Expression, ExpressionResult, evaluate
 from headrace.values.field_path import field_path
 from headrace.values.record import members, nulls, struct
+from headrace.values.sql_references import references, sole_reference
 from headrace.values.value import Case, Value, combined
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
 
@@ -100,6 +103,15 @@ class Sql(Transformation):
             raise ConfigError.invalid(option, text, "String must be non-empty")
         return steps
 
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """Each part or field is made of the columns that its expression names."""
+        made = {(part,): text for part, text in self.parts.items()}
+        made |= {(part, *path): text for part, fields in self.fields.items() for path, (_, text) in fields.items()}
+        changed = record
+        for (part, *path), text in made.items():
+            changed = changed.with_part(part, changed[part].put(tuple(path), _of_expression(record, text)))
+        return changed
+
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Evaluate all expressions, then set what they are for."""
         expressions = {part: Expression(self.prefix + part, text, fit=fit_to(part)) for part, text in self.parts.items()}
@@ -113,6 +125,13 @@ class Sql(Transformation):
                 edits = {path: found[f"{part}.{path}"] for path in fields}
                 changed = replace(changed, **{part: _edited(record.run, getattr(record, part), edits)})
         return changed
+
+
+def _of_expression(record: RecordLineage, text: str) -> ColumnLineage:
+    if column := sole_reference(text):
+        return record.at(column)
+    origins = (record.at(column).by(Influence.TRANSFORMATION).origins for column in references(text))
+    return ColumnLineage(frozenset[ColumnOrigin]().union(*origins))
 
 
 def _edited(run: CompileContext, value: Value, edits: Mapping[tuple[str, ...], ExpressionResult]) -> Value:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from headrace import plugins
 from headrace.config import Option
@@ -15,6 +15,7 @@ from headrace.predicates.base import Predicate
 from headrace.predicates.column_predicate import ColumnPredicate, ColumnPredicateStage
 from headrace.predicates.combination import Combination
 from headrace.transforms.base import Transformation
+from headrace.transforms.column_lineage import ColumnOrigin, ColumnRow, Influence, RecordLineage, rows
 from headrace.transforms.column_transform import UserTransform
 
 
@@ -38,6 +39,25 @@ def stages(props: Mapping[str, str]) -> list[Stage]:
     definition = chain_definition(props)
     settings = definition.parse(props)
     return [_stage(alias, props, definition.options) for alias in settings["transforms"]]
+
+
+def column_lineage(chain: Iterable[Stage]) -> list[ColumnRow]:
+    """What each column of a record that the chain gives is made of. Pure."""
+    record = RecordLineage.read()
+    for stage in chain:
+        conditions = frozenset[ColumnOrigin]()
+        if stage.predicate is not None:
+            read = (record.at(path).by(Influence.CONDITION).origins for path in stage.predicate.reads())
+            conditions = conditions.union(*read)
+        if stage.transformation.drops:
+            filters = (replace(origin, influence=Influence.FILTER) for origin in conditions)
+            record = replace(record, filters=record.filters.union(filters))
+            continue
+        before, record = record, stage.transformation.lineage(record)
+        if stage.predicate is not None:
+            parts = {part: after.or_else(before[part], conditions) for part, after in record.parts.items()}
+            record = replace(record, parts=parts)
+    return rows(record)
 
 
 def _stage(alias: str, props: Mapping[str, str], options: Mapping[str, Option]) -> Stage:

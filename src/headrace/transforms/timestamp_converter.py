@@ -11,6 +11,7 @@ from headrace.config.example import Example
 from headrace.config.validators import ValidString
 from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
+from headrace.transforms.column_lineage import Influence
 from headrace.transforms.date_pattern import date_pattern
 from headrace.values.compile_context import DATA
 from headrace.values.record import copied, members, nulls, struct
@@ -19,6 +20,7 @@ from headrace.values.sql import Sql, both, call, case, lit
 from headrace.values.value import Case, TypedValue, combined, mapped, or_null
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
 
@@ -75,6 +77,11 @@ class TimestampConverter(PartTransformation):
             except ValueError as error:
                 what = "TimestampConverter requires a SimpleDateFormat-compatible pattern for string timestamps: " + self.format
                 raise ConfigError.invalid(what, f"java.lang.IllegalArgumentException: {error}") from None
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """The field, or the whole, comes of itself."""
+        part, how = record[self.target], Influence.TRANSFORMATION
+        return record.with_part(self.target, part.by(how) if self.field is None else part.changed([self.field], how))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Convert the field, or the whole; null stays null."""

@@ -14,6 +14,7 @@ from headrace.transforms.date_pattern import date_pattern
 from headrace.values.sql import call, concat, lit
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.record import ConnectRecord
 
 
@@ -44,6 +45,10 @@ class TimestampRouter(Transformation):
         """`topic_format` and `timestamp_format`; Kafka reads the latter only when a record comes, errors included."""
         self.topic_format: str = self.settings["topic.format"]
         self.timestamp_format: str = self.settings["timestamp.format"]
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """The topic is made of the topic and the timestamp."""
+        return record.opaque(("topic",), ("topic", "timestamp"))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Make the topic of the format, the old topic and the record's time."""

@@ -10,12 +10,14 @@ from headrace.config.example import Example
 from headrace.config.validators import ValidList
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation, replace_null_option
+from headrace.transforms.column_lineage import closed
 from headrace.values.record import copied, members, struct
 from headrace.values.schema import Schema
 from headrace.values.sql import lit
 from headrace.values.value import Case, OpenStruct, combined, or_null
 
 if TYPE_CHECKING:
+    from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.record import ConnectRecord
 
 
@@ -42,6 +44,10 @@ class ValueToKey(Transformation):
         """`fields`: their names, in the order of the new key."""
         self.fields: tuple[str, ...] = tuple(self.settings["fields"])
         self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+
+    def lineage(self, record: RecordLineage) -> RecordLineage:
+        """The key's fields are those of the value."""
+        return record.with_part("key", closed({name: record["value"].get((name,)) for name in self.fields}))
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Make the key of the value's fields."""

@@ -8,11 +8,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import httpx
 
 from headrace.cli.connectors.texts import plain
+from headrace.config.rest_requests import json_bytes, path_of
 from headrace.errors import ConfigError, ConnectError, RestError
 
 PATIENCE_S = 30.0
@@ -90,7 +91,7 @@ class RestClient:
         segments: of the path, as they are meant: they are escaped here. query: values may be lists. Raises ConnectError if no
         answer came.
         """
-        path = "/" + "/".join(quote(segment, safe="") for segment in segments)
+        path = path_of(segments)
         path += "?" + urlencode(query, doseq=True) if query else ""
         end = time.monotonic() + self._patience_s
         while (answer := self._send(method, path, body)).rebalancing and time.monotonic() < end:
@@ -107,7 +108,7 @@ class RestClient:
         raise RestError(answer.status, answer.message)
 
     def _send(self, method: str, path: str, body: object) -> Answer:
-        content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        content = None if body is None else json_bytes(body)
         headers = {} if content is None else {"Content-Type": "application/json"}
         # `..` may be a connector's name: said apart from the address, which httpx would shorten.
         target = {"target": (httpx.URL(self.url).path.rstrip("/") + path).encode()} if _DOTS.search(path) else {}

@@ -12,21 +12,28 @@ from headrace.cli.connectors import options, tables
 def lineage(
     connector: Annotated[str, typer.Option("--connector", metavar="NAME", help="What this connector reaches.")] = "",
     topic: Annotated[str, typer.Option("--topic", metavar="TOPIC", help="What this topic reaches.")] = "",
+    application: Annotated[str, typer.Option("--application", metavar="ID", help="What this streams application reaches.")] = "",
+    columns: Annotated[bool, typer.Option("--columns", help="Of which columns the columns of records are made.")] = False,
     dot: Annotated[bool, typer.Option("--dot", help="For Graphviz.")] = False,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="For Mermaid.")] = False,
     url: options.Url = options.DEFAULT_URL,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show which topics connectors read and write, and so where data comes from and goes to."""
+    """Show which topics connectors and streams applications read and write, and so where data comes from and goes to."""
     if dot + mermaid + as_json > 1:
         raise typer.BadParameter("takes one of --json, --dot and --mermaid.")
-    answer = options.connect(url).call("GET", "headrace", "lineage", query={"connector": connector, "topic": topic})
+    if columns and (dot or mermaid):
+        raise typer.BadParameter("takes --columns as a table or with --json.")
+    query = {"connector": connector, "topic": topic, "application": application, "columns": str(columns).lower()}
+    answer = options.connect(url).call("GET", "headrace", "lineage", query=query)
     if as_json:
         typer.echo(answer.text)
     elif dot or mermaid:
         from headrace.rest.lineage import as_dot, as_mermaid  # here, so that `--help` does not wait for it
 
         typer.echo((as_dot if dot else as_mermaid)(answer.object))
+    elif columns:
+        tables.show(tables.columns(answer.object["columns"]))
     elif answer.object["edges"]:
         tables.show(tables.lineage(answer.object))
     else:

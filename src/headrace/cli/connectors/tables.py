@@ -193,6 +193,16 @@ def lineage(found: Json) -> Table:
     return table
 
 
+def columns(found: Iterable[Json]) -> Table:
+    """Of which columns each column of a connector's records is made."""
+    table = _table("connector", "column", "is made of", "how")
+    for one in found:
+        sources = one["sources"] or [{"column": "", "transformation": "constant"}]
+        names, hows = ("\n".join(plain(source[key]) for source in sources) for key in ("column", "transformation"))
+        table.add_row(*cells_of((plain(one["connector"]), plain(one["column"]), names, hows.lower())))
+    return table
+
+
 def drift(found: Iterable[Json]) -> Table:
     """How topics differ from the rules of their connectors."""
     table = _table("connector", "topic", "rule", "what", "wanted", "is")

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.config.secrets import Secrets
-from headrace.errors import ConnectError, HeadraceError
+from headrace.errors import HeadraceError, RestError
 from headrace.rest.caller import Caller, caller_of
 from headrace.rest.herder import RestHerder
 from headrace.rest.overview import Overview
@@ -79,10 +79,10 @@ class Call:
         return anyio.from_thread.run(inner.ask, self.request, method, segments, query, body)
 
     def asked(self, method: str, *segments: str, query: Mapping[str, str] | None = None, body: object = None) -> Any:
-        """The same, returns the body. Raises ConnectError with the worker's sentence."""
+        """The same, returns the body. Raises RestError with the worker's status and sentence."""
         reply = self.ask(method, *segments, query=query, body=body)
         if not reply.ok:
-            raise ConnectError(reply.message)
+            raise RestError(reply.status, reply.message)
         return reply.json
 
     def secrets(self, connector_class: str | None) -> Secrets:

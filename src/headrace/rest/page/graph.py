@@ -15,12 +15,14 @@ _MOST = 400
 
 def graph(call: Call) -> Response:
     """The whole graph, or what a connector or a topic reaches."""
-    query = {"connector": call.query("connector"), "topic": call.query("topic")}
+    query = {name: call.query(name) for name in ("connector", "topic", "application")}
+    query["columns"] = "true" if query["connector"] else ""
     found = call.asked("GET", "headrace", "lineage", query=query)
     nodes = [LineageNode(**node) for node in found["nodes"]]
     lineage = Lineage(nodes, [LineageEdge(**edge) for edge in found["edges"]])
     drawing = draw(lineage) if len(nodes) <= _MOST else None
-    return call.page("graph.html", drawing=drawing, nodes=nodes, asked=query, most=_MOST, box=(WIDTH, HEIGHT))
+    columns = [row for row in found["columns"] if row["connector"] == query["connector"]]
+    return call.page("graph.html", drawing=drawing, nodes=nodes, asked=query, most=_MOST, box=(WIDTH, HEIGHT), columns=columns)
 
 
 ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {("GET", "/graph"): graph}

@@ -6,10 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.types import Message, Scope
+
+from headrace.config.rest_requests import json_bytes, path_of
 
 _PASSED_ON = ("authorization", "host")
 
@@ -44,7 +46,7 @@ async def ask(
     request: Request, method: str, segments: Sequence[str], query: Mapping[str, str] | None = None, body: object = None
 ) -> Reply:
     """Send a request to the REST API. segments: of the path, as they are meant; body: is sent as JSON, None: none."""
-    content = b"" if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+    content = b"" if body is None else json_bytes(body)
     sent, parts = [{"type": "http.request", "body": content, "more_body": False}], list[Message]()
 
     async def receive() -> Message:
@@ -60,7 +62,7 @@ async def ask(
 
 
 def _scope(request: Request, method: str, segments: Sequence[str], query: Mapping[str, str] | None, json_body: bool) -> Scope:
-    raw = "".join("/" + quote(segment, safe="") for segment in segments)
+    raw = path_of(segments)
     headers = [(name, value) for name, value in request.scope["headers"] if name.decode("latin-1") in _PASSED_ON]
     headers += [(b"content-type", b"application/json")] if json_body else []
     return {

@@ -79,10 +79,21 @@ def _layers(names: Sequence[str], before: dict[str, list[str]]) -> list[list[str
         if deeper == depth:
             break
         depth = deeper
+    depth |= _beginnings(before, depth)
     layers: list[list[str]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
     for name in names:
         layers[depth[name]].append(name)
     return layers
+
+
+def _beginnings(before: dict[str, list[str]], depth: dict[str, int]) -> dict[str, int]:
+    """The layers of nodes that nothing leads to: next to the first that they lead to, so that no edge passes behind a node."""
+    nearest: dict[str, int] = {}
+    for name, sources in before.items():
+        for source in sources:
+            if not before[source]:
+                nearest[source] = min(nearest.get(source, depth[name] - 1), depth[name] - 1)
+    return nearest
 
 
 def _ordered(layers: list[list[str]], edges: Sequence[tuple[str, str]]) -> list[list[str]]:

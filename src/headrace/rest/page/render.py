@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from headrace import __version__
 from headrace.rest.overview import first_line
@@ -92,6 +94,12 @@ def static(name: str) -> str:
     return f"/ui/static/{name}?v={_STAMP}"
 
 
+def documentation(text: str) -> Markup:
+    """An option's documentation: `<code>` and backticks enclose code, everything else is text."""
+    marked = re.sub(r"&lt;code&gt;(.*?)&lt;/code&gt;|`([^`]+)`", lambda m: f"<code>{m[1] or m[2]}</code>", str(escape(text)))
+    return Markup(marked.replace("&lt;br/&gt;", "<br>").replace("&amp;lt;", "&lt;").replace("&amp;gt;", "&gt;"))
+
+
 def pretty(value: Any) -> str:
     """JSON for people."""
     return json.dumps(value, indent=2, ensure_ascii=False)
@@ -106,6 +114,6 @@ _environment = Environment(
 )
 _environment.filters |= {
     "number": number, "span": span, "mebibytes": mebibytes, "when": when, "short_class": short_class, "pretty": pretty,
-    "first_line": first_line,
+    "first_line": first_line, "documentation": documentation,
 }  # fmt: skip
 _environment.globals |= {"line": line, "to": to, "static": static, "version": __version__}

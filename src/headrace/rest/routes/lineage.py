@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.rest import responses
+from headrace.rest.column_lineage import columns_of
 from headrace.rest.herder import RestHerder
-from headrace.rest.lineage import lineage_of
+from headrace.rest.lineage import CONNECTOR, joined, lineage_of
 from headrace.rest.resource import Resource
+from headrace.rest.streams_lineage import of_application
+from headrace.rest.streams_reports import GroupReports, applications
 
-resource = Resource("lineage")
 
+def resource(reports: GroupReports) -> Resource:
+    """The resource of a worker; reports: of streams applications."""
+    made = Resource("lineage")
 
-@resource.get("/headrace/lineage", gives={200: "Lineage"})
-def lineage(herder: RestHerder, connector: str = "", topic: str = "") -> Response:
-    """Connectors and topics, and how data flows between them; of one `connector` or `topic`: what it reaches, both ways."""
-    found = lineage_of(herder)
-    if connector or topic:
-        wanted = {f"connector:{connector}"} if connector else set()
-        wanted |= {node.id for node in found.nodes if topic and node.kind == "topic" and node.name == topic}
-        found = found.reached(wanted)
-    return responses.ok(found.body())
+    @made.get("/headrace/lineage", gives={200: "Lineage"})
+    def lineage(
+        herder: RestHerder, request: Request, connector: str = "", topic: str = "", application: str = "", columns: str = ""
+    ) -> Response:
+        """Connectors, topics and streams applications, and how data flows between them.
+
+        Of one `connector`, `topic` or `application`: what it reaches, both ways. `columns=true`: of each connector with
+        transforms, also of which columns of its records each column is made.
+        """
+        reported, _ = reports.instances(herder, request)
+        found = joined([lineage_of(herder), *map(of_application, applications(reported))])
+        if connector or topic or application:
+            asked = {("connector", connector), ("topic", topic), ("application", application)}
+            found = found.reached(node.id for node in found.nodes if (node.kind, node.name) in asked)
+        names = [node.name for node in found.nodes if node.kind == CONNECTOR] if columns.lower() == "true" else []
+        return responses.ok(found.body() | {"columns": [row for name in names for row in columns_of(herder, name)]})
+
+    return made

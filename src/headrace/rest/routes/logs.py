@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Iterable
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headrace.errors import BadRequestError, HeadraceError, NotFoundError
+from headrace.errors import BadRequestError, NotFoundError
 from headrace.rest import responses
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import RestHerder
 from headrace.rest.log_levels import LEVELS, parse_level
 from headrace.rest.resource import Resource
 from headrace.runtime.recent_logs import PER_CONNECTOR, RECENT
-from headrace.runtime.worker_config import WorkerConfig
 
 _DEFAULT_LINES = 200
-_AT_ONCE = 8
-
-Entries = list[dict[str, Any]]
 
 
-def resource(worker: WorkerConfig, others: WorkerClient) -> Resource:
-    """The resource of a worker with these settings; others: asks the other workers."""
+def resource(others: WorkerClient) -> Resource:
+    """The resource of a worker; others: asks the other workers."""
     made = Resource("logs")
 
     @made.get("/headrace/connectors/{connector}/logs", gives={200: "ConnectorLogs"}, errors=[400, 404])
@@ -41,13 +35,10 @@ def resource(worker: WorkerConfig, others: WorkerClient) -> Resource:
         entries, silent = [entry | {"worker_id": herder.worker_id} for entry in found], []
         if forward.lower() != "false":
             query = {"lines": str(wanted), "level": level, "task": task, "forward": "false"}
-            scheme = worker.rest_url().partition("://")[0]
-
-            def ask(worker_id: str) -> Any:
-                path = ["headrace", "connectors", connector, "logs"]
-                return others.get(f"{scheme}://{worker_id}/", path, query, request)
-
-            more, silent = _of_others(ask, sorted(_workers(herder) - {herder.worker_id}))
+            path = ["headrace", "connectors", connector, "logs"]
+            answered = others.get_from_all(sorted(_workers(herder) - {herder.worker_id}), path, query, request)
+            more = [entry for answer in answered.values() if answer is not None for entry in answer["entries"]]
+            silent = [worker_id for worker_id, answer in answered.items() if answer is None]
             entries = sorted([*entries, *more], key=lambda entry: entry["time"])[-wanted:] if wanted else []
             if not entries:
                 herder.info(connector)  # raises NotFoundError; entries of a deleted connector are shown
@@ -55,23 +46,6 @@ def resource(worker: WorkerConfig, others: WorkerClient) -> Resource:
         return responses.ok(body)
 
     return made
-
-
-def _of_others(ask: Callable[[str], Any], workers: list[str]) -> tuple[Entries, list[str]]:
-    """What these workers have, asked side by side; and those that did not answer."""
-
-    def patiently(worker_id: str) -> Entries | None:
-        try:
-            return ask(worker_id)["entries"]
-        except HeadraceError:
-            return None
-
-    if not workers:
-        return [], []
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        answered = dict(zip(workers, pool.map(patiently, workers), strict=True))
-    found = [entry for entries in answered.values() if entries is not None for entry in entries]
-    return found, [name for name, entries in answered.items() if entries is None]
 
 
 def _workers(herder: RestHerder) -> set[str]:

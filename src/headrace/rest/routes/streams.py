@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -10,16 +9,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.config.redaction import redacted
-from headrace.errors import BadRequestError, ConnectError, HeadraceError, RestError
+from headrace.errors import BadRequestError, ConnectError, RestError
 from headrace.rest import body, responses
-from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import RestHerder
 from headrace.rest.resource import OwnJsonBody, Resource
 from headrace.rest.schemas import STREAMS_STATES
-from headrace.rest.streams_reports import StreamsReports, applications
-from headrace.runtime.worker_config import WorkerConfig
+from headrace.rest.streams_reports import GroupReports, applications
 
-_LARGEST, _AT_ONCE = 256 << 10, 8
+_LARGEST = 256 << 10
 
 
 class TopicReport(BaseModel):
@@ -51,46 +48,26 @@ class InstanceReport(BaseModel):
     metrics: dict[str, dict[str, float]]
 
 
-def resource(worker: WorkerConfig, others: WorkerClient) -> Resource:
-    """The resource of a worker with these settings; others: asks the other workers."""
-    made, reports = Resource("streams"), StreamsReports()
-    scheme = worker.rest_url().partition("://")[0]
+def resource(group: GroupReports) -> Resource:
+    """The resource of a worker of this group."""
+    made = Resource("streams")
 
     @made.put("/headrace/streams/{application}/{instance}", takes="StreamsReport", gives={204: None}, errors=[400, 413, 429])
     def report(herder: RestHerder, application: str, instance: str, entity: OwnJsonBody) -> Response:
         """A report of an instance of an application; it counts for 35 s, and is forgotten after 15 min."""
-        reports.put(application, instance, _parsed(entity))
+        group.own.put(application, instance, _parsed(entity))
         return responses.done(204)
 
     @made.get("/headrace/streams", gives={200: "StreamsApplications"})
     def streams(herder: RestHerder, request: Request, forward: str = "") -> Response:
         """The applications that report to any worker (`forward=false`: to this): state, topology, internal topics, lag."""
-        own, silent = reports.instances(), []
+        own = group.own.instances()
         if forward.lower() == "false":
-            return responses.ok({"instances": own, "applications": redacted(applications(own)), "not_reached": silent})
-        workers = [worker_id for worker_id in _members(herder) if worker_id != herder.worker_id]
-
-        def ask(worker_id: str) -> list[dict[str, Any]] | None:
-            try:
-                answer = others.get(f"{scheme}://{worker_id}/", ["headrace", "streams"], {"forward": "false"}, request)
-                return answer["instances"]
-            except (HeadraceError, KeyError, TypeError):
-                return None
-
-        with ThreadPoolExecutor(_AT_ONCE, "streams") as threads:
-            answered = dict(zip(workers, threads.map(ask, workers), strict=True))
-        silent = [name for name, instances in answered.items() if instances is None]
-        instances = [*own, *(instance for reported in answered.values() for instance in reported or ())]
+            return responses.ok({"instances": own, "applications": redacted(applications(own)), "not_reached": []})
+        instances, silent = group.instances(herder, request)
         return responses.ok({"instances": own, "applications": redacted(applications(instances)), "not_reached": silent})
 
     return made
-
-
-def _members(herder: RestHerder) -> list[str]:
-    try:
-        return herder.workers()
-    except HeadraceError:  # the page of workers says so
-        return []
 
 
 def _parsed(entity: body.Tree) -> dict[str, Any]:

@@ -10,13 +10,12 @@ from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource
 from headrace.rest.worker_facts import GroupWorkers, worker_facts
-from headrace.runtime.worker_config import WorkerConfig
 
 
-def resource(worker: WorkerConfig, others: WorkerClient) -> Resource:
-    """The resource of a worker with these settings; others: asks the other workers."""
+def resource(others: WorkerClient) -> Resource:
+    """The resource of a worker; others: asks the other workers."""
     made = Resource("workers")
-    group = GroupWorkers(others, worker.rest_url().partition("://")[0])
+    group = GroupWorkers(others)
 
     @made.get("/headrace/worker", gives={200: "Worker"})
     def this_worker(herder: RestHerder) -> Response:

@@ -32,8 +32,11 @@
     unfolded.forEach((id) => { const one = document.getElementById(id); if (one) one.open = true; });
     if (focused && !focused.isConnected) again(target, focused)?.focus({ preventScroll: true });
     focused = null;
-    if (target.id === "dialog") { if (!target.open) target.showModal(); }
     settle();
+  });
+  // Only now does htmx know the forms in it: a key that is pressed before would send them as if there were no script.
+  document.body.addEventListener("htmx:afterSettle", ({ detail: { target } }) => {
+    if (target.id === "dialog" && !target.open) target.showModal();
   });
   const again = (target, gone) => {
     if (gone.id) return document.getElementById(gone.id);

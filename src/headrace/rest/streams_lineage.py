@@ -1,0 +1,43 @@
+"""The topics of a streams application that reports to a worker, read from its topology as `describe()` prints it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.rest.lineage import APPLICATION, TOPIC, Lineage, LineageEdge, LineageNode, joined
+
+_SUB_TOPOLOGY = re.compile(r"^ *Sub-topology: (\d+)", re.MULTILINE)
+_SOURCE = re.compile(r"^ *Source: .*?\(topics: \[(.*?)\]\)", re.MULTILINE)
+_SINK = re.compile(r"^ *Sink: .*?\(topic: (.*?)\)$", re.MULTILINE)
+_STORES = re.compile(r"\(stores: \[(.*?)\]\)")
+
+
+def of_application(application: Mapping[str, Any]) -> Lineage:
+    """Its sub-topologies, each with the topics that it reads and writes; internal topics are among them."""
+    internal = {topic["name"] for topic in application["internal_topics"] or ()}
+    _, *parts = _SUB_TOPOLOGY.split(application["topology"])
+    return joined(_of_part(application, number, text, internal) for number, text in zip(parts[::2], parts[1::2], strict=True))
+
+
+def _of_part(application: Mapping[str, Any], number: str, text: str, internal: set[str]) -> Lineage:
+    name = application["application"]
+    here = LineageNode(f"application:{name}/{number}", APPLICATION, name, f"sub-topology {number}", application["state"])
+    read = [_full(name, topic, internal) for found in _SOURCE.findall(text) for topic in _items(found)]
+    written = [_full(name, topic, internal) for topic in _SINK.findall(text)]
+    stores = (f"{name}-{store}-changelog" for found in _STORES.findall(text) for store in _items(found))
+    written += [topic for topic in stores if topic in internal]
+    topics = [LineageNode(f"topic:{topic}", TOPIC, topic) for topic in dict.fromkeys([*read, *written])]
+    edges = [LineageEdge(f"topic:{topic}", here.id) for topic in read]
+    return Lineage([here, *topics], [*edges, *(LineageEdge(here.id, f"topic:{topic}") for topic in written)])
+
+
+def _items(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def _full(application: str, topic: str, internal: set[str]) -> str:
+    """The name on the cluster: a topology has its internal topics without the application before them."""
+    full = f"{application}-{topic}"
+    return full if full in internal else topic

@@ -1,0 +1,30 @@
+"""Which columns of a record an SQL expression of a user names: read from its text, so that no session is needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+PARTS = ("topic", "partition", "offset", "timestamp", "headers", "key", "value")
+_SKIPPED = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_STEP = r"\s*[.:]\s*(?:`[^`]+`|[A-Za-z_]\w*)"
+_REFERENCE = re.compile(rf"(?<![\w.:`])({'|'.join(PARTS)})\b((?:{_STEP})*)(?!\s*\()", re.IGNORECASE)
+_NAME = re.compile(r"`([^`]+)`|(\w+)")
+
+
+def references(expression: str) -> Iterator[tuple[str, ...]]:
+    """The columns that it names, as paths: `value:a.b::bigint + key.c` has `value`, `a`, `b` and `key`, `c`."""
+    for found in _REFERENCE.finditer(_SKIPPED.sub("''", expression)):
+        yield _path(found)
+
+
+def sole_reference(expression: str) -> tuple[str, ...] | None:
+    """The column that the expression is, None if it makes something of it."""
+    found = _REFERENCE.fullmatch(expression.strip())
+    return _path(found) if found else None
+
+
+def _path(found: re.Match[str]) -> tuple[str, ...]:
+    part = found[1].lower()
+    steps = tuple(quoted or plain for quoted, plain in _NAME.findall(found[2]))
+    return (part, *steps) if part in ("key", "value") else (part,)

@@ -1,0 +1,137 @@
+"""What a user with the role read can do by requests made by hand: over every route that there is."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.rest import create_app
+from headrace.rest.page.render import documentation, render
+from tests.rest.conftest import Client, worker_config
+from tests.rest.memory_herder import MemoryHerder
+from tests.rest.test_page import CONFIG, KnowingHerder, Page, Tags, as_user
+
+__all__ = ["as_user"]
+
+
+def _routes() -> Iterator[tuple[str, str]]:
+    """Method and path of every route that may change something; what is asked of each is about the connector `c`."""
+    names = {"connector": "c", "plugin": "FileStreamSource", "topic": "letters", "application": "app", "instance": "i"}
+    for route in create_app(MemoryHerder(), worker_config()).routes:  # type: ignore[arg-type]
+        methods, path = getattr(route, "methods", None) or (), getattr(route, "path", "")
+        filled = re.sub(r"\{(\w+)[^}]*\}", lambda found: names.get(found[1], "0"), path)
+        yield from ((method, filled) for method in sorted(set(methods) - {"GET", "HEAD", "OPTIONS"}))
+
+
+ROUTES = sorted(set(_routes()))
+BODY = json.dumps({
+    "name": "d", "config": CONFIG, "connector.class": "FileStreamSource", "action": "stop", "connectors": ["c"],
+    "letters": ["0:1"], "level": "DEBUG", "offsets": [{"partition": {}, "offset": {}}],
+})  # fmt: skip
+FORM: dict[str, Any] = {
+    "name": "c", "action": "delete", "task": "0", "mode": "json", "json": json.dumps(CONFIG), "topic": "letters",
+    "letter": "0:1", "offsets": '[{"partition": {}, "offset": {}}]', "connector": "c",
+}  # fmt: skip
+
+
+@pytest.fixture
+def herder() -> MemoryHerder:
+    made = KnowingHerder()
+    made.create("c", dict(CONFIG))
+    return made
+
+
+def state_of(herder: MemoryHerder) -> Any:
+    kept = (herder.configs, herder.states, herder.changes, herder.restarts, herder.log_levels, herder.topics)
+    return copy.deepcopy(kept)
+
+
+def test_there_are_routes_of_every_kind():
+    paths = {path for _, path in ROUTES}
+    assert {"/connectors", "/headrace/connectors/actions", "/headrace/dead-letters/letters/replay", "/ui/act",
+            "/ui/edit/apply", "/headrace/streams/app/i"} <= paths  # fmt: skip
+    assert len(ROUTES) > 30
+
+
+def test_a_reader_changes_nothing_by_any_request(as_user: Callable[[str], Page], herder: MemoryHerder):
+    rita, before = as_user("rita"), state_of(herder)
+    client = rita._client
+    allowed = []
+    for method, path in ROUTES:
+        if path.startswith("/ui"):
+            answer = rita.post(path, **FORM)
+        else:
+            body = json.dumps(CONFIG) if path.endswith("/validate") else BODY
+            answer = client(method, path, headers=rita.headers | {"Content-Type": "application/json"}, raw=body)
+        if answer.status < 400:
+            allowed.append(f"{method} {path}")
+        assert answer.status < 500, f"{method} {path}: {answer.text}"
+    assert state_of(herder) == before
+    looks = {"PUT /connector-plugins/FileStreamSource/config/validate", "POST /headrace/preview"}
+    assert {request for request in allowed if "/ui/" not in request} <= looks
+    assert not [path for path in allowed if re.search("/ui/(act|edit/apply|restart|.*replay|.*apply|.*reset)", path)]
+
+
+def test_users_of_different_roles_at_the_same_time_do_only_what_each_may(as_user: Callable[[str], Page], herder: MemoryHerder):
+    for n in range(12):
+        herder.create(f"c{n}", {**CONFIG, "name": f"c{n}"})
+    users = {name: as_user("anna" if name == "anna" else name) for name in ("rita", "olaf", "anna")}
+
+    def act(turn: tuple[int, str]) -> tuple[str, int, str]:
+        n, name = turn
+        shown = users[name].get("/ui").text
+        return name, users[name].post("/ui/act", action="pause", name=f"c{n}").status, shown
+
+    turns = [(n, ("rita", "olaf", "anna")[n % 3]) for n in range(12)]
+    with ThreadPoolExecutor(6) as threads:
+        for name, status, shown in threads.map(act, turns):
+            assert (status == 200) == (name != "rita")
+            assert f"{name} · " in shown and not [other for other in users if other != name and f"{other} · " in shown]
+    paused = {name for name, state in herder.states.items() if state == "PAUSED"}
+    assert paused == {f"c{n}" for n, name in turns if name != "rita"}
+
+
+@settings(max_examples=25, deadline=None)
+@given(text=st.text(alphabet=st.sampled_from("<>&\"'`/={}%;ab \n\u2028"), min_size=1, max_size=40))
+def test_html_in_what_the_newer_screens_show_stays_text(shared: tuple[Any, Client], text: str):
+    bad = f"<script>{text}</script><img src=x onerror=1>`<b>`"
+    event = {"time": "2026-01-01T00:00:00Z", "task": 0, "state": bad, "worker_id": bad, "cause": bad}
+    worker = {"worker_id": bad, "state": "answers", "connectors": 1, "tasks": 1, "failed": 1, "facts": {
+        "leader": True, "slots": 1, "slot_count": 1, "data_plane": None, "memory_bytes": 1, "jvm": None, "version": bad,
+        "python": bad, "started_ms": 1}}  # fmt: skip
+    parts = [
+        render("connector_history.html", found={"durable": True, "entries": [event]}),
+        render("workers_rows.html", found={"problem": bad, "workers": [worker]}),
+        render("connector_drift.html", sentence="", drift=[dict.fromkeys(("topic", "group", "what", "wanted", "actual"), bad)]),
+        render("dead_letters_topics.html", topics=[{"topic": bad, "connectors": [bad], "records": None, "problem": bad}]),
+    ]
+    herder = shared[0].current = KnowingHerder()
+    chain = {
+        "transforms": "m",
+        "transforms.m.type": "org.apache.kafka.connect.transforms.MaskField$Value",
+        "transforms.m.fields": bad,
+    }
+    herder.create("c", CONFIG | chain)
+    herder.topics["c"] = {bad}
+    parts.append(Page(shared[1]).get("/ui/graph?connector=c").text)
+    assert "is made of" in parts[-1].lower()
+    for html in parts:
+        tags = Tags(html).tags
+        assert not [tag for tag, attributes in tags if tag == "script" and "src" not in attributes]
+        assert not [1 for tag, attributes in tags if tag == "img" and attributes.get("src") == "x"]
+        assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
+
+
+@settings(max_examples=25, deadline=None)
+@given(text=st.text(alphabet=st.sampled_from("<>&\"'`/={}%;ab \n\u2028"), min_size=1, max_size=40))
+def test_an_options_documentation_has_no_tags_but_code(text: str):
+    assert {tag for tag, _ in Tags(documentation(f"`{text}` <code>{text}</code> <img src=x onerror=1>")).tags} <= {"code", "br"}
+    assert all(not attributes for _, attributes in Tags(documentation(f"<code>{text}</code>`{text}")).tags)
