@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from headrace.connect_config.common import SourceConnectorConfig
-from headrace.connectors.base import Conversion, HostedTask, Poll, Props, SourcePartition, StoredOffsets, TaskContext
+from headrace.connectors.base import Poll, Props, SourcePartition, StoredOffsets, TaskContext
+from headrace.connectors.hosted import Conversion, HostedTask
 from headrace.runtime.hosted import plan_hosted
 from headrace.runtime.plan import TaskPlan, plan_source_task
 from headrace.runtime.worker_config import StandaloneConfig
