@@ -24,22 +24,22 @@ def topic(topic_name: Callable[[str], str], cluster: Cluster) -> str:
 
 
 def test_the_verifiable_source_counts_and_resumes_after_a_restart(connector: Create, cluster: Cluster, topic: str):
-    source = connector(TOOLS + "VerifiableSourceConnector", topic=topic, throughput="50", id="3")
+    source = connector(TOOLS + "VerifiableSourceConnector", topic=topic, throughput="50")
     first = records_of(cluster, topic, 20)
     assert [json.loads(r.value or b"") for r in first] == list(range(len(first)))
-    assert {r.key for r in first} == {b"3"}
+    assert {r.key for r in first} == {b"0"}
     source.restart("?includeTasks=true")
     before = cluster.size(topic)
     found = records_of(cluster, topic, before + 100)
     assert sorted({int(r.value or b"") for r in found}) == list(range(int(found[-1].value or b"") + 1))
     offsets = source.worker.call("GET", source.path + "/offsets")["offsets"]
-    assert [one["partition"] for one in offsets] == [{"id": 3}]
+    assert [one["partition"] for one in offsets] == [{"id": 0}]
 
 
 def test_the_schema_source_writes_two_schemas_to_two_partitions(connector: Create, cluster: Cluster, topic: str):
     cluster.grow(topic, 2)
     connector(
-        TOOLS + "SchemaSourceConnector", topic=topic, throughput="100", id="0", num_messages="20", multiple_schema="true",
+        TOOLS + "SchemaSourceConnector", topic=topic, throughput="100", num_messages="20", multiple_schema="true",
         partition_count="2", value_converter_schemas_enable="true",
         value_converter="org.apache.kafka.connect.json.JsonConverter",
     )  # fmt: skip
@@ -53,13 +53,14 @@ def test_the_schema_source_writes_two_schemas_to_two_partitions(connector: Creat
 def test_the_mock_connectors_fail_when_they_are_to(connector: Create, cluster: Cluster, topic: str, kind: str, mode: str):
     cluster.produce(topic, [record(b"1", b"1")])
     topics = {"topics": topic} if kind == "Sink" else {}
-    trace = connector(f"{TOOLS}Mock{kind}Connector", mock_mode=mode, delay_ms="1", **topics).trace()
-    assert "java.lang.RuntimeException" in trace
+    mock = connector(f"{TOOLS}Mock{kind}Connector", **topics)
+    mock.configure({"mock_mode": mode, "delay_ms": "1"})
+    assert "java.lang.RuntimeException" in mock.trace()
 
 
 def test_the_verifiable_sink_reads_all_there_is(connector: Create, cluster: Cluster, topic: str):
     cluster.produce(topic, [record(b"0", b"%d" % n) for n in range(3)])
-    sink = connector(TOOLS + "VerifiableSinkConnector", topics=topic, id="0")
+    sink = connector(TOOLS + "VerifiableSinkConnector", topics=topic)
     sink.await_states("RUNNING", "RUNNING")
     wait_until(lambda: sink.topics() == {topic}, CONNECTOR_S, "records")
     sink.put("stop")

@@ -54,7 +54,7 @@ class SinkLook:
     """How a hosted sink task is."""
 
     topics: frozenset[str]
-    """Topics that it has had records of."""
+    """Topics that it has had records of since the last look."""
     figures: Mapping[str, float]
     """Kafka Connect's metrics of the task, by name."""
 

@@ -255,7 +255,7 @@ class Worker:
         plan = plan_sink_task(context, *configs, self.config)
         if isinstance(task, HostedSink):
             task.run_with(*plan_hosted_sink(plan, configs[0].originals, self.config))
-            return HostedSinkWork(plan, task, partial(self._record_active, plan.connector, plan.task), recorder)
+            return HostedSinkWork(plan, task, partial(self._note_topic, plan.connector, plan.task), recorder)
         admin = shared(plan.consumer)
         partitions = SinkPartitions(admin, plan)
         creator = TopicCreator(shared(plan.letter_admin), None, context.stopping, plan.letter_producer)
@@ -282,6 +282,10 @@ class Worker:
 
     def _is_active(self, connector: str, topic: str) -> bool:
         return not self.config.topic_tracking_enable or topic in self._topics.topics(connector)
+
+    def _note_topic(self, connector: str, task: int, topic: str) -> None:
+        if not self._is_active(connector, topic):
+            self._record_active(connector, task, topic)
 
     def _record_active(self, connector: str, task: int, topic: str) -> None:
         self._topics.put_topic(connector, topic, task, int(time.time() * 1000))

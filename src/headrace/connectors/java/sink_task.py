@@ -10,7 +10,8 @@ from headrace.connectors.base import Measured, Props, TaskContext
 from headrace.connectors.hosted import Conversion, HostedSink, SinkClients, SinkLook
 from headrace.spark.connect_host import ConnectHost, hiding
 
-_LOOK_MS = 500
+_LOOK_MS = 1_000
+"""What has ended a task is known at once all the same."""
 
 
 class JavaSinkTask(HostedSink):
@@ -60,7 +61,7 @@ class JavaSinkTask(HostedSink):
                 pass
 
     def look(self) -> SinkLook:
-        """How the task is, after half a second. Raises PluginError for what ended it."""
+        """How the task is, after a second at most. Raises PluginError for what ended it."""
         with hiding(self._passwords):
             found = self._host.ask("sink.look", id=self._id, wait=_LOOK_MS)
         return SinkLook(frozenset(found["topics"]), found["figures"])

@@ -16,11 +16,10 @@ _READ, _WRITTEN, _COMMITTED = "sink-record-read-total", "sink-record-send-total"
 class HostedSinkWork:
     """The work of one hosted sink task (`headrace.runtime.task.WorkerTask`)."""
 
-    def __init__(self, plan: SinkPlan, task: HostedSink, record_active: Callable[[str], None], recorder: TaskRecorder) -> None:
-        """record_active: takes a topic that the connector has had records of for the first time."""
-        self._plan, self._task, self._record_active, self._recorder = plan, task, record_active, recorder
+    def __init__(self, plan: SinkPlan, task: HostedSink, note_topic: Callable[[str], None], recorder: TaskRecorder) -> None:
+        """note_topic: takes a topic that the task has had records of."""
+        self._plan, self._task, self._note_topic, self._recorder = plan, task, note_topic, recorder
         self._figures: Mapping[str, float] = {}
-        self._topics: frozenset[str] = frozenset()
 
     @property
     def props(self) -> Props:
@@ -38,9 +37,9 @@ class HostedSinkWork:
     def once(self) -> float:
         """Look at the task; raises what has ended it."""
         found = self._task.look()
-        for topic in sorted(found.topics - self._topics):
-            self._record_active(topic)
-        self._topics, before, self._figures = found.topics, self._figures, found.figures
+        for topic in sorted(found.topics):
+            self._note_topic(topic)
+        before, self._figures = self._figures, found.figures
         self._measure(lambda name: int(found.figures.get(name, 0) - before.get(name, 0)))
         return 0.0
 

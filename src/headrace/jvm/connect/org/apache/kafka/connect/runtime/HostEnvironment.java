@@ -74,16 +74,16 @@ public final class HostEnvironment {
         return found;
     }
 
-    /** Kafka Connect's metrics of a task, by name. */
-    Map<String, Double> ofTask(ConnectorTaskId task) {
-        Map<String, Double> figures = new HashMap<>();
-        for (Map.Entry<MetricName, KafkaMetric> metric : metrics.metrics().metrics().entrySet()) {
-            Map<String, String> tags = metric.getKey().tags();
+    /** Kafka Connect's metrics of a task, which are there as long as the task is. */
+    List<KafkaMetric> ofTask(ConnectorTaskId task) {
+        List<KafkaMetric> found = new ArrayList<>();
+        for (KafkaMetric metric : metrics.metrics().metrics().values()) {
+            Map<String, String> tags = metric.metricName().tags();
             if (task.connector().equals(tags.get("connector")) && String.valueOf(task.task()).equals(tags.get("task"))
-                    && metric.getKey().group().endsWith("-metrics") && metric.getValue().metricValue() instanceof Double value) {
-                figures.put(metric.getKey().name(), value.isNaN() ? 0.0 : value);
+                    && metric.metricName().group().endsWith("-metrics")) {
+                found.add(metric);
             }
         }
-        return figures;
+        return found;
     }
 }

@@ -12,6 +12,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.internals.Plugin;
+import org.apache.kafka.common.metrics.KafkaMetric;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.utils.Time;
@@ -45,6 +46,7 @@ public final class HostedSinkTask implements TaskStatus.Listener {
     private final WorkerSinkTask task;
     private final MemoryStatusBackingStore statuses = new MemoryStatusBackingStore(); // for the topics that it has had records of
     private final Thread thread;
+    private List<KafkaMetric> measured;
     private boolean started;
     private boolean ended;
     private Throwable failure;
@@ -155,7 +157,7 @@ public final class HostedSinkTask implements TaskStatus.Listener {
         return started;
     }
 
-    /** `topics`: those that it has had records of; `figures`: its metrics by name. Waits so long; throws what it has failed with. */
+    /** `topics`: those that it has had records of since the last look; `figures`: its metrics by name. Waits so long; throws what it has failed with. */
     public synchronized Map<String, Object> look(long waitMs) throws Throwable {
         if (!ended) {
             wait(waitMs);
@@ -164,9 +166,23 @@ public final class HostedSinkTask implements TaskStatus.Listener {
         Map<String, Object> answer = new LinkedHashMap<>();
         Set<String> topics = new TreeSet<>();
         statuses.getAllTopics(id.connector()).forEach(status -> topics.add(status.topic()));
+        topics.forEach(topic -> statuses.deleteTopic(id.connector(), topic)); // the worker keeps them, and may forget them
         answer.put("topics", topics);
-        answer.put("figures", environment.ofTask(id));
+        answer.put("figures", figures());
         return answer;
+    }
+
+    private Map<String, Double> figures() {
+        if (measured == null) { // looked for once: all tasks of the process are in one registry
+            measured = environment.ofTask(id);
+        }
+        Map<String, Double> figures = new HashMap<>();
+        for (KafkaMetric metric : measured) {
+            if (metric.metricValue() instanceof Double value) {
+                figures.put(metric.metricName().name(), value.isNaN() ? 0.0 : value);
+            }
+        }
+        return figures;
     }
 
     private void throwFailure() throws Throwable {
