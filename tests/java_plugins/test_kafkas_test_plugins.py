@@ -36,7 +36,7 @@ def test_the_verifiable_source_counts_and_resumes_after_a_restart(connector: Cre
     assert [one["partition"] for one in offsets] == [{"id": 0}]
 
 
-def test_the_schema_source_writes_two_schemas_to_two_partitions(connector: Create, cluster: Cluster, topic: str):
+def test_the_schema_source_writes_two_schemas_to_the_partition_that_it_names(connector: Create, cluster: Cluster, topic: str):
     cluster.grow(topic, 2)
     connector(
         TOOLS + "SchemaSourceConnector", topic=topic, throughput="100", num_messages="20", multiple_schema="true",
@@ -45,7 +45,7 @@ def test_the_schema_source_writes_two_schemas_to_two_partitions(connector: Creat
     )  # fmt: skip
     found = records_of(cluster, topic, 20)
     assert len({json.dumps(json.loads(r.value or b"")["schema"]) for r in found}) == 2
-    assert {r.partition for r in found} == {0, 1}
+    assert {r.partition for r in found} == {0}  # the number of its task
 
 
 @pytest.mark.parametrize("kind", ["Source", "Sink"])
