@@ -12,7 +12,7 @@ import importlib
 import inspect
 import logging
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from functools import cache
 from importlib.metadata import entry_points
@@ -54,7 +54,6 @@ _REGISTRY: dict[tuple[str, Kind], type[Any]] = {}
 _ORDER = {kind: number for number, kind in enumerate(Kind)}
 _ABSTRACT: dict[str, tuple[str, ...]] = {}
 _JAVA: list[type[Any]] = []  # of plugin.path, the versions of a class in ascending order
-_UNUSABLE: dict[str, str] = {}  # classes of plugin.path that cannot run: why
 
 
 def plugin(name: str, kind: Kind | str, aliases: tuple[str, ...] = ()) -> Callable[[C], C]:
@@ -114,20 +113,12 @@ def load() -> None:
             plugin(f"{found.__module__}.{found.__qualname__}", found.plugin_kind, (entry.name,))(found)
 
 
-def set_java_plugins(classes: Iterable[type[Any]], unusable: Mapping[str, str] | None = None) -> None:
+def set_java_plugins(classes: Iterable[type[Any]]) -> None:
     """Make the plugins of `plugin.path` known, in place of those known so far; the versions of a class in ascending order.
 
-    Each class has what `plugin` sets. headrace's own class of the same name and kind goes before them. unusable: full names of
-    classes that are there and cannot run, and why.
+    Each class has what `plugin` sets. headrace's own class of the same name and kind goes before them.
     """
     _JAVA[:] = classes
-    _UNUSABLE.clear()
-    _UNUSABLE.update(unusable or {})
-
-
-def why_unusable(name: str) -> str | None:
-    """Why a class of `plugin.path` of this full or simple name cannot run, None if there is no such class."""
-    return _UNUSABLE.get(name) or next((why for full, why in _UNUSABLE.items() if full.rpartition(".")[2] == name), None)
 
 
 def java_plugins(*kinds: Kind | str) -> list[type[Any]]:

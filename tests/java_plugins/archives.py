@@ -16,7 +16,10 @@ COUNTING = "org.example.CountingSourceConnector"
 DEBEZIUM = "io.debezium:debezium-connector-postgres:3.6.1.Final:tar.gz:plugin"
 NEEDY = "org.example.NeedyConnector"
 SHOUT, IS_ODD, PLAIN = "org.example.Shout", "org.example.IsOdd", "org.example.PlainConverter"
-SOURCE = "source.SourceConnector"
+JOURNAL = "org.example.JournalSinkConnector"
+TEST_PLUGINS = "org.apache.kafka:connect-test-plugins:4.3.0"
+JDBC = "io.debezium:debezium-connector-jdbc:3.6.0.Final:tar.gz:plugin"
+SOURCE, SINK = "source.SourceConnector", "sink.SinkConnector"
 CHAIN = {"transforms.Transformation": SHOUT, "transforms.predicates.Predicate": IS_ODD, "storage.Converter": PLAIN}
 
 
@@ -44,12 +47,15 @@ def plugin_path(directory: Path) -> Path:
     """Two versions of one connector, one that needs what is not there, a broken archive, and real ones."""
     classes = compiled(directory / "classes")
     path = directory / "plugins"
-    archive(path / "counting-1" / "counting.jar", classes, "1.0", {SOURCE: COUNTING})
+    archive(path / "counting-1" / "counting.jar", classes, "1.0", {SOURCE: COUNTING, **CHAIN})
     archive(path / "counting-2" / "counting.jar", classes, "2.0-beta", {SOURCE: COUNTING, **CHAIN})
     archive(path / "needy" / "needy.jar", classes, "1.0", {SOURCE: NEEDY}, leave_out="Helper")
+    archive(path / "journal" / "journal.jar", classes, "1.0", {SINK: JOURNAL})
     (path / "broken").mkdir()
     (path / "broken" / "broken.jar").write_bytes(b"no archive")
     add(["org.apache.kafka:connect-file:4.3.0"], path)
     add([DEBEZIUM], path)
+    add([JDBC], path)
+    add([TEST_PLUGINS], path)
     add(["org.apache.kafka:connect-mirror:4.3.0", "org.apache.kafka:connect-mirror-client:4.3.0"], path)
     return path

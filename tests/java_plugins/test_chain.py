@@ -80,3 +80,20 @@ def test_a_connector_that_is_not_in_java_cannot_have_them(connector: Create, top
     file.write_text("one\n")
     trace = connector("FileStreamSource", file=str(file), topic=topic, **LOUD).trace()
     assert "transforms.loud.type: org.example.Shout is written in Java and can run only in a connector that is" in trace
+
+
+def test_versions_of_transforms_and_converters_run_side_by_side(connector: Create, cluster: Cluster, topic: str):
+    chain = {"transforms": "old,new", "value.converter": "PlainConverter", "value.converter.stamp": "yes"}
+    for alias in ("old", "new"):
+        chain |= {f"transforms.{alias}.type": "Shout", f"transforms.{alias}.route": "yes"}
+    chain |= {"transforms.old.plugin.version": "1.0", "value.converter.plugin.version": "[1.0,2.0-alpha)"}
+    connector(COUNTING, topic=topic, records="1", **chain)
+    assert [r.value for r in records_of(cluster, f"{topic}-1.0-2.0-beta", 1)] == [b"Struct{n=0} by 1.0"]
+
+
+def test_a_version_that_is_not_there_is_refused_with_those_that_are(java_worker: EmbeddedWorker):
+    chain = {**LOUD, "transforms.loud.plugin.version": "3.0", "value.converter": PLAIN, "value.converter.plugin.version": "3.0"}
+    found = validated(java_worker, chain)
+    for option, name in (("transforms.loud.plugin.version", SHOUT), ("value.converter.plugin.version", PLAIN)):
+        (why,) = found[option]["value"]["errors"]
+        assert why == f"Plugin {name} not found that matches the version range [3.0,3.0], available versions: [1.0, 2.0-beta]"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from headrace.connect_config.common import SourceConnectorConfig
-from headrace.connectors.base import Conversion, HostedTask, Poll, Props, SourcePartition, StoredOffsets, TaskContext
+from headrace.connectors.base import Poll, Props, SourcePartition, StoredOffsets, TaskContext
+from headrace.connectors.hosted import Conversion, HostedTask
 from headrace.runtime.hosted import plan_hosted
 from headrace.runtime.plan import TaskPlan, plan_source_task
 from headrace.runtime.worker_config import StandaloneConfig
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 WORKER = StandaloneConfig({"key.converter": STRING, "value.converter": STRING, "offset.storage.file.filename": "/o"})
-KAFKAS = {"transforms.k.type": "org.apache.kafka.connect.transforms.HoistField$Value", "transforms.k.field": "f"}
+HOIST = "org.apache.kafka.connect.transforms.HoistField$Value"
+KAFKAS = {"transforms.k.type": HOIST, "transforms.k.field": "f"}
 OWN = {"transforms.o.type": "headrace.transforms.Sql", "transforms.o.topic": "'t'"}
 
 
@@ -51,8 +53,8 @@ def test_kafkas_own_transforms_are_left_to_the_host():
     plan, conversion = planned({"transforms": "k", **KAFKAS})
     assert conversion.stages == [
         {
-            "alias": "k", "class": "org.apache.kafka.connect.transforms.HoistField$Value", "location": None,
-            "props": {"field": "f"}, "predicate": None, "negate": False,
+            "alias": "k", "class": HOIST, "location": None, "props": {"type": HOIST, "field": "f"}, "predicate": None,
+            "predicate_alias": None, "negate": False,
         }
     ]  # fmt: skip
     assert plan.stages == ()

@@ -17,8 +17,8 @@ from headrace.config.types import invalid, trim
 from headrace.config.validators import Lambda, Validator
 from headrace.connect_config.common import CommonConnectorConfig, SinkConnectorConfig, SourceConnectorConfig
 from headrace.connect_config.engine import EngineConfig
-from headrace.connect_config.versions import ValidVersion, installed
-from headrace.errors import ConfigError, NotFoundError
+from headrace.connect_config.versions import InstalledVersion, ValidVersion, installed, with_version
+from headrace.errors import ConfigError, HeadraceError, NotFoundError
 from headrace.plugins import Kind
 
 Props = Mapping[str, Any]
@@ -65,7 +65,8 @@ def common_definition(
         changed[name] = _converter_option(declared.options[name], slot, converters.get(name))
         used = find(str(props.get(name) or converters.get(name) or ""), slot)
         changed[version] = _version_option(declared.options[version], used)
-    changed[VERSION] = _version_option(declared.options[VERSION], version_of or connector)
+    own = declared.options[VERSION]  # whether it is there decides over the whole answer, before this
+    changed[VERSION] = replace(_version_option(own, version_of or connector), validator=own.validator)
     definition = ConfigDef(changed.get(o.name) or o for o in declared.options.values())
     for key, slot in CHAIN.items():
         add_aliases(definition, key, slot, props)
@@ -108,9 +109,18 @@ def add_aliases(definition: ConfigDef, key: str, slot: PluginOption, props: Prop
         for option in _type_options(alias, prefix, group, slot, found, props):
             definition.define(option)
         if found is not None:
+            found = _wanted(found, props.get(prefix + "plugin.version"))
             own = ConfigDef([*_chain_options(slot), *_checked(alias, found, props)])
             embed(definition, own, prefix, group, first_order=2)
     return definition
+
+
+def _wanted(found: type[Any], version: str | None) -> type[Any]:
+    """The version of a class that is asked for; if there is none, which the version's own rule says, the newest."""
+    try:
+        return with_version(found, version)
+    except HeadraceError:
+        return found
 
 
 def _checked(alias: str, found: type[Any], props: Props) -> list[Option]:
@@ -228,7 +238,8 @@ def _converter_option(declared: Option, slot: PluginOption, default: str | None)
 
 def _version_option(declared: Option, cls: type[Any] | None) -> Option:
     version = None if cls is None else str(plugins.versions(cls)[-1].version)
-    return replace(declared, default=version, recommender=installed(cls))
+    rule = declared.validator if cls is None else InstalledVersion(cls)
+    return replace(declared, default=version, validator=rule, recommender=installed(cls))
 
 
 def _type_options(
@@ -253,7 +264,7 @@ def _type_options(
             prefix + "plugin.version",
             Type.STRING,
             version,
-            validator=ValidVersion(),
+            validator=ValidVersion() if found is None else InstalledVersion(found),
             doc=f"Version of the '{alias}' {what.lower()}.",
             order=1,
             display_name=f"{what} version for {alias}",

@@ -90,8 +90,6 @@ def connector_class(props: Props) -> type[Any]:
     try:
         found = plugins.find(name, Kind.SOURCE, Kind.SINK, java=props.get(ENGINE) == "java")
     except NotFoundError:
-        if (why := plugins.why_unusable(name)) is not None:
-            raise BadRequestError(why) from None
         raise BadRequestError(
             f"Failed to find any class that implements Connector and which name matches {name}, "
             f"available connectors are: {', '.join(map(_described, plugins.every(Kind.SOURCE, Kind.SINK)))}"
@@ -194,7 +192,7 @@ def _converter_options(report: Report, props: Props, values: rules.Values) -> No
         cls = find(name, CONVERTERS[key])
         if cls is None:
             continue
-        definition: ConfigDef = cls.definition()
+        definition: ConfigDef = with_version(cls, props.get(f"{key}.plugin.version")).definition()
         given = {k[len(key) + 1 :]: v for k, v in props.items() if k.startswith(key + ".")}
         found = definition.validate({"converter.type": key.partition(".")[0], **given})
         report.add(found, definition.options, prefix=key + ".")

@@ -86,6 +86,21 @@ class ValidVersion:
         return "a version or a range of versions"
 
 
+class InstalledVersion(ValidVersion):
+    """The same, of which there is one of a plugin's class."""
+
+    def __init__(self, plugin: type[Any]) -> None:
+        self._plugin = plugin
+
+    def __call__(self, name: str, value: str | None) -> None:
+        """Raise ConfigError for a malformed range, and in Kafka's words if no version that is there lies in it."""
+        super().__call__(name, value)
+        try:
+            with_version(self._plugin, value)
+        except BadRequestError as error:
+            raise ConfigError(error.message) from None
+
+
 def installed(cls: type[Any] | None) -> Recommender:
     """Recommend the versions that there are of a plugin's class (None: none)."""
     found = [] if cls is None else [str(other.version) for other in plugins.versions(cls)]

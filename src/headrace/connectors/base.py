@@ -75,6 +75,8 @@ class TaskContext:
     """
     stored: Stored = _no_offsets
     """As a connector's."""
+    own_transactions: bool = False
+    """Whether the task itself says where a batch ends (`transaction.boundary=connector`)."""
 
     @property
     def id(self) -> str:
@@ -298,28 +300,3 @@ class PollingSourceTask(OffsetTask):
     @abstractmethod
     def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
         """The records after the stored offsets; None if there are none now (asked again after `poll_interval_s`)."""
-
-
-@dataclass(frozen=True)
-class Conversion:
-    """What makes the bytes of hosted records: `class`, `location` (None: Kafka Connect's own) and `props` of each converter."""
-
-    key: Mapping[str, Any]
-    """Of keys."""
-    value: Mapping[str, Any]
-    """Of values."""
-    header: Mapping[str, Any]
-    """Of header values."""
-    stages: Sequence[Mapping[str, Any]] = ()
-    """What changes the records before: `alias`, `class`, `location` and `props` of each transform, its `predicate` (the same of
-    that, or None) and `negate`."""
-    tolerant: bool = False
-    """Whether a record that a transform refuses is left out, with a line in the log, or ends the task."""
-
-
-class HostedTask(PollingSourceTask):
-    """A polling task whose records exist elsewhere than in Spark, and are converted to bytes there."""
-
-    @abstractmethod
-    def convert_by(self, conversion: Conversion) -> None:
-        """Take the converters; called once, before `start`."""

@@ -69,6 +69,12 @@ def interval_ms(settings: ConnectorSettings, worker: WorkerConfig) -> int | None
     return worker.offset_flush_interval_ms if interval is None else interval
 
 
+def own_transactions(settings: ConnectorSettings, worker: WorkerConfig) -> bool:
+    """Whether the connector says where transactions end (`transaction.boundary=connector`)."""
+    asked = isinstance(settings, SourceConnectorConfig) and settings.transaction_boundary.lower() == "connector"
+    return asked and worker.exactly_once_enabled
+
+
 _MARK = 987_654_321_123_456_789
 """Stands for the number of a record in a template."""
 

@@ -14,12 +14,16 @@ from typing import Any
 
 from headrace import plugins
 from headrace.config.prefixes import under
-from headrace.connectors.base import Conversion, HostedTask, Props
+from headrace.connect_config.versions import with_version
+from headrace.connectors.base import Props
+from headrace.connectors.hosted import Conversion, HostedTask, SinkClients
 from headrace.converters.byte_array import ByteArrayConverter
 from headrace.converters.json import NAME as JSON
 from headrace.converters.json import JsonConverter
+from headrace.errors import ConfigError
 from headrace.plugins import Kind
 from headrace.runtime.plan import TaskPlan, converter_settings
+from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.spark.java_plugin import JavaPlugin
 from headrace.transforms.stages import Stage
@@ -28,6 +32,8 @@ _WITH_SCHEMAS: Mapping[str, Any] = {"class": JSON, "location": None, "props": {"
 _IN_CONNECT = "org.apache.kafka.connect."
 """What is called so is on the host's own class path."""
 _OF_KAFKA = "org.apache.kafka.connect.transforms."
+_NOT_IN_JAVA = "it is headrace's own, and cannot run in a sink connector that is written in Java"
+_OF_SINKS = ("name", "connector.class", "topics", "topics.regex")
 
 
 def plan_hosted(plan: TaskPlan, task: HostedTask, config: Props, worker: WorkerConfig) -> TaskPlan:
@@ -60,6 +66,23 @@ def plan_hosted(plan: TaskPlan, task: HostedTask, config: Props, worker: WorkerC
     )
 
 
+def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tuple[Conversion, SinkClients]:
+    """What a hosted sink task is told. plan: as for any sink; config: the connector's, resolved. Raises ConfigError."""
+    key, value = (_settings(f"{part}.converter", Kind.CONVERTER, config, worker) for part in ("key", "value"))
+    header = _settings("header.converter", Kind.HEADER_CONVERTER, config, worker)
+    for option, given in (("key.converter", key), ("value.converter", value), ("header.converter", header)):
+        if not _in_java(given):
+            raise ConfigError.invalid(option, given["class"], f"{_NOT_IN_JAVA}; use a converter in Java, on plugin.path")
+    for stage in plan.stages:
+        if not _runs_in_host(stage):
+            name = config[f"transforms.{stage.alias}.type"]
+            raise ConfigError.invalid(f"transforms.{stage.alias}.type", name, f"{_NOT_IN_JAVA}; leave it out")
+    conversion = Conversion(key, value, header, [_stage(stage, config) for stage in plan.stages])
+    consumer = {**plan.consumer, "group.id": plan.group, "enable.auto.commit": "false"}
+    errors = {k: v for k, v in config.items() if k in _OF_SINKS or k.startswith("errors.")}
+    return conversion, SinkClients(consumer, plan.letter_producer, plan.letter_admin, errors)
+
+
 def _leading(stages: Sequence[Stage], *, all_of_kafka: bool) -> int:
     """How many stages, from the first on, the host applies: those in Java, and what stands before or between them of Kafka's own.
 
@@ -88,19 +111,20 @@ def _stage(stage: Stage, config: Props) -> dict[str, Any]:
         "alias": stage.alias,
         **_part(f"transforms.{stage.alias}.", stage.transformation, config),
         "predicate": stage.predicate and _part(f"predicates.{stage.predicate_alias}.", stage.predicate, config),
+        "predicate_alias": stage.predicate_alias,
         "negate": stage.negate,
     }
 
 
 def _part(prefix: str, part: Any, config: Props) -> dict[str, Any]:
     settings = under(config, prefix).items()
-    props = {key: value for key, value in settings if key not in ("type", "predicate", "negate", "plugin.version")}
+    props = {key: value for key, value in settings if key not in ("predicate", "negate")}  # as Kafka Connect configures it
     return {"class": type(part).plugin_name, "location": getattr(type(part), "location", None), "props": props}
 
 
 def _settings(option: str, kind: Kind, config: Props, worker: WorkerConfig) -> dict[str, Any]:
     name, props = converter_settings(option, config, worker)
-    cls = plugins.find(name, kind)
+    cls = with_version(plugins.find(name, kind), props.get("plugin.version"))
     return {"class": cls.plugin_name, "location": getattr(cls, "location", None), "props": props}
 
 

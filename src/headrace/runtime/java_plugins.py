@@ -10,7 +10,7 @@ import structlog
 from headrace import plugins
 from headrace.config import parse_list
 from headrace.connect_config.versions import by_version
-from headrace.connectors.java.connector import JavaSourceConnector
+from headrace.connectors.java.connector import JavaSinkConnector, JavaSourceConnector
 from headrace.converters.java import JavaConverter, JavaHeaderConverter
 from headrace.errors import ConnectError, NotFoundError
 from headrace.plugins import Kind
@@ -27,12 +27,17 @@ log = structlog.get_logger(__name__)
 
 _ADAPTERS: Mapping[Kind, type[JavaPlugin]] = {
     Kind.SOURCE: JavaSourceConnector,
+    Kind.SINK: JavaSinkConnector,
     Kind.CONVERTER: JavaConverter,
     Kind.HEADER_CONVERTER: JavaHeaderConverter,
     Kind.TRANSFORMATION: JavaTransformation,
     Kind.PREDICATE: JavaPredicate,
 }
 """The kinds of plugins that can run here."""
+_TASK_SETTINGS = (
+    "offset.flush.interval.ms", "offset.flush.timeout.ms", "topic.tracking.enable", "metrics.num.samples",
+    "metrics.sample.window.ms", "metrics.recording.level",
+)  # fmt: skip
 
 
 def install(props: Mapping[str, str], spark: Callable[[], SparkSession]) -> None:
@@ -50,16 +55,17 @@ def install(props: Mapping[str, str], spark: Callable[[], SparkSession]) -> None
     adapters = [_adapter(plugin) for plugin in found.plugins if Kind(plugin.kind) in _ADAPTERS]
     ordered = by_version(adapters)
     newest = {plugin.class_name: plugin.location for plugin in by_version(found.plugins)}
-    host = ConnectHost(spark, {"locations": found.locations or {}, "newest": newest})
+    host = ConnectHost(spark, {"locations": found.locations or {}, "newest": newest, "worker": _of_tasks(props)})
     for cls in ordered:
         cls.host = host
         if has_own(cls.plugin_name, cls.plugin_kind):
             log.info("plugins.shadowed", plugin=cls.plugin_name, location=cls.location, meaning=why_shadowed(cls.plugin_name))
-    sinks = {plugin.class_name: plugin.path for plugin in found.plugins if Kind(plugin.kind) not in _ADAPTERS}
-    plugins.set_java_plugins(
-        ordered,
-        {name: f"{name} in {path} is a sink connector in Java, which headrace cannot run." for name, path in sinks.items()},
-    )
+    plugins.set_java_plugins(ordered)
+
+
+def _of_tasks(props: Mapping[str, str]) -> dict[str, str]:
+    """The worker's properties that tasks in Java read."""
+    return {name: str(props[name]) for name in _TASK_SETTINGS if props.get(name) is not None}
 
 
 def has_own(name: str, kind: Kind) -> bool:

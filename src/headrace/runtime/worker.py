@@ -21,7 +21,6 @@ from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import (
     Connector,
     ConnectorContext,
-    HostedTask,
     Offsets,
     OffsetTask,
     PollingSourceTask,
@@ -35,6 +34,7 @@ from headrace.connectors.base import (
     TaskContext,
 )
 from headrace.connectors.feed import FeedTask
+from headrace.connectors.hosted import HostedSink, HostedTask
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin, shared
 from headrace.kafka.group_transactions import GroupOffsets, GroupTransactions, Proof, Write
@@ -42,11 +42,12 @@ from headrace.kafka.transactional_ids import WRITERS, fence, transactional_ids
 from headrace.plugins import Kind
 from headrace.runtime.data_loss_log import DataLossLog
 from headrace.runtime.delivery import Ports
-from headrace.runtime.exactly_once import ExactlyOnce, OffsetPorts, interval_ms
-from headrace.runtime.hosted import plan_hosted
+from headrace.runtime.exactly_once import ExactlyOnce, OffsetPorts, interval_ms, own_transactions
+from headrace.runtime.hosted import plan_hosted, plan_hosted_sink
 from headrace.runtime.metrics import Metrics, TaskRecorder
 from headrace.runtime.plan import TaskPlan, client_settings, plan_source_task
 from headrace.runtime.sink.delivery import SinkPorts
+from headrace.runtime.sink.hosted_work import HostedSinkWork
 from headrace.runtime.sink.partitions import SinkPartitions
 from headrace.runtime.sink.plan import SinkPlan, plan_sink_task
 from headrace.runtime.sink.worker_sink_task import WorkerSinkTask
@@ -179,10 +180,11 @@ class Worker:
             self.config.exactly_once_enabled,
             interval_ms(settings, self.config),
             self._stored(who.connector, config),
+            own_transactions(settings, self.config),
         )
         instance: Task = cls.task_for(config)(context)
         recorder = self.metrics.task(who.connector, who.task, str(cls.plugin_kind))
-        if isinstance(instance, OffsetTask):
+        if isinstance(instance, OffsetTask | HostedSink):
             recorder.own = instance.measures
         if isinstance(settings, SinkConnectorConfig):
             work: WorkerTask = self._sink_work(context, instance, (settings, props), recorder)
@@ -249,8 +251,11 @@ class Worker:
 
     def _sink_work(
         self, context: TaskContext, task: Any, configs: tuple[SinkConnectorConfig, Props], recorder: TaskRecorder
-    ) -> WorkerSinkTask:
+    ) -> WorkerTask:
         plan = plan_sink_task(context, *configs, self.config)
+        if isinstance(task, HostedSink):
+            task.run_with(*plan_hosted_sink(plan, configs[0].originals, self.config))
+            return HostedSinkWork(plan, task, partial(self._note_topic, plan.connector, plan.task), recorder)
         admin = shared(plan.consumer)
         partitions = SinkPartitions(admin, plan)
         creator = TopicCreator(shared(plan.letter_admin), None, context.stopping, plan.letter_producer)
@@ -277,6 +282,10 @@ class Worker:
 
     def _is_active(self, connector: str, topic: str) -> bool:
         return not self.config.topic_tracking_enable or topic in self._topics.topics(connector)
+
+    def _note_topic(self, connector: str, task: int, topic: str) -> None:
+        if not self._is_active(connector, topic):
+            self._record_active(connector, task, topic)
 
     def _record_active(self, connector: str, task: int, topic: str) -> None:
         self._topics.put_topic(connector, topic, task, int(time.time() * 1000))

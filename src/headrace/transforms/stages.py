@@ -9,6 +9,7 @@ from headrace import plugins
 from headrace.config import Option
 from headrace.config.prefixes import under
 from headrace.connect_config.enrich import chain_definition
+from headrace.connect_config.versions import with_version
 from headrace.errors import ConfigError, ConnectError
 from headrace.plugins import Kind
 from headrace.predicates.base import Predicate
@@ -93,4 +94,4 @@ def _predicate(alias: str, props: Mapping[str, str], options: Mapping[str, Optio
 
 
 def _class(prefix: str, props: Mapping[str, str], kind: Kind) -> type:
-    return plugins.find(props[prefix + "type"].strip(), kind)
+    return with_version(plugins.find(props[prefix + "type"].strip(), kind), props.get(prefix + "plugin.version"))

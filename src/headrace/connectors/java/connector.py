@@ -1,16 +1,18 @@
-"""A connector in Java, seen from headrace: each call is one of the Java class, which answers as in Kafka Connect."""
+"""Connectors in Java, seen from headrace: each call is one of the Java class, which answers as in Kafka Connect."""
 
 from __future__ import annotations
 
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import structlog
 
-from headrace.connectors.base import ConnectorContext, Props, SourceConnector, SourceOffset, SourcePartition
+from headrace.connectors.base import ConnectorContext, Measured, Props, SourceConnector, SourceOffset, SourcePartition
+from headrace.connectors.java.sink_task import JavaSinkTask
 from headrace.connectors.java.task import JavaSourceTask
+from headrace.connectors.sink import SinkConnector, TopicPartition
 from headrace.errors import ConnectError
 from headrace.spark.connect_host import HostListener, PluginError, hiding
 from headrace.spark.java_plugin import JavaPlugin
@@ -25,43 +27,40 @@ _IMPOSSIBLE = {
 }
 
 
-class JavaSourceConnector(JavaPlugin, SourceConnector):
-    """A source connector in Java."""
+class JavaConnector(JavaPlugin):
+    """What connectors in Java of both directions have in common."""
+
+    task_base: ClassVar[type[Any]]
 
     @classmethod
     def of_class(cls, name: str, attributes: Mapping[str, Any]) -> type[Any]:
         """The adapter of one Java class, with that of its tasks."""
         made = super().of_class(name, attributes)
-        made.task_class = type(f"{name}Task", (JavaSourceTask,), {"__module__": made.__module__, "connector": made})
+        made.task_class = type(f"{name}Task", (cls.task_base,), {"__module__": made.__module__, "connector": made})
         return made
 
     @classmethod
-    def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
-        """What the class asks of Kafka Connect that cannot be given here."""
-        why = _IMPOSSIBLE.get(cls.plugin_name)
-        return {"connector.class": [why]} if why else {}
-
-    @classmethod
-    def exactly_once_support(cls, props: Props) -> bool | None:
-        """What the class says about this configuration."""
-        return cls.ask("facts", props=dict(props))["exactlyOnce"]
-
-    @classmethod
-    def defines_transactions(cls, props: Props) -> bool:
-        """Not here: batches are cut by headrace."""
-        return False
-
-    @classmethod
-    def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
-        """What the class answers; it raises ConnectError for offsets that cannot be right."""
-        pairs = [[json.dumps(partition), json.dumps(offset)] for partition, offset in changes]
+    def measures(cls, connector: str, task: int) -> list[Measured]:
+        """What the plugins of a task measure themselves (KIP-877); of the connector itself with its first task."""
         try:
-            return cls.ask("alterOffsets", props=dict(config), changes=pairs)
+            found = cls.host.ask("metrics", connector=connector)
+        except Exception as error:  # metrics are read at any time, also while the session ends
+            log.debug("plugin.metrics.unknown", cause=str(error))
+            return []
+        wanted = {str(task), None} if task == 0 else {str(task)}
+        return [("plugins", one["name"], one["value"], one["tags"]) for one in found if one["tags"].get("task") in wanted]
+
+    @classmethod
+    def _agreed(cls, config: Props, changes: Sequence[Sequence[Any]]) -> bool:
+        """What the class answers to offsets that are to be altered. Raises ConnectError for those that cannot be right."""
+        try:
+            return cls.ask("alterOffsets", props=dict(config), changes=changes)
         except PluginError as error:
             raise ConnectError(error.message) from error
 
     def __init__(self, context: ConnectorContext) -> None:
-        super().__init__(context)
+        super().__init__(context)  # type: ignore[call-arg]
+        self.context = context
         self._id = f"{context.name}@{uuid.uuid4().hex[:12]}"
         self._passwords: list[str] = []
 
@@ -97,3 +96,50 @@ class JavaSourceConnector(JavaPlugin, SourceConnector):
         name, _, message = first.partition(": ")
         error = PluginError({"class": name, "message": message, "trace": trace})
         self.context.raise_error(error.without(self._passwords))
+
+
+class JavaSourceConnector(JavaConnector, SourceConnector):
+    """A source connector in Java."""
+
+    task_base = JavaSourceTask
+
+    @classmethod
+    def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
+        """What the class asks of Kafka Connect that cannot be given here."""
+        why = _IMPOSSIBLE.get(cls.plugin_name)
+        return {"connector.class": [why]} if why else {}
+
+    @classmethod
+    def exactly_once_support(cls, props: Props) -> bool | None:
+        """What the class says about this configuration."""
+        return cls.ask("facts", props=dict(props))["exactlyOnce"]
+
+    @classmethod
+    def defines_transactions(cls, props: Props) -> bool:
+        """What the class says about this configuration."""
+        return bool(cls.ask("facts", props=dict(props))["boundaries"])
+
+    @classmethod
+    def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
+        """What the class answers; it raises ConnectError for offsets that cannot be right."""
+        return cls._agreed(config, [[json.dumps(partition), json.dumps(offset)] for partition, offset in changes])
+
+
+class JavaSinkConnector(JavaConnector, SinkConnector):
+    """A sink connector in Java."""
+
+    task_base = JavaSinkTask
+
+    @classmethod
+    def alter_offsets(cls, config: Props, offsets: Mapping[TopicPartition, int | None]) -> bool:
+        """What the class answers; it raises ConnectError for offsets that cannot be right."""
+        return cls._agreed(config, [[topic, partition, offset] for (topic, partition), offset in offsets.items()])
+
+    def start(self, props: Props) -> None:
+        """Start an instance of the class. Raises PluginError for what it throws."""
+        self._topics = {name: props[name] for name in ("topics", "topics.regex") if name in props}
+        super().start(props)
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """What the instance says, and the topics, which tasks must know whether or not it passes them on."""
+        return [{**config, **self._topics} for config in super().task_configs(max_tasks)]

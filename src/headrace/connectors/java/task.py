@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.connectors.base import (
-    Conversion,
-    HostedTask,
+    Measured,
     Poll,
     Progress,
     Props,
@@ -20,6 +20,7 @@ from headrace.connectors.base import (
     StoredOffsets,
     TaskContext,
 )
+from headrace.connectors.hosted import Conversion, HostedTask
 from headrace.record import RecordColumns
 from headrace.spark.connect_host import ConnectHost, HostListener, hiding
 
@@ -100,6 +101,10 @@ class JavaSourceTask(HostedTask):
         self._unsettled = False
         self._host.ask("task.acknowledge", id=self._id, to=self._to)
 
+    def measures(self) -> Iterable[Measured]:
+        """What its plugins measure themselves."""
+        return self.connector.measures(self.context.connector, self.context.task)
+
     def stop(self) -> None:
         """Stop the thread; if the task does not return from a poll in time, it is left behind and nothing of it counts."""
         if self._started:
@@ -138,6 +143,7 @@ class JavaSourceTask(HostedTask):
             header=self._conversion.header,
             stages=self._conversion.stages,
             tolerant=self._conversion.tolerant,
+            transactional=context.own_transactions,
         )
 
     def _frame(self, spark: SparkSession, cut: dict[str, Any]) -> Any:

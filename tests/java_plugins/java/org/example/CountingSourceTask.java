@@ -44,6 +44,8 @@ public class CountingSourceTask extends SourceTask {
         failIf(props, "start");
         at = stored();
         note("start at " + at);
+        var metrics = context.pluginMetrics();
+        metrics.addMetric(metrics.metricName("counted", "How far it is.", new java.util.LinkedHashMap<>()), (config, now) -> (double) at);
     }
 
     private long stored() {
@@ -72,8 +74,18 @@ public class CountingSourceTask extends SourceTask {
             at++;
             records.add(new SourceRecord(partition, Map.of("at", at), props.get("topic"), null, Schema.STRING_SCHEMA,
                 props.get("counter"), VALUE, value, 1700000000000L + at, headers));
+            endTransaction(records.get(records.size() - 1));
         }
         return records;
+    }
+
+    /** Five records each; the second of them is aborted. */
+    private void endTransaction(SourceRecord record) {
+        if (context.transactionContext() != null && at == 10) {
+            context.transactionContext().abortTransaction(record);
+        } else if (context.transactionContext() != null && at % 5 == 0) {
+            context.transactionContext().commitTransaction(record);
+        }
     }
 
     @Override

@@ -2,19 +2,28 @@ package org.example;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import org.apache.kafka.connect.components.Versioned;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaAndValue;
 import org.apache.kafka.connect.storage.Converter;
 
-/** Whatever Java makes of a value as a text. */
-public class PlainConverter implements Converter {
+/** Whatever Java makes of a value as a text; with `stamp`, and its version. */
+public class PlainConverter implements Converter, Versioned {
+    private boolean stamp;
+
+    @Override
+    public String version() {
+        return new CountingSourceConnector().version();
+    }
+
     @Override
     public void configure(Map<String, ?> props, boolean isKey) {
+        stamp = props.containsKey("stamp");
     }
 
     @Override
     public byte[] fromConnectData(String topic, Schema schema, Object value) {
-        return value == null ? null : value.toString().getBytes(StandardCharsets.UTF_8);
+        return value == null ? null : (value + (stamp ? " by " + version() : "")).getBytes(StandardCharsets.UTF_8);
     }
 
     @Override

@@ -2,13 +2,19 @@ package org.example;
 
 import java.util.Map;
 import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.connect.components.Versioned;
 import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.transforms.Transformation;
 
-/** Words in capitals; the number `drop` is taken out, `fail` throws. */
-public class Shout implements Transformation<SourceRecord> {
+/** Words in capitals; the number `drop` is taken out, `fail` throws, and `route` appends its version to the topic. */
+public class Shout implements Transformation<SourceRecord>, Versioned {
     private Map<String, ?> props;
+
+    @Override
+    public String version() {
+        return new CountingSourceConnector().version();
+    }
 
     @Override
     public void configure(Map<String, ?> props) {
@@ -34,7 +40,8 @@ public class Shout implements Transformation<SourceRecord> {
         }
         Struct changed = new Struct(value.schema()).put("n", value.get("n"));
         changed.put("word", value.get("word") == null ? null : value.getString("word").toUpperCase(java.util.Locale.ROOT));
-        return record.newRecord(record.topic(), record.kafkaPartition(), record.keySchema(), record.key(), record.valueSchema(), changed,
+        String topic = record.topic() + (props.containsKey("route") ? "-" + version() : "");
+        return record.newRecord(topic, record.kafkaPartition(), record.keySchema(), record.key(), record.valueSchema(), changed,
             record.timestamp());
     }
 

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.runtime.HostEnvironment;
 import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.transforms.Transformation;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
@@ -21,6 +22,7 @@ final class Chain {
         String alias;
         Transformation<SourceRecord> transformation;
         Predicate<SourceRecord> predicate;
+        String predicateAlias;
         boolean negate;
     }
 
@@ -30,20 +32,12 @@ final class Chain {
         for (Map<String, Object> one : described) {
             Stage stage = new Stage();
             stage.alias = (String) one.get("alias");
-            stage.transformation = configured(plugins, one);
-            stage.predicate = one.get("predicate") == null ? null : configured(plugins, (Map<?, ?>) one.get("predicate"));
+            stage.transformation = plugins.configured(one);
+            stage.predicate = one.get("predicate") == null ? null : plugins.configured((Map<?, ?>) one.get("predicate"));
+            stage.predicateAlias = (String) one.get("predicate_alias");
             stage.negate = (Boolean) one.get("negate");
             stages.add(stage);
         }
-    }
-
-    @SuppressWarnings("unchecked")
-    private static <T extends org.apache.kafka.common.Configurable> T configured(PluginLoaders plugins, Map<?, ?> described) {
-        T plugin = (T) plugins.instance((String) described.get("class"), (String) described.get("location"));
-        try (Swap swap = Swap.in(plugin)) {
-            plugin.configure(Json.texts(described.get("props")));
-        }
-        return plugin;
     }
 
     /** The record after all stages; null if it was taken out. */
@@ -69,16 +63,15 @@ final class Chain {
         return changed;
     }
 
-    void close() {
+    /** Give the stages their metrics; what is returned ends both. */
+    List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
+        List<AutoCloseable> measured = new ArrayList<>();
         for (Stage stage : stages) {
-            try (Swap swap = Swap.in(stage.transformation)) {
-                stage.transformation.close();
-                if (stage.predicate != null) {
-                    stage.predicate.close();
-                }
-            } catch (RuntimeException e) {
-                LOG.warn("Transform {} failed to close", stage.alias, e);
+            measured.add(environment.measured(stage.transformation, connector, task, stage.alias));
+            if (stage.predicate != null) {
+                measured.add(environment.measured(stage.predicate, connector, task, stage.predicateAlias));
             }
         }
+        return measured;
     }
 }

@@ -5,9 +5,11 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.metrics.PluginMetrics;
+import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
 import org.apache.kafka.connect.connector.Connector;
-import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.runtime.HostEnvironment;
 import org.apache.kafka.connect.source.ConnectorTransactionBoundaries;
 import org.apache.kafka.connect.source.ExactlyOnceSupport;
 import org.apache.kafka.connect.source.SourceConnector;
@@ -22,9 +24,9 @@ final class ConnectorHost implements SourceConnectorContext, SinkConnectorContex
     private final Connector connector;
     private final Events events;
     private final StoredOffsets offsets;
-    private final PluginMetrics metrics;
+    private final PluginMetricsImpl metrics;
 
-    ConnectorHost(String id, Connector connector, Events events, PluginMetrics metrics) {
+    ConnectorHost(String id, Connector connector, Events events, PluginMetricsImpl metrics) {
         this.id = id;
         this.connector = connector;
         this.events = events;
@@ -54,6 +56,8 @@ final class ConnectorHost implements SourceConnectorContext, SinkConnectorContex
         offsets.close();
         try (Swap swap = Swap.in(connector)) {
             connector.stop();
+        } finally {
+            HostEnvironment.close(metrics);
         }
     }
 
@@ -70,14 +74,23 @@ final class ConnectorHost implements SourceConnectorContext, SinkConnectorContex
         return facts;
     }
 
-    /** changes: pairs of a partition and an offset (or null), as Connect's JSON. Returns what the connector answers. */
-    static boolean alterOffsets(Connector connector, Map<String, String> props, List<List<String>> changes) {
+    /**
+     * changes: of a source, pairs of a partition and an offset (or null), as Connect's JSON; of a sink, a topic, its partition and
+     * an offset (or null). Returns what the connector answers.
+     */
+    static boolean alterOffsets(Connector connector, Map<String, String> props, List<List<Object>> changes) {
         if (connector instanceof SinkConnector) {
-            throw new ConnectException(connector.getClass().getName() + " is no source connector");
+            Map<TopicPartition, Long> offsets = new LinkedHashMap<>();
+            for (List<Object> change : changes) {
+                Object offset = change.get(2);
+                TopicPartition partition = new TopicPartition((String) change.get(0), (Integer) change.get(1));
+                offsets.put(partition, offset == null ? null : ((Number) offset).longValue());
+            }
+            return ((SinkConnector) connector).alterOffsets(props, offsets);
         }
         Map<Map<String, ?>, Map<String, ?>> offsets = new LinkedHashMap<>();
-        for (List<String> change : changes) {
-            offsets.put(Json.offset(change.get(0)), Json.offset(change.get(1)));
+        for (List<Object> change : changes) {
+            offsets.put(Json.offset((String) change.get(0)), Json.offset((String) change.get(1)));
         }
         return ((SourceConnector) connector).alterOffsets(props, offsets);
     }

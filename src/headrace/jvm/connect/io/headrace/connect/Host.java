@@ -1,7 +1,7 @@
 package io.headrace.connect;
 
+import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -9,15 +9,11 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BiFunction;
-import org.apache.kafka.common.metrics.Metrics;
-import org.apache.kafka.common.metrics.PluginMetrics;
-import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
 import org.apache.kafka.connect.connector.Connector;
 import org.apache.kafka.connect.connector.Task;
 import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.runtime.HostEnvironment;
 import org.apache.kafka.connect.source.SourceTask;
-import org.apache.kafka.connect.storage.Converter;
-import org.apache.kafka.connect.storage.HeaderConverter;
 
 /**
  * All that can be asked from outside of Connect's class loader: a method, and arguments of JDK types.
@@ -25,10 +21,12 @@ import org.apache.kafka.connect.storage.HeaderConverter;
  * <p>`ask` takes and gives JSON: `{"answer": …}`, or `{"error": …}` with what a plugin has thrown. `rows` gives records to Spark.
  */
 public final class Host implements BiFunction<String, Object[], Object> {
-    private static final Metrics METRICS = new Metrics();
     private final PluginLoaders plugins = new PluginLoaders(Host.class.getClassLoader());
+    private HostEnvironment environment;
+    private Map<String, String> worker = Map.of();
     private final Events events = new Events();
     private final Map<String, ConnectorHost> connectors = new ConcurrentHashMap<>();
+    private final SinkTasks sinks = new SinkTasks(plugins, this::environment);
     private final Map<String, SourceTaskHost> tasks = new ConcurrentHashMap<>();
     private final Map<String, RecordRows.Converters> converters = new ConcurrentHashMap<>();
 
@@ -63,7 +61,10 @@ public final class Host implements BiFunction<String, Object[], Object> {
                 return Scan.of((List<String>) request.get("locations"), (String) request.get("discovery"));
             case "plugins":
                 plugins.add(request);
+                worker = Json.texts(request.get("worker"));
                 return null;
+            case "metrics":
+                return environment().ofPlugins((String) request.get("connector"));
             case "definitions":
                 return limited(request, plugin -> Definitions.of(plugin));
             case "validate":
@@ -72,7 +73,7 @@ public final class Host implements BiFunction<String, Object[], Object> {
                 return limited(request, plugin -> ConnectorHost.facts((Connector) plugin, Json.texts(request.get("props"))));
             case "alterOffsets":
                 return limited(request, plugin -> ConnectorHost.alterOffsets((Connector) plugin, Json.texts(request.get("props")),
-                    (List<List<String>>) request.get("changes")));
+                    (List<List<Object>>) request.get("changes")));
             case "event":
                 return events.next(number(request, "wait"));
             case "offsets":
@@ -89,7 +90,7 @@ public final class Host implements BiFunction<String, Object[], Object> {
                 }
                 return null;
             default:
-                return taskAnswer(method, id, request);
+                return method.startsWith("sink.") ? sinks.answer(method, id, request) : taskAnswer(method, id, request);
         }
     }
 
@@ -117,7 +118,7 @@ public final class Host implements BiFunction<String, Object[], Object> {
     /** Returns the class of its tasks. */
     private String startConnector(String id, Map<String, Object> request) {
         Connector connector = (Connector) plugin(request);
-        ConnectorHost host = new ConnectorHost(id, connector, events, metrics(Map.of("connector", (String) request.get("name"))));
+        ConnectorHost host = new ConnectorHost(id, connector, events, environment().ofConnector((String) request.get("name")));
         connectors.put(id, host);
         host.start(Json.texts(request.get("props")));
         return connector.taskClass().getName();
@@ -127,34 +128,18 @@ public final class Host implements BiFunction<String, Object[], Object> {
     private void startTask(String id, Map<String, Object> request) {
         Connector connector = (Connector) plugin(request); // a task's class is no plugin: its connector's loader knows it
         Task task = (Task) plugins.instance(connector.taskClass().getName(), (String) request.get("location"));
-        Map<String, String> tags = Map.of("connector", (String) request.get("name"), "task", request.get("number").toString());
-        converters.put(id, new RecordRows.Converters(converter(request.get("key"), true), converter(request.get("value"), false),
-            headerConverter(request.get("header"))));
+        String name = (String) request.get("name");
+        int number = (int) number(request, "number");
+        RecordRows.Converters own = new RecordRows.Converters(plugins.converter(request.get("key"), true),
+            plugins.converter(request.get("value"), false), plugins.headerConverter(request.get("header")));
+        Chain chain = new Chain(plugins, (List<Map<String, Object>>) request.get("stages"), (Boolean) request.get("tolerant"));
+        converters.put(id, own);
+        List<AutoCloseable> ending = new ArrayList<>(own.measured(environment(), name, number));
+        ending.addAll(chain.measured(environment(), name, number));
         SourceTaskHost host = new SourceTaskHost(id, (String) request.get("context"), (SourceTask) task, Json.texts(request.get("props")),
-            new StoredOffsets(id, events), new Chain(plugins, (List<Map<String, Object>>) request.get("stages"),
-                (Boolean) request.get("tolerant")), metrics(tags));
+            new StoredOffsets(id, events), chain, (Boolean) request.get("transactional"), environment().ofTask(name, number), ending);
         tasks.put(id, host);
         host.start();
-    }
-
-    private Converter converter(Object settings, boolean key) {
-        Map<?, ?> wanted = (Map<?, ?>) settings;
-        Converter converter = (Converter) plugins.instance((String) wanted.get("class"), (String) wanted.get("location"));
-        try (Swap swap = Swap.in(converter)) {
-            converter.configure(Json.texts(wanted.get("props")), key);
-        }
-        return converter;
-    }
-
-    private HeaderConverter headerConverter(Object settings) {
-        Map<?, ?> wanted = (Map<?, ?>) settings;
-        HeaderConverter converter = (HeaderConverter) plugins.instance((String) wanted.get("class"), (String) wanted.get("location"));
-        Map<String, String> props = new LinkedHashMap<>(Json.texts(wanted.get("props")));
-        props.put("converter.type", "header");
-        try (Swap swap = Swap.in(converter)) {
-            converter.configure(props);
-        }
-        return converter;
     }
 
     private SourceTaskHost task(String id) {
@@ -169,8 +154,11 @@ public final class Host implements BiFunction<String, Object[], Object> {
         return plugins.instance((String) request.get("class"), (String) request.get("location"));
     }
 
-    private static PluginMetrics metrics(Map<String, String> tags) {
-        return new PluginMetricsImpl(METRICS, new LinkedHashMap<>(tags));
+    private synchronized HostEnvironment environment() {
+        if (environment == null) {
+            environment = new HostEnvironment(worker);
+        }
+        return environment;
     }
 
     private static long number(Map<String, Object> request, String key) {

@@ -4,12 +4,22 @@ import java.net.MalformedURLException;
 import java.net.URI;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.sql.Driver;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.ServiceConfigurationError;
+import java.util.ServiceLoader;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.kafka.common.Configurable;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.runtime.isolation.PluginClassLoader;
+import org.apache.kafka.connect.runtime.isolation.PluginUtils;
+import org.apache.kafka.connect.storage.Converter;
+import org.apache.kafka.connect.storage.HeaderConverter;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One loader for each location, as Kafka Connect has them, from what a scan has found: nothing is scanned here.
@@ -22,6 +32,7 @@ final class PluginLoaders extends URLClassLoader {
         ClassLoader.registerAsParallelCapable();
     }
 
+    private static final Logger LOG = LoggerFactory.getLogger(PluginLoaders.class);
     private final Map<String, List<String>> urls = new LinkedHashMap<>();
     private final Map<String, String> newest = new LinkedHashMap<>();
     private final Map<String, PluginClassLoader> loaders = new ConcurrentHashMap<>();
@@ -35,7 +46,8 @@ final class PluginLoaders extends URLClassLoader {
     synchronized void add(Map<String, Object> scan) {
         ((Map<String, List<String>>) scan.get("locations")).forEach(urls::putIfAbsent);
         ((Map<String, String>) scan.get("newest")).forEach((name, location) -> {
-            if (getParent().getResource(name.replace('.', '/') + ".class") == null) { // Connect's own go before those of plugins
+            if (PluginUtils.shouldLoadInIsolation(name) // else a plugin's loader asks this one first, as it does for Connect's own
+                    && getParent().getResource(name.replace('.', '/') + ".class") == null) {
                 newest.put(name, location);
             }
         });
@@ -50,8 +62,21 @@ final class PluginLoaders extends URLClassLoader {
             }
             loader = new PluginClassLoader(url(location), urls.get(location).stream().map(PluginLoaders::url).toArray(URL[]::new), this);
             loaders.put(location, loader);
+            registerDrivers(loader);
         }
         return loader;
+    }
+
+    /** As DriverManager does with those on the class path, and Kafka Connect with those of each plugin. */
+    private static void registerDrivers(ClassLoader loader) {
+        Iterator<Driver> drivers = ServiceLoader.load(Driver.class, loader).iterator();
+        try {
+            while (drivers.hasNext()) {
+                drivers.next();
+            }
+        } catch (ServiceConfigurationError | LinkageError e) {
+            LOG.debug("JDBC drivers of {} were not registered", loader, e);
+        }
     }
 
     /** A new instance of a class of this location (null: of Connect's own). */
@@ -62,6 +87,38 @@ final class PluginLoaders extends URLClassLoader {
         } catch (ReflectiveOperationException | LinkageError e) {
             throw new ConnectException("Class " + name + " cannot be used: " + Scan.reason(e), e);
         }
+    }
+
+    /** A converter from its `class`, `location` and `props`. */
+    Converter converter(Object settings, boolean key) {
+        Map<?, ?> wanted = (Map<?, ?>) settings;
+        Converter converter = (Converter) instance((String) wanted.get("class"), (String) wanted.get("location"));
+        try (Swap swap = Swap.in(converter)) {
+            converter.configure(Json.texts(wanted.get("props")), key);
+        }
+        return converter;
+    }
+
+    /** The same for header values. */
+    HeaderConverter headerConverter(Object settings) {
+        Map<?, ?> wanted = (Map<?, ?>) settings;
+        HeaderConverter converter = (HeaderConverter) instance((String) wanted.get("class"), (String) wanted.get("location"));
+        Map<String, String> props = new LinkedHashMap<>(Json.texts(wanted.get("props")));
+        props.put("converter.type", "header");
+        try (Swap swap = Swap.in(converter)) {
+            converter.configure(props);
+        }
+        return converter;
+    }
+
+    /** A transformation or predicate from the same. */
+    @SuppressWarnings("unchecked")
+    <T extends Configurable> T configured(Map<?, ?> described) {
+        T plugin = (T) instance((String) described.get("class"), (String) described.get("location"));
+        try (Swap swap = Swap.in(plugin)) {
+            plugin.configure(Json.texts(described.get("props")));
+        }
+        return plugin;
     }
 
     @Override

@@ -1,9 +1,11 @@
 package io.headrace.connect;
 
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.connect.header.Header;
+import org.apache.kafka.connect.runtime.HostEnvironment;
 import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.storage.Converter;
 import org.apache.kafka.connect.storage.HeaderConverter;
@@ -29,6 +31,12 @@ final class RecordRows implements Iterator<Object[]> {
             this.key = key;
             this.value = value;
             this.header = header;
+        }
+
+        /** Give them their metrics; what is returned ends both. */
+        List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
+            return List.of(environment.measured(key, connector, task, "key"), environment.measured(value, connector, task, "value"),
+                environment.measured(header, connector, task, null));
         }
     }
 

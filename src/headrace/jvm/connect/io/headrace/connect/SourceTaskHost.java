@@ -1,5 +1,6 @@
 package io.headrace.connect;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -7,7 +8,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.kafka.common.metrics.PluginMetrics;
+import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
+import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.connect.errors.RetriableException;
+import org.apache.kafka.connect.runtime.HostEnvironment;
+import org.apache.kafka.connect.runtime.WorkerTransactionContext;
 import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.source.SourceTask;
 import org.apache.kafka.connect.source.SourceTaskContext;
@@ -37,10 +42,13 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private final Map<String, String> props;
     private final StoredOffsets offsets;
     private final Chain chain;
-    private final PluginMetrics metrics;
+    private final PluginMetricsImpl metrics;
+    private final List<AutoCloseable> ending; // transforms and converters
     private final Thread thread;
     private final ArrayList<SourceRecord> buffer = new ArrayList<>(); // as they were polled
     private final ArrayList<SourceRecord> changed = new ArrayList<>(); // after the chain; null: taken out
+    private final WorkerTransactionContext transactions; // null: batches end anywhere
+    private final ArrayDeque<Long> ends = new ArrayDeque<>(); // of the transactions in the buffer: numbers of the records after
     private long base; // number of the first record in the buffer
     private boolean started;
     private boolean stopping;
@@ -48,14 +56,17 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private Throwable failure;
     private int capacity = FIRST_CAPACITY; // in records; one more poll may be added to them
 
-    SourceTaskHost(String id, String context, SourceTask task, Map<String, String> props, StoredOffsets offsets, Chain chain, PluginMetrics metrics) {
+    SourceTaskHost(String id, String context, SourceTask task, Map<String, String> props, StoredOffsets offsets, Chain chain,
+            boolean transactional, PluginMetricsImpl metrics, List<AutoCloseable> ending) {
         this.id = id;
         this.context = context;
         this.task = task;
         this.props = props;
         this.offsets = offsets;
         this.chain = chain;
+        this.transactions = transactional ? new WorkerTransactionContext() : null;
         this.metrics = metrics;
+        this.ending = ending;
         this.thread = new Thread(this, "task-thread-" + id);
         this.thread.setDaemon(true);
         this.thread.setContextClassLoader(task.getClass().getClassLoader());
@@ -98,7 +109,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     }
 
     private void take(List<SourceRecord> records) {
-        if (records == null || records.isEmpty()) {
+        if (records == null) {
             return;
         }
         List<SourceRecord> after = new ArrayList<>(records.size());
@@ -110,8 +121,37 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
             synchronized (this) {
                 changed.addAll(after);
                 buffer.addAll(records.subList(0, after.size()));
+                if (transactions != null && after.size() == records.size()) {
+                    endTransactions(records);
+                }
                 notifyAll();
             }
+        }
+    }
+
+    /** Note where the task has said that transactions end; records of one that it aborts are left out, and their offsets count. */
+    private void endTransactions(List<SourceRecord> polled) {
+        long number = base + buffer.size() - polled.size();
+        for (SourceRecord record : polled) {
+            number++;
+            boolean aborted = transactions.shouldAbortOn(record);
+            if (aborted | transactions.shouldCommitOn(record)) {
+                endTransaction(number, aborted);
+            }
+        }
+        boolean aborted = transactions.shouldAbortBatch();
+        if (aborted | transactions.shouldCommitBatch()) {
+            endTransaction(number, aborted);
+        }
+    }
+
+    private void endTransaction(long end, boolean aborted) {
+        long begin = ends.isEmpty() ? base : ends.getLast();
+        for (long number = begin; aborted && number < end; number++) {
+            changed.set((int) (number - base), null);
+        }
+        if (end > begin) {
+            ends.add(end);
         }
     }
 
@@ -121,7 +161,8 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         } catch (Throwable e) {
             LOG.warn("Task {} failed to stop", id, e);
         }
-        chain.close();
+        ending.forEach(plugin -> Utils.closeQuietly(plugin, "plugin of task " + id));
+        HostEnvironment.close(metrics);
         synchronized (this) {
             ended = true;
             notifyAll();
@@ -130,7 +171,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
 
     /** Wait until there is room for more; returns whether to go on. */
     private synchronized boolean room() throws InterruptedException {
-        while (!stopping && buffer.size() >= capacity) {
+        while (!stopping && buffer.size() >= capacity && ready() > 0) {
             wait();
         }
         return !stopping;
@@ -148,6 +189,14 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         return started;
     }
 
+    /** How many records can be delivered in one batch: those of one transaction, if the task has transactions. */
+    private int ready() {
+        if (transactions == null) {
+            return buffer.size();
+        }
+        return ends.isEmpty() ? 0 : (int) (ends.peek() - base);
+    }
+
     /**
      * The records that can be read now, at most `most`, as a range of numbers; waits for the first one, at most `waitMs`.
      *
@@ -156,10 +205,10 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
      */
     synchronized Map<String, Object> cut(int most, long waitMs) throws Throwable {
         long until = System.currentTimeMillis() + waitMs;
-        for (long left = waitMs; buffer.isEmpty() && !ended && left > 0; left = until - System.currentTimeMillis()) {
+        for (long left = waitMs; ready() == 0 && !ended && left > 0; left = until - System.currentTimeMillis()) {
             wait(left);
         }
-        int count = Math.min(most, buffer.size());
+        int count = transactions == null ? Math.min(most, ready()) : ready();
         if (count == 0 && failure != null) {
             throw failure;
         }
@@ -216,6 +265,9 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
             buffer.subList(0, done.length).clear();
             changed.subList(0, done.length).clear();
             base = to;
+            while (!ends.isEmpty() && ends.peek() <= base) {
+                ends.remove();
+            }
             notifyAll();
         }
     }
@@ -244,6 +296,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         }
         thread.join(waitMs);
         offsets.close();
+        HostEnvironment.close(metrics); // also if the task is left behind: another one adds its own under the same names
         return !thread.isAlive();
     }
 
@@ -259,7 +312,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
 
     @Override
     public TransactionContext transactionContext() {
-        return null;
+        return transactions;
     }
 
     @Override

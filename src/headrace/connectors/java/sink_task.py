@@ -1,0 +1,81 @@
+"""A sink task in Java: the host runs it as Kafka Connect does, with a consumer and a thread of its own; this looks after it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from headrace.connectors.base import Measured, Props, TaskContext
+from headrace.connectors.hosted import Conversion, HostedSink, SinkClients, SinkLook
+from headrace.spark.connect_host import ConnectHost, hiding
+
+_LOOK_MS = 1_000
+"""What has ended a task is known at once all the same."""
+
+
+class JavaSinkTask(HostedSink):
+    """One task of a sink connector in Java."""
+
+    connector: ClassVar[Any]
+    """The adapter of its connector's class."""
+
+    def __init__(self, context: TaskContext) -> None:
+        super().__init__(context)
+        self._id = f"{context.id}@{uuid.uuid4().hex[:12]}"
+        self._started = False
+        self._passwords: list[str] = []
+
+    @property
+    def _host(self) -> ConnectHost:
+        return self.connector.host
+
+    def run_with(self, conversion: Conversion, clients: SinkClients) -> None:
+        """Take what reads the records, and the settings of the clients."""
+        self._conversion, self._clients = conversion, clients
+
+    def start(self, props: Props) -> None:
+        """Start the Java task, and wait for it. Raises PluginError for what it throws."""
+        self._passwords = self.connector.passwords(props)
+        context, conversion, clients = self.context, self._conversion, self._clients
+        with hiding(self._passwords):
+            self._host.ask(
+                "sink.start",
+                id=self._id,
+                name=context.connector,
+                number=context.task,
+                **{"class": self.connector.plugin_name},
+                location=self.connector.location,
+                props=dict(props),
+                key=conversion.key,
+                value=conversion.value,
+                header=conversion.header,
+                stages=conversion.stages,
+                consumer=clients.consumer,
+                producer=clients.producer,
+                admin=clients.admin,
+                errors=clients.errors,
+            )
+            self._started = True
+            while not self.context.stopping.is_set() and not self._host.ask("sink.awaitStart", id=self._id, wait=_LOOK_MS):
+                pass
+
+    def look(self) -> SinkLook:
+        """How the task is, after a second at most. Raises PluginError for what ended it."""
+        with hiding(self._passwords):
+            found = self._host.ask("sink.look", id=self._id, wait=_LOOK_MS)
+        return SinkLook(frozenset(found["topics"]), found["figures"])
+
+    def measures(self) -> Iterable[Measured]:
+        """What its plugins measure themselves."""
+        return self.connector.measures(self.context.connector, self.context.task)
+
+    def end(self, timeout_s: float) -> None:
+        """Stop the Java task, which commits what it has written; after so long it is left behind, and commits no more."""
+        if self._started:
+            self._started = False
+            self._host.ask("sink.stop", id=self._id, wait=int(timeout_s * 1000))
+
+    def stop(self) -> None:
+        """The same for a task that has failed."""
+        self.end(0)

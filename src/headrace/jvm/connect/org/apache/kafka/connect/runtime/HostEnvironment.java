@@ -1,0 +1,89 @@
+package org.apache.kafka.connect.runtime;
+
+import java.io.Closeable;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.common.MetricName;
+import org.apache.kafka.common.internals.Plugin;
+import org.apache.kafka.common.metrics.KafkaMetric;
+import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.connect.source.SourceRecord;
+import org.apache.kafka.connect.storage.Converter;
+import org.apache.kafka.connect.storage.HeaderConverter;
+import org.apache.kafka.connect.transforms.Transformation;
+import org.apache.kafka.connect.transforms.predicates.Predicate;
+import org.apache.kafka.connect.util.ConnectorTaskId;
+
+/** What connectors and tasks of this process share: settings of the worker, and metrics, which plugins may add theirs to (KIP-877). */
+public final class HostEnvironment {
+    private static final Map<String, String> DEFAULTS = Map.of("bootstrap.servers", "localhost:9092",
+        "key.converter", "org.apache.kafka.connect.json.JsonConverter", "value.converter", "org.apache.kafka.connect.json.JsonConverter");
+    final WorkerConfig config;
+    final ConnectMetrics metrics;
+
+    /** props: the worker's, as far as tasks read them. */
+    public HostEnvironment(Map<String, String> props) {
+        Map<String, String> all = new HashMap<>(DEFAULTS);
+        all.putAll(props);
+        config = new WorkerConfig(WorkerConfig.baseConfigDef(), all);
+        metrics = new ConnectMetrics("headrace", config, Time.SYSTEM, "");
+    }
+
+    /** Where a connector adds its metrics; close it with the connector. */
+    public PluginMetricsImpl ofConnector(String name) {
+        return metrics.connectorPluginMetrics(name);
+    }
+
+    /** The same of a task. */
+    public PluginMetricsImpl ofTask(String connector, int number) {
+        return metrics.taskPluginMetrics(new ConnectorTaskId(connector, number));
+    }
+
+    /** Gives a plugin its metrics; what is returned ends both. alias: of a transformation or predicate; `key`, `value`; null: headers. */
+    @SuppressWarnings("unchecked")
+    public AutoCloseable measured(Object plugin, String connector, int number, String alias) {
+        ConnectorTaskId task = new ConnectorTaskId(connector, number);
+        if (plugin instanceof Transformation) {
+            return metrics.wrap((Transformation<SourceRecord>) plugin, task, alias);
+        } else if (plugin instanceof Predicate) {
+            return metrics.wrap((Predicate<SourceRecord>) plugin, task, alias);
+        } else if (alias == null) {
+            return metrics.wrap((HeaderConverter) plugin, task);
+        }
+        return metrics.wrap((Converter) plugin, task, "key".equals(alias));
+    }
+
+    public static void close(Closeable metrics) {
+        Utils.closeQuietly(metrics, "metrics of a plugin");
+    }
+
+    /** The metrics of plugins of a connector: `name`, `value` and `tags` of each that is a number. */
+    public List<Map<String, Object>> ofPlugins(String connector) {
+        List<Map<String, Object>> found = new ArrayList<>();
+        for (Map.Entry<MetricName, KafkaMetric> metric : metrics.metrics().metrics().entrySet()) {
+            MetricName name = metric.getKey();
+            if (name.group().equals("plugins") && connector.equals(name.tags().get("connector"))
+                    && metric.getValue().metricValue() instanceof Number value) {
+                found.add(Map.of("name", name.name(), "value", value.doubleValue(), "tags", name.tags()));
+            }
+        }
+        return found;
+    }
+
+    /** Kafka Connect's metrics of a task, which are there as long as the task is. */
+    List<KafkaMetric> ofTask(ConnectorTaskId task) {
+        List<KafkaMetric> found = new ArrayList<>();
+        for (KafkaMetric metric : metrics.metrics().metrics().values()) {
+            Map<String, String> tags = metric.metricName().tags();
+            if (task.connector().equals(tags.get("connector")) && String.valueOf(task.task()).equals(tags.get("task"))
+                    && metric.metricName().group().endsWith("-metrics")) {
+                found.add(metric);
+            }
+        }
+        return found;
+    }
+}

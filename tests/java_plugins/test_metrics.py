@@ -1,0 +1,49 @@
+"""What plugins measure themselves (KIP-877), and what Kafka's own code measures of a sink task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+
+from tests.clusters import Cluster, record
+from tests.deployed import CONNECTOR_S, Deployed
+from tests.java_plugins.archives import COUNTING, JOURNAL
+from tests.java_plugins.test_sink import TEXT, await_values
+from tests.support import wait_until
+
+
+def lines(deployed: Deployed) -> list[str]:
+    """The samples of a connector."""
+    name = f'connector="{deployed.name}"'
+    return [line for line in httpx.get(deployed.worker.url + "/metrics", timeout=60).text.splitlines() if name in line]
+
+
+def await_sample(deployed: Deployed, metric: str, value: float) -> None:
+    def there() -> bool:
+        return any(line.startswith(metric + "{") and float(line.split()[-1]) == value for line in lines(deployed))
+
+    wait_until(there, CONNECTOR_S, lambda: f"{metric} {value} in {lines(deployed)}")
+
+
+def test_metrics_of_a_source_task_are_shown_and_begin_again_with_it(
+    connector: Callable[..., Deployed], topic_name: Callable[[str], str]
+):
+    source = connector(COUNTING, topic=topic_name("measured"), records="7")
+    await_sample(source, "kafka_connect_plugins_counted", 7)
+    source.restart("?includeTasks=true")
+    await_sample(source, "kafka_connect_plugins_counted", 7)
+    source.await_states("RUNNING", "RUNNING")
+
+
+def test_metrics_of_a_sink_task_are_shown(
+    connector: Callable[..., Deployed], cluster: Cluster, topic_name: Callable[[str], str], tmp_path: Path
+):
+    topic = topic_name("measured")
+    cluster.create(topic)
+    cluster.produce(topic, [record(b"k", b"a"), record(b"k", b"b")])
+    sink = connector(JOURNAL, topics=topic, journal=str(tmp_path / "journal"), **TEXT)
+    await_values(tmp_path / "journal", "a", "b")
+    await_sample(sink, "kafka_connect_plugins_answer", 42)
+    await_sample(sink, "kafka_connect_sink_task_metrics_sink_record_send_total", 2)
