@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.routes import ADMIN, MAIN, dead_letters, logs, preview, streams, workers
+from headrace.rest.routes import ADMIN, MAIN, dead_letters, logs, preview, schemas, streams, workers
 from tests.rest.conftest import worker_config
 
 NAME = "a/b c%41 ü"
@@ -70,6 +70,7 @@ CHECKS: list[CheckFunction] = [
 _CONFIG, _OTHERS = worker_config(), WorkerClient()
 RESOURCES = (
     *MAIN, *ADMIN, preview.resource(_CONFIG), dead_letters.resource(_CONFIG), logs.resource(_CONFIG, _OTHERS),
+    schemas.resource(_CONFIG, _OTHERS),
     workers.resource(_CONFIG, _OTHERS), streams.resource(_CONFIG, _OTHERS),
 )  # fmt: skip
 ROUTES = [(route.method, route.path) for resource in RESOURCES for route in resource.routes]

@@ -27,6 +27,7 @@ from headrace.rest.request_limits import RequestLimits
 from headrace.rest.resource import REQUEST_TIMEOUT_S, Resource
 from headrace.rest.routes import ADMIN, MAIN, dead_letters, loggers, overview, own_status, preview, streams, workers
 from headrace.rest.routes import logs as connector_logs
+from headrace.rest.routes import schemas as connector_schemas
 from headrace.rest.same_origin import SameOrigin
 from headrace.runtime.worker_config import WorkerConfig
 
@@ -47,6 +48,7 @@ def create_app(
         preview.resource(worker_config),
         dead_letters.resource(worker_config),
         connector_logs.resource(worker_config, others),
+        connector_schemas.resource(worker_config, others),
         overview.resource(snapshots),
         own_status.resource(figures),
         workers.resource(worker_config, others),

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headrace.errors import BadRequestError, HeadraceError, NotFoundError
+from headrace.errors import BadRequestError, NotFoundError
 from headrace.rest import responses
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import RestHerder
 from headrace.rest.log_levels import LEVELS, parse_level
+from headrace.rest.other_workers import entries_of
 from headrace.rest.resource import Resource
 from headrace.runtime.recent_logs import PER_CONNECTOR, RECENT
 from headrace.runtime.worker_config import WorkerConfig
 
 _DEFAULT_LINES = 200
-_AT_ONCE = 8
-
-Entries = list[dict[str, Any]]
 
 
 def resource(worker: WorkerConfig, others: WorkerClient) -> Resource:
@@ -47,7 +44,7 @@ def resource(worker: WorkerConfig, others: WorkerClient) -> Resource:
                 path = ["headrace", "connectors", connector, "logs"]
                 return others.get(f"{scheme}://{worker_id}/", path, query, request)
 
-            more, silent = _of_others(ask, sorted(_workers(herder) - {herder.worker_id}))
+            more, silent = entries_of(ask, sorted(_workers(herder) - {herder.worker_id}))
             entries = sorted([*entries, *more], key=lambda entry: entry["time"])[-wanted:] if wanted else []
             if not entries:
                 herder.info(connector)  # raises NotFoundError; entries of a deleted connector are shown
@@ -55,23 +52,6 @@ def resource(worker: WorkerConfig, others: WorkerClient) -> Resource:
         return responses.ok(body)
 
     return made
-
-
-def _of_others(ask: Callable[[str], Any], workers: list[str]) -> tuple[Entries, list[str]]:
-    """What these workers have, asked side by side; and those that did not answer."""
-
-    def patiently(worker_id: str) -> Entries | None:
-        try:
-            return ask(worker_id)["entries"]
-        except HeadraceError:
-            return None
-
-    if not workers:
-        return [], []
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        answered = dict(zip(workers, pool.map(patiently, workers), strict=True))
-    found = [entry for entries in answered.values() if entries is not None for entry in entries]
-    return found, [name for name, entries in answered.items() if entries is None]
 
 
 def _workers(herder: RestHerder) -> set[str]:
