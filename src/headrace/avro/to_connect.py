@@ -22,14 +22,14 @@ _ABSENT = object()
 
 
 @dataclass(frozen=True)
-class Reading:
+class AvroReading:
     """A schema of Connect, None for schemaless data, and the plan that reads bytes as its payload."""
 
     schema: Schema | None
     plan: Plan
 
 
-def to_connect(text: str, options: AvroOptions, version: int | None = None, references: Sequence[str] = ()) -> Reading:
+def to_connect(text: str, options: AvroOptions, version: int | None = None, references: Sequence[str] = ()) -> AvroReading:
     """How data with an Avro schema is read.
 
     version: of the schema in the registry; references: the texts of schemas that it names. Raises DataError.
@@ -40,12 +40,12 @@ def to_connect(text: str, options: AvroOptions, version: int | None = None, refe
     node = json.loads(text)
     collect(node, "", names)
     if isinstance(node, dict) and node.get("type") == "record" and mapping.full_name(node, "") == mapping.ANYTHING:
-        return Reading(None, {"t": "any"})
-    schema, plan = _ToConnect(options, names).convert(node, "")
+        return AvroReading(None, {"t": "any"})
+    schema, plan = _AvroToConnect(options, names).convert(node, "")
     if schema.version is None and version is not None:
         schema = schema.same_but(version=version)
     is_raw = schema.type == "bytes" and not schema.optional and plan["t"] in ("bytes", "decimal") and "n" not in plan
-    return Reading(schema, {"t": "raw"} if is_raw else plan)
+    return AvroReading(schema, {"t": "raw"} if is_raw else plan)
 
 
 def collect(node: Any, space: str, names: dict[str, tuple[Any, str]]) -> None:
@@ -68,7 +68,7 @@ def collect(node: Any, space: str, names: dict[str, tuple[Any, str]]) -> None:
             collect(kind, space, names)
 
 
-class _ToConnect:
+class _AvroToConnect:
     def __init__(self, options: AvroOptions, names: Mapping[str, tuple[Any, str]]) -> None:
         self._options, self._names = options, names
         self._open: list[str] = []  # records that are being converted

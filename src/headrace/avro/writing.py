@@ -29,11 +29,11 @@ def writing_plan(schema: Schema | None, avro: str, options: AvroOptions, referen
     names: dict[str, Any] = {}
     for reference in references:
         collect(json.loads(reference), "", names)
-    plan = _Plans(options, names).plan(schema, json.loads(avro), "", "the data")
+    plan = _AvroPlans(options, names).plan(schema, json.loads(avro), "", "the data")
     return {"t": "raw"} if plan["t"] == "bytes" else plan
 
 
-class _Plans:
+class _AvroPlans:
     def __init__(self, options: AvroOptions, names: dict[str, Any]) -> None:
         self._options, self._names = options, names
 

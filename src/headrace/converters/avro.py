@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.avro import mapping
 from headrace.avro.from_connect import from_connect
 from headrace.avro.mapping import AvroOptions
-from headrace.avro.to_connect import Reading, to_connect
+from headrace.avro.to_connect import AvroReading, to_connect
 from headrace.avro.writing import writing_plan
 from headrace.config import ConfigDef, Importance, Option, Type
 from headrace.converters.base import type_option
@@ -79,11 +79,11 @@ class AvroConverter(RegisteredConverter):
             general_sums=settings["generalized.sum.type.support"],
         )
 
-    def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Reading:
+    def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> AvroReading:
         """The schema of Connect, and the plan that reads the bytes."""
         return to_connect(schema.text, self._options, version, self.registry.referenced(schema))
 
-    def read_payload(self, run: CompileContext, payload: Sql, reading: Reading) -> Value:
+    def read_payload(self, run: CompileContext, payload: Sql, reading: AvroReading) -> Value:
         """The value that the bytes are; bytes that are none are a fault."""
         schema, plan = reading.schema, json.dumps(reading.plan)
         if schema is None:

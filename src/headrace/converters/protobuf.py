@@ -14,7 +14,7 @@ from headrace.errors import DataError
 from headrace.plugins import Kind, plugin
 from headrace.protobuf.from_connect import from_connect
 from headrace.protobuf.mapping import ProtobufOptions
-from headrace.protobuf.to_connect import Reading, to_connect
+from headrace.protobuf.to_connect import MessageReading, to_connect
 from headrace.protobuf.types import Types
 from headrace.protobuf.writing import index_bytes, writing_plan
 from headrace.registry.client import RegisteredSchema
@@ -83,11 +83,11 @@ class ProtobufConverter(RegisteredConverter):
             general_sums=settings["generalized.sum.type.support"],
         )
 
-    def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Reading:
+    def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> MessageReading:
         """The schema of Connect, and the plan that reads the message."""
         return to_connect(Types(schema.text, self.registry.references(schema)), self._options, indexes, version)
 
-    def read_payload(self, run: CompileContext, payload: Sql, reading: Reading) -> Value:
+    def read_payload(self, run: CompileContext, payload: Sql, reading: MessageReading) -> Value:
         """The value that the bytes are; bytes that are none are a fault."""
         plan = json.dumps({"format": self.format, "plan": reading.plan})
         return read_typed(self, run, run.scope.reader(payload, plan, "headrace_payload_read"), reading.schema, True)

@@ -23,10 +23,10 @@ _NULL: Node = {"type": "null"}
 
 def from_connect(schema: Schema, options: JsonSchemaOptions) -> str:
     """The text of the JSON Schema for data with a schema of Connect."""
-    return json.dumps(_FromConnect(options).convert(schema), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(_JsonSchemaFromConnect(options).convert(schema), ensure_ascii=False, separators=(",", ":"))
 
 
-class _FromConnect:
+class _JsonSchemaFromConnect:
     def __init__(self, options: JsonSchemaOptions) -> None:
         self._options = options
 

@@ -26,7 +26,7 @@ _STRING = ("minLength", "maxLength", "pattern", "format")
 
 
 @dataclass(frozen=True)
-class _Node:
+class _SchemaNode:
     """A schema, and the document that its references are relative to."""
 
     value: Any
@@ -42,7 +42,7 @@ def to_connect(
     """
     document = _parsed(text)
     documents = {name: _parsed(other) for name, other in (references or {}).items()}
-    return _ToConnect(options, documents).convert(_Node(document, document), version=version)
+    return _JsonSchemaToConnect(options, documents).convert(_SchemaNode(document, document), version=version)
 
 
 def _parsed(text: str) -> Any:
@@ -52,13 +52,13 @@ def _parsed(text: str) -> Any:
         raise DataError(f"The JSON Schema is no JSON: {error}") from None
 
 
-class _ToConnect:
+class _JsonSchemaToConnect:
     def __init__(self, options: JsonSchemaOptions, documents: Mapping[str, Any]) -> None:
         self._options, self._documents = options, documents
         self._open: list[int] = []  # references that are being followed
         self._unions = 0
 
-    def convert(self, node: _Node, forced: bool = False, version: int | None = None) -> Schema:
+    def convert(self, node: _SchemaNode, forced: bool = False, version: int | None = None) -> Schema:
         """The schema of a node. forced: it is optional; version: what it has if the node says nothing."""
         value = node.value
         if not isinstance(value, dict):
@@ -67,21 +67,21 @@ class _ToConnect:
             return self._referred(value["$ref"], node, forced, version)
         kinds = [*_kinds(value)]
         if len(kinds) > 1:
-            return self._all_of([_Node(kind, node.document) for kind in kinds], forced, version)
+            return self._all_of([_SchemaNode(kind, node.document) for kind in kinds], forced, version)
         if not kinds:
             raise DataError(f"Unsupported JSON Schema {json.dumps(value)}: it has no type")
         kind = kinds[0]
         for word in ("oneOf", "anyOf"):
             if word in kind:
-                return self._union([_Node(inner, node.document) for inner in kind[word]], kind, forced, version)
+                return self._union([_SchemaNode(inner, node.document) for inner in kind[word]], kind, forced, version)
         if "allOf" in kind:
-            branches = [_Node(inner, node.document) for inner in kind["allOf"]]
+            branches = [_SchemaNode(inner, node.document) for inner in kind["allOf"]]
             if len(branches) == 1 and self._options.flatten_unions:
                 return self.convert(branches[0])
             return self._all_of(branches, forced, version)
         return self._with_properties(self._typed(kind, node.document), value, forced, version)
 
-    def _referred(self, reference: str, node: _Node, forced: bool, version: int | None) -> Schema:
+    def _referred(self, reference: str, node: _SchemaNode, forced: bool, version: int | None) -> Schema:
         target = self._target(reference, node.document)
         if id(target.value) in self._open:
             raise recursive_schema("JSON Schema", reference)
@@ -90,7 +90,7 @@ class _ToConnect:
         self._open.pop()
         return found
 
-    def _target(self, reference: str, document: Any) -> _Node:
+    def _target(self, reference: str, document: Any) -> _SchemaNode:
         name, _, pointer = reference.partition("#")
         if name:
             found = self._documents.get(reference, self._documents.get(name))
@@ -111,7 +111,7 @@ class _ToConnect:
             )  # fmt: skip
         if value is None:
             raise DataError(f"The JSON Schema refers to {reference}, which it does not have")
-        return _Node(value, document)
+        return _SchemaNode(value, document)
 
     def _typed(self, node: Mapping[str, Any], document: Any) -> Schema:
         kind, connect = node.get("type"), node.get(mapping.TYPE)
@@ -144,13 +144,13 @@ class _ToConnect:
             raise DataError("Array schema did not specify the items type")
         entry = items.get("properties") if isinstance(items, dict) else None
         if node.get(mapping.TYPE) == "map" and entry is not None:
-            keys, values = (self.convert(_Node(entry[name], document)) for name in ("key", "value"))
+            keys, values = (self.convert(_SchemaNode(entry[name], document)) for name in ("key", "value"))
             return Schema("map", keys=keys, values=values)
-        return Schema("array", items=self.convert(_Node(items, document)))
+        return Schema("array", items=self.convert(_SchemaNode(items, document)))
 
     def _object(self, node: Mapping[str, Any], document: Any) -> Schema:
         if node.get(mapping.TYPE) == "map":
-            values = self.convert(_Node(node.get("additionalProperties"), document))
+            values = self.convert(_SchemaNode(node.get("additionalProperties"), document))
             return Schema("map", keys=Schema("string"), values=values)
         properties, required = node.get("properties") or {}, node.get("required") or ()
         placed: dict[int, str] = {}
@@ -158,14 +158,14 @@ class _ToConnect:
             index = properties[name].get(mapping.INDEX) if isinstance(properties[name], dict) else None
             placed[len(placed) if index is None else index] = name
         return Schema("struct", fields={
-            placed[place]: self._field(_Node(properties[placed[place]], document), placed[place] in required)
+            placed[place]: self._field(_SchemaNode(properties[placed[place]], document), placed[place] in required)
             for place in sorted(placed)
         })  # fmt: skip
 
-    def _field(self, node: _Node, required: bool) -> Schema:
+    def _field(self, node: _SchemaNode, required: bool) -> Schema:
         return self.convert(node, self._options.optional_for_nonrequired and not required)
 
-    def _union(self, branches: list[_Node], node: Mapping[str, Any], forced: bool, version: int | None) -> Schema:
+    def _union(self, branches: list[_SchemaNode], node: Mapping[str, Any], forced: bool, version: int | None) -> Schema:
         if len(branches) == 1 and self._options.flatten_unions:
             return self.convert(branches[0])
         rest = [branch for branch in branches if not _is_null(branch.value)]
@@ -179,18 +179,18 @@ class _ToConnect:
         schema = Schema("struct", len(rest) < len(branches), name, fields=fields, parameters=parameters)
         return self._with_properties(schema, node, forced, version)
 
-    def _all_of(self, branches: list[_Node], forced: bool, version: int | None) -> Schema:
-        fields: dict[str, tuple[_Node, bool]] = {}
+    def _all_of(self, branches: list[_SchemaNode], forced: bool, version: int | None) -> Schema:
+        fields: dict[str, tuple[_SchemaNode, bool]] = {}
         for branch in branches:
             self._collect(branch, fields, [])
         if fields:
             found = {name: self._field(inner, required) for name, (inner, required) in fields.items()}
             return Schema("struct", forced, fields=found)
 
-        def first(*words: str) -> _Node | None:
+        def first(*words: str) -> _SchemaNode | None:
             return next((b for b in reversed(branches) if isinstance(b.value, dict) and any(w in b.value for w in words)), None)
 
-        def of_type(*kinds: str) -> _Node | None:
+        def of_type(*kinds: str) -> _SchemaNode | None:
             return next((b for b in reversed(branches) if isinstance(b.value, dict) and _plain(b.value) in kinds), None)
 
         combined, text, number = first("oneOf", "anyOf", "allOf"), of_type("string"), of_type("integer", "number")
@@ -206,7 +206,7 @@ class _ToConnect:
             raise DataError(f"Unsupported criterion allOf for {json.dumps([branch.value for branch in branches])}")
         return self.convert(found, forced, version)
 
-    def _collect(self, node: _Node, fields: dict[str, tuple[_Node, bool]], seen: list[int]) -> None:
+    def _collect(self, node: _SchemaNode, fields: dict[str, tuple[_SchemaNode, bool]], seen: list[int]) -> None:
         """Note the properties of a part of an allOf, and whether they are required."""
         value = node.value
         if not isinstance(value, dict) or id(value) in seen:
@@ -216,10 +216,10 @@ class _ToConnect:
             self._collect(self._target(value["$ref"], node.document), fields, seen)
             return
         for inner in value.get("allOf", ()):
-            self._collect(_Node(inner, node.document), fields, seen)
+            self._collect(_SchemaNode(inner, node.document), fields, seen)
         properties = value.get("properties") or {}
         for name in hash_order(properties):
-            fields[name] = _Node(properties[name], node.document), name in (value.get("required") or ())
+            fields[name] = _SchemaNode(properties[name], node.document), name in (value.get("required") or ())
 
     def _with_properties(self, schema: Schema, node: Mapping[str, Any], forced: bool, version: int | None) -> Schema:
         """The schema with what the node's title, description, default and properties of Connect's say."""

@@ -36,7 +36,7 @@ def from_connect(schema: Schema, options: ProtobufOptions) -> tuple[str, str]:
             raise DataError(f"Unsupported root schema of type {schema.type.upper()}")
         return _WRAPPERS_FILE, _WRAPPER_OF[_TYPES[schema.type]]
     package, name = mapping.split_name(schema.name or f"{mapping.DEFAULT_NAME}1", options)
-    made = _FromConnect(options, 0 if schema.name else 1)
+    made = _ProtobufFromConnect(options, 0 if schema.name else 1)
     message = made.message(name, schema)
     head = 'syntax = "proto3";\n' + (f"package {package};\n" if package else "")
     imports = "".join(f'import "{name}";\n' for name in made.imports)
@@ -45,13 +45,13 @@ def from_connect(schema: Schema, options: ProtobufOptions) -> tuple[str, str]:
 
 
 @dataclass
-class _Message:
+class _MessageText:
     """A message that is being written."""
 
     name: str
     fields: list[str] = field(default_factory=list)
     oneofs: dict[str, list[str]] = field(default_factory=dict)
-    messages: dict[str, _Message] = field(default_factory=dict)
+    messages: dict[str, _MessageText] = field(default_factory=dict)
     enums: dict[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
@@ -62,21 +62,23 @@ class _Message:
         return f"message {self.name} {{" + "".join("\n" + _indented("".join(group)) for group in groups) + "}\n"
 
 
-class _FromConnect:
+class _ProtobufFromConnect:
     def __init__(self, options: ProtobufOptions, unnamed: int) -> None:
         self._options, self._unnamed = options, unnamed
         self.imports: list[str] = []
 
-    def message(self, name: str, schema: Schema) -> _Message:
+    def message(self, name: str, schema: Schema) -> _MessageText:
         """The message of a struct."""
-        message, index = _Message(name), 0
+        message, index = _MessageText(name), 0
         for field_name, inner in schema.fields.items():
             tag = (inner.parameters or {}).get(mapping.TAG)
             index += tag is None
             self._add(message, message.fields, inner, field_name, int(tag) if tag else index)
         return message
 
-    def _add(self, message: _Message, into: list[str], schema: Schema, field_name: str, tag: int, oneof: bool = False) -> None:
+    def _add(
+        self, message: _MessageText, into: list[str], schema: Schema, field_name: str, tag: int, oneof: bool = False
+    ) -> None:
         name, label = mapping.scrubbed(field_name, self._options), "" if oneof else self._label(schema)
         if schema.items is not None:
             schema = schema.items
@@ -90,7 +92,7 @@ class _FromConnect:
         elif schema.keys is not None and schema.values is not None:
             if type_ in message.messages:
                 raise DataError(f'Invalid protobuf schema definition: "{type_}" is already defined, by another map of this name')
-            entry = message.messages[type_] = _Message(type_)
+            entry = message.messages[type_] = _MessageText(type_)
             self._add(entry, entry.fields, schema.keys, "key", 1)
             self._add(entry, entry.fields, schema.values, "value", 2)
         elif mapping.is_enum(schema):
@@ -106,7 +108,7 @@ class _FromConnect:
             return "repeated "
         return "optional " if self._options.optional_nullables and schema.optional else ""
 
-    def _union(self, message: _Message, schema: Schema) -> None:
+    def _union(self, message: _MessageText, schema: Schema) -> None:
         if self._options.general_sums:
             name = (schema.parameters or {}).get(mapping.GENERAL_UNION, "")
         else:
@@ -119,7 +121,7 @@ class _FromConnect:
                 raise DataError(what)
             self._add(message, members, inner, member, int(tag), oneof=True)
 
-    def _enum(self, message: _Message, schema: Schema) -> None:
+    def _enum(self, message: _MessageText, schema: Schema) -> None:
         name, prefix = self._short(schema.name), self._options.enum + "."
         if name not in message.enums:
             parameters = schema.parameters or {}

@@ -19,7 +19,7 @@ _META = "confluent.field_meta"
 
 def parse(text: str) -> File:
     """What a file defines. Raises DataError, which says what stands in the wrong place."""
-    return _Parser(text).file()
+    return _ProtoParser(text).file()
 
 
 @dataclass
@@ -33,7 +33,7 @@ class _Body:
     enums: list[Enum] = field(default_factory=list)
 
 
-class _Parser:
+class _ProtoParser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = self._split(text)

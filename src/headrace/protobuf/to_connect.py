@@ -20,24 +20,26 @@ _LOGICAL = {DATE: ("int32", "date"), TIME: ("int32", "time"), TIMESTAMP: ("int64
 
 
 @dataclass(frozen=True)
-class Reading:
+class MessageReading:
     """A schema of Connect, and the plan that reads bytes as its payload."""
 
     schema: Schema
     plan: Plan
 
 
-def to_connect(types: Types, options: ProtobufOptions, indexes: Sequence[int] = (0,), version: int | None = None) -> Reading:
+def to_connect(
+    types: Types, options: ProtobufOptions, indexes: Sequence[int] = (0,), version: int | None = None
+) -> MessageReading:
     """How messages with these indexes are read. version: of the schema in the registry. Raises DataError."""
     message = types.message(indexes)
     if message.name in WRAPPERS and options.wrapper_raw:
         scalar = WRAPPERS[message.name]
-        return Reading(Schema(mapping.SCALARS[scalar], version=version), {"t": "wrapper", "i": {"t": scalar}})
-    schema, plan = _ToConnect(types, options).message(message)
-    return Reading(schema.same_but(version=version), plan)
+        return MessageReading(Schema(mapping.SCALARS[scalar], version=version), {"t": "wrapper", "i": {"t": scalar}})
+    schema, plan = _ProtobufToConnect(types, options).message(message)
+    return MessageReading(schema.same_but(version=version), plan)
 
 
-class _ToConnect:
+class _ProtobufToConnect:
     def __init__(self, types: Types, options: ProtobufOptions) -> None:
         self._types, self._options = types, options
         self._open: list[str] = []  # messages that are being converted

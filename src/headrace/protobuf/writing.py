@@ -28,10 +28,10 @@ def writing_plan(schema: Schema, types: Types, name: str, options: ProtobufOptio
     if schema.type != "struct":
         return {"t": "wrapper", "i": {"t": WRAPPERS[name]}}, types.indexes(name)
     indexes = types.indexes(name)
-    return _Plans(types, options).message(schema, types.message(indexes)), indexes
+    return _MessagePlans(types, options).message(schema, types.message(indexes)), indexes
 
 
-class _Plans:
+class _MessagePlans:
     def __init__(self, types: Types, options: ProtobufOptions) -> None:
         self._types, self._options = types, options
 
