@@ -20,6 +20,8 @@ ENTRY = "Entry"
 LOGICAL = {"confluent.type.Decimal": DECIMAL, "google.type.Date": DATE, "google.type.TimeOfDay": TIME,
            "google.protobuf.Timestamp": TIMESTAMP}  # fmt: skip
 """Messages that are a logical type of Connect's."""
+PLANS = {DECIMAL: "decimal", DATE: "date", TIME: "time", TIMESTAMP: "timestamp"}
+"""What `ProtobufType.java` calls them."""
 LOCATIONS = {"confluent.type.Decimal": "confluent/type/decimal.proto", "google.type.Date": "google/type/date.proto",
              "google.type.TimeOfDay": "google/type/timeofday.proto",
              "google.protobuf.Timestamp": "google/protobuf/timestamp.proto"}  # fmt: skip
@@ -44,8 +46,6 @@ class ProtobufOptions:
     union_index: bool = True
     flatten_unions: bool = False
     general_sums: bool = False
-    keep_null: bool = False
-    """A default is not written for null."""
 
     @property
     def enum(self) -> str:

@@ -12,11 +12,10 @@ from headrace.protobuf.model import Enum, Field, Message
 from headrace.protobuf.types import Types
 from headrace.protobuf.well_known import WRAPPERS
 from headrace.registry.errors import recursive_schema
-from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
+from headrace.values.schema import DECIMAL, TIMESTAMP, Schema
 
 Plan = dict[str, Any]
 """What `ProtobufType.java` takes: `t`, the type, and what belongs to it."""
-_LOGICAL = {DATE: ("int32", "date"), TIME: ("int32", "time"), TIMESTAMP: ("int64", "timestamp")}
 
 
 @dataclass(frozen=True)
@@ -155,8 +154,7 @@ class _ProtobufToConnect:
     @staticmethod
     def _logical(name: str, field: Field) -> tuple[Schema, Plan]:
         if name != DECIMAL:
-            kind, type_ = _LOGICAL[name]
-            return Schema(kind, True, name, 1), {"type": {"t": type_}}
+            return Schema("int64" if name == TIMESTAMP else "int32", True, name, 1), {"type": {"t": mapping.PLANS[name]}}
         scale, precision = (field.params.get(key, "") for key in ("scale", "precision"))
         number = int(scale) if scale.lstrip("-").isdigit() else 0
         parameters = {"scale": str(number)} | ({mapping.PRECISION: str(int(precision))} if precision.isdigit() else {})

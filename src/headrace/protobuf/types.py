@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headrace.errors import DataError
+from headrace.protobuf.mapping import SCALARS
 from headrace.protobuf.model import Enum, Field, File, Message, all_types
 from headrace.protobuf.parse import parse
 from headrace.protobuf.well_known import FILES
-
-SCALARS = ("double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32",
-           "sfixed64", "bool", "string", "bytes")  # fmt: skip
 
 
 class Types:

@@ -7,7 +7,7 @@ from headrace.protobuf import mapping
 from headrace.protobuf.mapping import ProtobufOptions
 from headrace.protobuf.model import Enum, Field, Message
 from headrace.protobuf.to_connect import Plan
-from headrace.protobuf.types import SCALARS, Types
+from headrace.protobuf.types import Types
 from headrace.protobuf.well_known import WRAPPERS
 from headrace.values.schema import DECIMAL, Schema
 
@@ -16,8 +16,6 @@ _FITS = {
     "int64": ("int64", "uint32", "fixed32", "uint64", "sint64", "fixed64", "sfixed64"), "float32": ("float",),
     "float64": ("double",), "boolean": ("bool",), "string": ("string",), "bytes": ("bytes",),
 }  # fmt: skip
-_LOGICAL = {"google.type.Date": "date", "google.type.TimeOfDay": "time", "google.protobuf.Timestamp": "timestamp",
-            "confluent.type.Decimal": "decimal"}  # fmt: skip
 
 
 def writing_plan(schema: Schema, types: Types, name: str, options: ProtobufOptions) -> tuple[Plan, list[int]]:
@@ -70,7 +68,7 @@ class _MessagePlans:
             raise self._unfit(name, schema, field)
         plan["type"] = self._typed(schema.items or schema, field, message)
         if repeated:
-            packable = (field.type in SCALARS and field.type not in ("string", "bytes")) or isinstance(type_, Enum)
+            packable = (field.type in mapping.SCALARS and field.type not in ("string", "bytes")) or isinstance(type_, Enum)
             plan |= {"r": True, "pk": packable and (field.packed if field.packed is not None else not message.is_proto2)}
         else:
             plan["p"] = message.is_proto2 or field.label == "optional" or field.oneof is not None
@@ -96,8 +94,9 @@ class _MessagePlans:
             if WRAPPERS[type_.name] not in _FITS[schema.type]:
                 raise self._unfit(field.name, schema, field)
             return {"t": "wrapper", "i": {"t": WRAPPERS[type_.name]}}
-        if type_.name in _LOGICAL and schema.name == mapping.LOGICAL[type_.name]:
-            return {"t": _LOGICAL[type_.name]} | ({"scale": schema.scale} if schema.name == DECIMAL else {})
+        logical = mapping.LOGICAL.get(type_.name)
+        if logical is not None and schema.name == logical:
+            return {"t": mapping.PLANS[logical]} | ({"scale": schema.scale} if logical == DECIMAL else {})
         if schema.type != "struct":
             raise self._unfit(field.name, schema, field)
         return self.message(schema, type_)
