@@ -17,11 +17,11 @@ AVRO = "io.confluent.connect.avro.AvroConverter"
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
 
-def props(registry: SchemaRegistry, **settings: str) -> dict[str, str]:
-    """Of a connector with AvroConverter for its values; settings: of the converter, with `_` for `.`."""
+def props(registry: SchemaRegistry, converter: str = AVRO, **settings: str) -> dict[str, str]:
+    """Of a connector with AvroConverter, or another, for its values; settings: of the converter, with `_` for `.`."""
     value = {f"value.converter.{key.replace('_', '.')}": text for key, text in settings.items()}
     url = {"value.converter.schema.registry.url": registry.url, "value.converter.max.retries": "0"}
-    return {"key.converter": BYTES, "value.converter": AVRO, **url, **value}
+    return {"key.converter": BYTES, "value.converter": converter, **url, **value}
 
 
 def learned(both: Converters, given: Any, config: Mapping[str, str], writing: Converters | None = None) -> Compiled:

@@ -11,7 +11,7 @@ from tests.cli.command import headrace
 Golden = Callable[[str, str], None]
 
 CONNECTORS = (
-    *("list", "describe", "topics", "lag", "logs", "history", "validate", "create", "apply", "delete"),
+    *("list", "describe", "topics", "lag", "schemas", "logs", "history", "validate", "create", "apply", "delete"),
     *("pause", "resume", "stop", "restart", "bulk", "offsets", "offsets show", "offsets set", "offsets reset"),
     *("plugins", "loggers", "loggers show", "loggers set"),
 )

@@ -51,6 +51,11 @@ def converters(registry: SchemaRegistry) -> dict[str, str]:
         ("", AVRO), (".schema.registry.url", registry.url), (".max.retries", "0"))}  # fmt: skip
 
 
+def waiting(one: Mirror) -> str | None:
+    """What the task waits for, as its status says."""
+    return one.worker.call("GET", f"/headrace{one.path}/status")["tasks"][0].get("waiting_for")
+
+
 def test_a_mirror_goes_on_through_new_schemas_and_without_the_registry_for_those_that_it_knows(
     source: Cluster,
     destination: Cluster,
@@ -86,12 +91,21 @@ def test_a_mirror_goes_on_through_new_schemas_and_without_the_registry_for_those
     wait_until(lambda: destination.size(one.prefix + topic) >= 7, CONNECTOR_S, lambda: f"the known schema; {one.status()}")
     assert one.states() == ["RUNNING", "RUNNING"]
     assert destination.size(one.prefix + topic) == 7  # the partition whose schema nobody knows waits, in its order
+    wait_until(lambda: "The schema registry does not answer" in (waiting(one) or ""), CONNECTOR_S, lambda: f"{one.status()}")
+    used = one.worker.call("GET", f"/headrace{one.path}/schemas")["entries"]
+    assert [(e["direction"], e["id"], e["subject"], e["version"]) for e in used if e["direction"] == "written"] == [
+        ("written", version.schema.id, subject, version.number) for version in registry.store.subjects[subject]
+    ]
+    assert {(e["id"], e["version"]) for e in used if e["direction"] == "read"} == {
+        (version.schema.id, version.number) for version in registry.store.subjects[f"{topic}-value"][:2]
+    }
     registry.start()
     copies = one.await_copied(topic, 9)
     assert [decoded(registry, r)["n"] for r in copies if r.partition == 1] == [5, 6, 7]
     wait_until(lambda: one.offsets() == {f"{topic}:0": 5, f"{topic}:1": 2}, CONNECTOR_S, lambda: f"{one.offsets()}")
     asked = [request for request in registry.requests if request.startswith("GET /schemas/ids/") and request[-1].isdecimal()]
     assert len(asked) == len(set(asked)) == 3
+    assert waiting(one) is None
 
 
 def test_what_cannot_be_read_or_registered_is_a_dead_letter_and_the_rest_is_copied_exactly_once(
@@ -122,3 +136,32 @@ def test_what_cannot_be_read_or_registered_is_a_dead_letter_and_the_rest_is_copi
     for message, why in zip(messages, (b"Unknown magic byte!", b"Schema 999 not found", b"the data ends before the record does",
                                        b"is in read-only mode"), strict=True):  # fmt: skip
         assert why in message
+
+
+def test_protobuf_becomes_json_with_a_schema_while_messages_evolve(
+    source: Cluster,
+    destination: Cluster,
+    exact_mirror: Callable[..., Mirror],
+    topic_name: Callable[[str], str],
+    registry: SchemaRegistry,
+) -> None:
+    topic, letters = topic_name("orders"), topic_name("letters")
+    source.create(topic)
+    first = 'syntax = "proto3"; package shop; message Order { int32 n = 1; }'
+    second = 'syntax = "proto3"; package shop; message Order { int32 n = 1; oneof pay { string card = 2; int64 cash = 3; } }'
+    ids = [registry.register(f"{topic}-value", text, "PROTOBUF").to_bytes(4) for text in (first, second)]
+    values = [b"\0" + ids[0] + b"\0\x08\x07", b"\0" + ids[1] + b"\0\x08\x08\x18\x05", b"\0" + ids[1] + b"\0\x08", None]
+    one = exact_mirror(topic, {
+        "source.value.converter": "io.confluent.connect.protobuf.ProtobufConverter",
+        "source.value.converter.schema.registry.url": registry.url,
+        "value.converter": "io.confluent.connect.json.JsonSchemaConverter", "value.converter.schema.registry.url": registry.url,
+        **STAMP, "errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+    })  # fmt: skip
+    source.produce(topic, [record(b"%d" % n, value) for n, value in enumerate(values)])
+    copies = one.await_copied(topic, 3)
+    assert [json.loads(r.value[5:]) if r.value else None for r in copies] == [
+        {"n": 7, "from": "here"}, {"pay_0": {"card": None, "cash": 5}, "n": 8, "from": "here"}, None,
+    ]  # fmt: skip
+    assert [r.value for r in destination.read(letters)] == [values[2]]
+    assert [version.schema.type for version in registry.store.subjects[f"{one.prefix}{topic}-value"]] == ["JSON", "JSON"]

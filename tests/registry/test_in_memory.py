@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import httpx
 import pytest
 from confluent_kafka.schema_registry import ConfigCompatibilityLevel, Schema, SchemaReference, SchemaRegistryClient, ServerConfig
 from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -119,3 +120,13 @@ def test_a_reader_can_or_cannot_read_what_a_writer_wrote(reader: str, writer: st
 def test_a_schema_that_contains_itself_can_be_compared() -> None:
     tree = record(("left", ["null", "Tree"], {"default": None}), name="Tree")
     assert unreadable(tree, tree) == []
+
+
+def test_a_registry_that_is_stopped_answers_on_no_connection_that_is_open() -> None:
+    with SchemaRegistry() as registry, httpx.Client(trust_env=False) as client:
+        assert client.get(registry.url + "/subjects").json() == []
+        registry.stop()
+        with pytest.raises(httpx.TransportError):
+            client.get(registry.url + "/subjects")
+        registry.start()
+        assert client.get(registry.url + "/subjects").json() == []

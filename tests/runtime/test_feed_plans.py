@@ -15,6 +15,7 @@ from headrace.record import RecordColumns
 from headrace.runtime.feed_plans import FeedPlans, source_plans
 from headrace.runtime.plan import plan_source_task
 from headrace.runtime.worker_config import StandaloneConfig
+from headrace.testing.registry import SchemaRegistry
 
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 WORKER = StandaloneConfig({"key.converter": BYTES, "value.converter": BYTES, "offset.storage.file.filename": "/o"})
@@ -58,3 +59,11 @@ def test_what_makes_a_chain_another_one_makes_another_plan(spark: SparkSession) 
 def test_a_source_that_does_not_say_what_its_records_depend_on_shares_no_plan(spark: SparkSession) -> None:
     unknown = replace(SOURCE, record_key=None)
     assert plans(spark, "a", {}, unknown).first() is not plans(spark, "a", {}, unknown).first()
+
+
+def test_a_converter_that_registers_schemas_shares_no_plan(spark: SparkSession) -> None:
+    with SchemaRegistry() as registry:
+        config = {
+            "value.converter": "io.confluent.connect.avro.AvroConverter", "value.converter.schema.registry.url": registry.url,
+        }  # fmt: skip
+        assert plans(spark, "a", config).first() is not plans(spark, "a", config).first()

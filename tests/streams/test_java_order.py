@@ -3,7 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.streams.java_order import TreeSet, hash_order, java_hash
+from headrace.streams.java_order import TreeSet
+from headrace.values.java_hash import hash_order, java_hash
 
 
 def test_a_text_has_the_hash_that_java_gives_it():

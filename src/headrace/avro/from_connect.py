@@ -18,11 +18,11 @@ _LOGICAL = {DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
 
 def from_connect(schema: Schema | None, options: AvroOptions) -> str:
     """The text of the Avro schema for data with a schema of Connect; None: for schemaless data. Raises DataError."""
-    node = mapping.ANYTHING_SCHEMA if schema is None else _FromConnect(options).convert(schema, "")
+    node = mapping.ANYTHING_SCHEMA if schema is None else _AvroFromConnect(options).convert(schema, "")
     return json.dumps(node, ensure_ascii=False, separators=(",", ":"))
 
 
-class _FromConnect:
+class _AvroFromConnect:
     def __init__(self, options: AvroOptions) -> None:
         self._options = options
         self._unnamed = 0

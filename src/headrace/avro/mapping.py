@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
-from headrace.errors import DataError
 from headrace.values.schema import Schema
 
 NAMESPACE = "io.confluent.connect.avro"
@@ -97,6 +96,11 @@ def full_name(node: Mapping[str, Any], space: str) -> str:
     return f"{own}.{name}" if own else name
 
 
+def resolved_name(name: str, space: str) -> str:
+    """The full name that a name stands for where it is used in a namespace."""
+    return name if "." in name or not space else f"{space}.{name}"
+
+
 def union_field(kind: str, name: str | None, place: int, options: AvroOptions) -> str:
     """The field of a union's struct for a branch. kind: Avro's type; name: full name of a named type; place: in the union."""
     if options.general_sums:
@@ -104,11 +108,3 @@ def union_field(kind: str, name: str | None, place: int, options: AvroOptions) -
     if name is None:
         return kind
     return name if options.enhanced else scrubbed(name.rpartition(".")[2], options)
-
-
-def contains_itself(name: str) -> DataError:
-    """The error for a schema that is a part of itself."""
-    return DataError(
-        f"The Avro schema contains itself (record {name}): Connect's schemas cannot be recursive here; use ByteArrayConverter to "
-        "copy such records as they are"
-    )

@@ -11,6 +11,7 @@ from typing import Any
 from headrace.avro import mapping
 from headrace.avro.mapping import AvroOptions
 from headrace.errors import DataError
+from headrace.registry.errors import recursive_schema
 from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 
 Plan = dict[str, Any]
@@ -21,37 +22,37 @@ _ABSENT = object()
 
 
 @dataclass(frozen=True)
-class Reading:
+class AvroReading:
     """A schema of Connect, None for schemaless data, and the plan that reads bytes as its payload."""
 
     schema: Schema | None
     plan: Plan
 
 
-def to_connect(text: str, options: AvroOptions, version: int | None = None, references: Sequence[str] = ()) -> Reading:
+def to_connect(text: str, options: AvroOptions, version: int | None = None, references: Sequence[str] = ()) -> AvroReading:
     """How data with an Avro schema is read.
 
     version: of the schema in the registry; references: the texts of schemas that it names. Raises DataError.
     """
     names: dict[str, tuple[Any, str]] = {}
     for reference in references:
-        _collect(json.loads(reference), "", names)
+        collect(json.loads(reference), "", names)
     node = json.loads(text)
-    _collect(node, "", names)
+    collect(node, "", names)
     if isinstance(node, dict) and node.get("type") == "record" and mapping.full_name(node, "") == mapping.ANYTHING:
-        return Reading(None, {"t": "any"})
-    schema, plan = _ToConnect(options, names).convert(node, "")
+        return AvroReading(None, {"t": "any"})
+    schema, plan = _AvroToConnect(options, names).convert(node, "")
     if schema.version is None and version is not None:
         schema = schema.same_but(version=version)
     is_raw = schema.type == "bytes" and not schema.optional and plan["t"] in ("bytes", "decimal") and "n" not in plan
-    return Reading(schema, {"t": "raw"} if is_raw else plan)
+    return AvroReading(schema, {"t": "raw"} if is_raw else plan)
 
 
-def _collect(node: Any, space: str, names: dict[str, tuple[Any, str]]) -> None:
+def collect(node: Any, space: str, names: dict[str, tuple[Any, str]]) -> None:
     """Note the definition of each named type, and the namespace that it stands in."""
     if isinstance(node, list):
         for branch in node:
-            _collect(branch, space, names)
+            collect(branch, space, names)
     if not isinstance(node, dict):
         return
     kind = node.get("type")
@@ -59,15 +60,15 @@ def _collect(node: Any, space: str, names: dict[str, tuple[Any, str]]) -> None:
         full = mapping.full_name(node, space)
         names.setdefault(full, (node, space))
         for field in node.get("fields", ()):
-            _collect(field["type"], full.rpartition(".")[0], names)
+            collect(field["type"], full.rpartition(".")[0], names)
     else:
         for inner in ("items", "values"):
-            _collect(node.get(inner), space, names)
+            collect(node.get(inner), space, names)
         if not isinstance(kind, str):
-            _collect(kind, space, names)
+            collect(kind, space, names)
 
 
-class _ToConnect:
+class _AvroToConnect:
     def __init__(self, options: AvroOptions, names: Mapping[str, tuple[Any, str]]) -> None:
         self._options, self._names = options, names
         self._open: list[str] = []  # records that are being converted
@@ -76,8 +77,7 @@ class _ToConnect:
     def convert(self, node: Any, space: str, forced: bool = False, default: Any = _ABSENT, doc: str | None = None) -> Any:
         """Schema and plan of a node. forced: the schema is optional; default, doc: of the field that it is the type of."""
         if isinstance(node, str) and node not in _TYPES and node != "null":
-            full = node if "." in node or not space else f"{space}.{node}"
-            found = self._names.get(full) or self._names.get(node)
+            found = self._names.get(mapping.resolved_name(node, space)) or self._names.get(node)
             if found is None:
                 raise DataError(f"The Avro schema names {node}, which it does not define")
             node, space = found
@@ -124,8 +124,7 @@ class _ToConnect:
 
     def _resolved(self, node: Any, space: str) -> tuple[Any, str]:
         if isinstance(node, str):
-            full = node if "." in node or not space else f"{space}.{node}"
-            return self._names.get(full, (node, space))
+            return self._names.get(mapping.resolved_name(node, space), (node, space))
         return node, space
 
     @staticmethod
@@ -138,7 +137,7 @@ class _ToConnect:
     def _record(self, node: Mapping[str, Any], space: str) -> tuple[Schema, Plan]:
         options, full = self._options, mapping.full_name(node, space)
         if full in self._open:
-            raise mapping.contains_itself(full)
+            raise recursive_schema("Avro schema", f"record {full}")
         self._open.append(full)
         documents = options.meta_data and not options.discard_type_doc
         parameters = {mapping.RECORD_DOC: node["doc"]} if documents and node.get("doc") is not None else {}

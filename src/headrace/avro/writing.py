@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.avro import mapping
 from headrace.avro.mapping import AvroOptions
+from headrace.avro.to_connect import collect
 from headrace.errors import DataError
 from headrace.values.schema import Schema
 
@@ -17,22 +19,23 @@ _FITS = {"int8": ("int",), "int16": ("int",), "int32": ("int",), "int64": ("long
          "struct": ("record",), "map": ("map", "array"), "array": ("array",)}  # fmt: skip
 
 
-def writing_plan(schema: Schema | None, avro: str, options: AvroOptions) -> Plan:
+def writing_plan(schema: Schema | None, avro: str, options: AvroOptions, references: Sequence[str] = ()) -> Plan:
     """How the payload of a schema of Connect (None: schemaless data) is written with an Avro schema.
 
-    Raises DataError for data that this Avro schema has no place for.
+    references: the texts of schemas that it names. Raises DataError for data that this Avro schema has no place for.
     """
     if schema is None:
         return {"t": "any"}
-    node = json.loads(avro)
-    plan = _Plans(options).plan(schema, node, "", "the data")
+    names: dict[str, Any] = {}
+    for reference in references:
+        collect(json.loads(reference), "", names)
+    plan = _AvroPlans(options, names).plan(schema, json.loads(avro), "", "the data")
     return {"t": "raw"} if plan["t"] == "bytes" else plan
 
 
-class _Plans:
-    def __init__(self, options: AvroOptions) -> None:
-        self._options = options
-        self._names: dict[str, Any] = {}
+class _AvroPlans:
+    def __init__(self, options: AvroOptions, names: dict[str, Any]) -> None:
+        self._options, self._names = options, names
 
     def plan(self, schema: Schema, node: Any, space: str, where: str) -> Plan:
         """The plan for a part of the data. where: it is, for messages."""
@@ -63,7 +66,7 @@ class _Plans:
         if isinstance(node, list):
             return node, space, "union", None
         if isinstance(node, str) and node not in (*_PRIMITIVES, "null"):
-            full = node if "." in node or not space else f"{space}.{node}"
+            full = mapping.resolved_name(node, space)
             if full not in self._names:
                 raise DataError(f"The Avro schema names {node}, which it does not define before")
             node, space = self._names[full]

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.avro import mapping
 from headrace.avro.from_connect import from_connect
 from headrace.avro.mapping import AvroOptions
-from headrace.avro.to_connect import Reading, to_connect
+from headrace.avro.to_connect import AvroReading, to_connect
 from headrace.avro.writing import writing_plan
 from headrace.config import ConfigDef, Importance, Option, Type
 from headrace.converters.base import type_option
 from headrace.converters.json_reading import plain
-from headrace.converters.registered import RegisteredConverter
+from headrace.converters.registered import RegisteredConverter, Writing
+from headrace.converters.registered_reading import read_typed
 from headrace.plugins import Kind, plugin
 from headrace.registry.client import RegisteredSchema
-from headrace.registry.options import registry_options
-from headrace.values.payload import payload as typed_payload
-from headrace.values.payload import struct_fields
+from headrace.registry.options import flag, registry_options
 from headrace.values.schema import Schema
-from headrace.values.scope import JsonReader
-from headrace.values.sql import Sql, call, kind_in, lit
-from headrace.values.value import Case, OpenStruct, TypedValue, Value
+from headrace.values.sql import Sql, call, lit
+from headrace.values.value import Value
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext
@@ -31,9 +30,6 @@ NAME = "io.confluent.connect.avro.AvroConverter"
 
 
 def _definition() -> ConfigDef:
-    def flag(name: str, default: bool, doc: str) -> Option:
-        return Option(name, Type.BOOLEAN, default, importance=Importance.LOW, doc=doc)
-
     return ConfigDef(
         [
             type_option(),
@@ -58,6 +54,7 @@ class AvroConverter(RegisteredConverter):
     """Avro with a schema registry (Confluent's `AvroConverter`)."""
 
     format, type = "Avro", "AVRO"
+    problems = ("Failed to deserialize data for topic {} to Avro: ", "Failed to serialize Avro data from topic {} :")
 
     @classmethod
     def definition(cls) -> ConfigDef:
@@ -82,26 +79,18 @@ class AvroConverter(RegisteredConverter):
             general_sums=settings["generalized.sum.type.support"],
         )
 
-    def reading(self, schema: RegisteredSchema, version: int | None) -> Reading:
+    def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> AvroReading:
         """The schema of Connect, and the plan that reads the bytes."""
         return to_connect(schema.text, self._options, version, self.registry.referenced(schema))
 
-    def read_payload(self, run: CompileContext, payload: Sql, reading: Reading) -> Value:
+    def read_payload(self, run: CompileContext, payload: Sql, reading: AvroReading) -> Value:
         """The value that the bytes are; bytes that are none are a fault."""
         schema, plan = reading.schema, json.dumps(reading.plan)
         if schema is None:
             text = run.scope.bind(call("headrace_avro_text", f"coalesce({payload}, X'')", lit(plan)))
-            self._check(run, f"{text}.error")
+            self.unread(run, f"{text}.error")
             return plain(run.scope.reader(f"cast({text}.json as binary)"))
-        reader = run.scope.reader(payload, plan, "headrace_avro_read")
-        self._check(run, reader.field("error"))
-        if schema.type != "struct" or mapping.is_union(schema):
-            return typed_payload(run, reader, "", schema, trusted=True, defaults=False)
-        return _struct(run, reader, schema)
-
-    def _check(self, run: CompileContext, error: Sql) -> None:
-        problem = call("concat", lit("Failed to deserialize data for topic "), "in_topic", lit(" to Avro: "))
-        run.fail(f"({error} IS NOT NULL)", problem, cause=error)
+        return read_typed(self, run, run.scope.reader(payload, plan, "headrace_avro_read"), schema, not mapping.is_union(schema))
 
     def described(self, schema: Schema | None) -> tuple[str, str | None]:
         """The Avro schema of a schema of Connect."""
@@ -110,14 +99,6 @@ class AvroConverter(RegisteredConverter):
         is_record = isinstance(node, dict) and node["type"] == "record"
         return text, mapping.full_name(node, "") if is_record else None
 
-    def plan(self, schema: Schema | None, text: str) -> Any:
+    def writing(self, schema: Schema | None, registered: RegisteredSchema) -> Writing:
         """What writes the payload with an Avro schema."""
-        return writing_plan(schema, text, self._options)
-
-
-def _struct(run: CompileContext, reader: JsonReader, schema: Schema) -> Value:
-    is_null = kind_in(reader.field("k"), [1])
-    meta = schema.same_but(fields={})
-    fields = struct_fields(run, reader, schema, trusted=True, defaults=False)
-    found = Case(kind_in(reader.field("k"), [7]), TypedValue("struct", schema=meta, table=OpenStruct(fields, schema=meta)))
-    return (found, Case(is_null, TypedValue("null", schema=schema))) if schema.optional else (found,)
+        return Writing(writing_plan(schema, registered.text, self._options, self.registry.referenced(registered)))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import structlog
@@ -17,6 +19,7 @@ from headrace.registry.errors import RegistryError
 from headrace.registry.options import NO_CONTEXT
 from headrace.registry.settings import registry_settings
 from headrace.registry.subjects import strategy_of, subject_of
+from headrace.registry.usage import SchemaUses
 from headrace.values.schema import Schema, parse
 from headrace.values.sql import Sql, call, case, concat, lit
 from headrace.values.value import NULL, Case, TypedValue, Value, combined, only_when
@@ -29,6 +32,16 @@ log = structlog.get_logger(__name__)
 
 _LOGIN = (401, 403)
 _ID_SIZE = 5  # a byte 0 before it
+_MOST_TARGETS = 256  # schemas of Connect that a converter keeps the ids and plans of; others are asked for again
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How data of one schema is written."""
+
+    plan: Any
+    prefix: bytes = b""
+    """What stands between the id and the payload."""
 
 
 class RegisteredConverter(Converter):
@@ -36,9 +49,13 @@ class RegisteredConverter(Converter):
 
     registers: ClassVar[bool] = True
     format: ClassVar[str]
-    """What the data is in, for messages: Avro, JSON Schema, Protobuf."""
+    """What the data is in, for messages: Avro, JSON, Protobuf."""
     type: ClassVar[str]
     """The registry's name of the format."""
+    indexed: ClassVar[bool] = False
+    """Whether the indexes of a message follow the id."""
+    problems: ClassVar[tuple[str, str]]
+    """What is said of data that cannot be read, and of data that cannot be written, with `{}` for the topic."""
 
     def __init__(self, props: Mapping[str, str], is_key: bool) -> None:
         """props: as for `Converter`. Raises ConfigError for settings of the registry that cannot be."""
@@ -51,9 +68,10 @@ class RegisteredConverter(Converter):
         rules = sorted(name for name in props if name.startswith("rule."))
         if rules:
             log.warning("converter.rules.ignored", options=", ".join(rules))
-        self._targets: dict[str, dict[str, dict[str, Any]]] = {}  # by schema, then by topic
+        self._targets: dict[str, dict[str, dict[str, Any]]] = {}  # by schema, then by topic; those asked for last at the end
         self._schemas: dict[str, Schema | None] = {}  # by their texts, those that a chain can write
         self._written: dict[str, set[str]] = {}  # texts of schemas, by their subjects
+        self.uses = SchemaUses()
 
     @property
     def part(self) -> str:
@@ -66,8 +84,8 @@ class RegisteredConverter(Converter):
         return registry_of(self._settings)
 
     @abstractmethod
-    def reading(self, schema: RegisteredSchema, version: int | None) -> Any:
-        """How data of a schema of the registry is read. version: it has there. Raises DataError."""
+    def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Any:
+        """How data of a schema of the registry is read. version: it has there; indexes: of the message. Raises DataError."""
 
     @abstractmethod
     def read_payload(self, run: CompileContext, payload: Sql, reading: Any) -> Value:
@@ -81,7 +99,7 @@ class RegisteredConverter(Converter):
         """
 
     @abstractmethod
-    def plan(self, schema: Schema | None, text: str) -> Any:
+    def writing(self, schema: Schema | None, registered: RegisteredSchema) -> Writing:
         """How the payload of a schema of Connect is written with a schema of the registry. Raises DataError."""
 
     @property
@@ -106,8 +124,7 @@ class RegisteredConverter(Converter):
         """Data by the schema that its id stands for; no bytes are null."""
         source = run.scope.bind(source)
         opened = run.scope.bind(f"CASE WHEN {source} IS NOT NULL THEN {self._opened(source, schemas)} END")
-        problem = concat(lit("Failed to deserialize data for topic "), "in_topic", lit(f" to {self.format}: "))
-        run.fail(f"({opened}.error IS NOT NULL)", problem, cause=f"{opened}.error")
+        self._unread(run, f"({opened}.error IS NOT NULL)", f"{opened}.error")
         run.fail(f"({opened}.schema IS NOT NULL)", concat(lit("Nobody has asked for the schema "), f"{opened}.schema"))
         found = [Case(f"({source} IS NULL)", NULL)]
         for place, text in enumerate(schemas):
@@ -115,7 +132,7 @@ class RegisteredConverter(Converter):
             try:
                 reading = self._registered(text)
             except (RegistryError, DataError) as error:
-                run.fail(when, problem, cause=lit(f"{error.java_class}: {error}"))
+                self._unread(run, when, lit(f"{error.java_class}: {error}"))
                 continue
             with run.only(when):
                 payload = f"{opened}.payload" if len(schemas) == 1 else case([(when, f"{opened}.payload")])
@@ -125,17 +142,30 @@ class RegisteredConverter(Converter):
     def _opened(self, source: Sql, known: Sequence[str]) -> Sql:
         # a call with NULL for an argument is NULL
         headers = f"coalesce(in_headers, cast(array() as {HEADERS_TYPE}))"
-        return call("headrace_registry_open", source, headers, lit("\0".join([f"__{self.part}_schema_id", *known])))
+        constants = [f"__{self.part}_schema_id", "indexed" if self.indexed else "", *known]
+        return call("headrace_registry_open", source, headers, lit("\0".join(constants)))
+
+    def _unread(self, run: CompileContext, when: Sql, cause: Sql) -> None:
+        run.fail(when, _about(self.problems[0], "in_topic"), cause=cause)
+
+    def unread(self, run: CompileContext, error: Sql) -> None:
+        """Report the error of a reader, NULL for none, as what it is: data that cannot be read."""
+        self._unread(run, f"({error} IS NOT NULL)", error)
 
     def _registered(self, text: str) -> Any:
-        """How data is read whose schema has this id, or GUID."""
+        """How data is read whose schema has this id, or GUID; behind a colon the indexes of the message."""
         registry = self.registry
-        schema = registry.schema(text if "-" in text else int(text))
+        id, _, indexes = text.partition(":")
+        schema = registry.schema(id if "-" in id else int(id))
         if schema.type != self.type:
-            raise DataError(f"The schema with the id {text} is of type {schema.type}, not {self.type}")
-        versions = {place.version for place in registry.places(schema.id)}
+            raise DataError(f"The schema with the id {id} is of type {schema.type}, not {self.type}")
+        places = registry.places(schema.id)
+        versions = {place.version for place in places}
         version = versions.pop() if len(versions) == 1 else None
-        return self.reading(schema, version)
+        subject = next((place.subject for place in places if place.subject.endswith(f"-{self.part}")), None)
+        subject = subject or (places[0].subject if places else None)
+        self.uses.add("read", self.part, schema.id, self.type, subject, version)
+        return self.reading(schema, version, [int(index) for index in indexes.split(",")] if indexes else [0])
 
     def registered(self, data: bytes | None, topic: str) -> dict[str, Any] | None:
         """The schema of data of a record of a topic: `id`, `subject` and `version`, None where that is not known.
@@ -170,11 +200,11 @@ class RegisteredConverter(Converter):
         payload, text = f"string({case(payloads)})", f"string({case(texts)})"
         if run.alive is not None:
             payload = f"CASE WHEN {run.alive} THEN {payload} END"
-        known = json.dumps([{"schema": s, "topics": list(topics.values())} for s, topics in self._targets.items()])
-        written = run.scope.bind(call("headrace_avro_write", payload, text, run.topic, lit(known)))
+        schemas = [{"schema": s, "topics": list(topics.values())} for s, topics in self._targets.items()]
+        known = json.dumps({"format": self.format, "schemas": schemas})
+        written = run.scope.bind(call("headrace_registry_write", payload, text, run.topic, lit(known)))
         run.ask(self.part, f"{written}.wanted")
-        problem = concat(lit(f"Failed to serialize {self.format} data from topic "), run.topic, lit(" :"))
-        run.fail(f"({written}.error IS NOT NULL)", problem, cause=f"{written}.error")
+        run.fail(f"({written}.error IS NOT NULL)", _about(self.problems[1], run.topic), cause=f"{written}.error")
         why = lit("The schema of the record was not registered before it was written")
         run.fail(f"({written}.wanted IS NOT NULL)", why)
         return f"{written}.value"
@@ -191,10 +221,10 @@ class RegisteredConverter(Converter):
         register: schemas that are not there may be registered, else those have the id 0. Raises RegistryUnavailableError, and
         ConnectError if the registry refuses the login.
         """
-        for request in wanted:
-            asked = json.loads(request)
+        asked_for = [json.loads(request) for request in wanted]
+        for asked in asked_for:
             topic, text = asked["topic"], asked["schema"]
-            by_topic = self._targets.setdefault(text, {})
+            by_topic = self._targets[text] = self._targets.pop(text, {})
             try:
                 schema = self._schemas[text] if text in self._schemas else parse(text)
                 by_topic[topic] = {"topic": topic, **self._target(schema, topic, register)}
@@ -202,6 +232,9 @@ class RegisteredConverter(Converter):
                 if isinstance(error, RegistryError) and error.http_status in _LOGIN:
                     raise
                 by_topic[topic] = {"topic": topic, "error": f"{error.java_class}: {error}"}
+        for text in list(self._targets)[: -_MOST_TARGETS - len(asked_for)]:  # never those that were asked for now
+            del self._targets[text]
+            self._schemas.pop(text, None)
 
     def _target(self, schema: Schema | None, topic: str, register: bool) -> dict[str, Any]:
         """The id of a schema under the subject of a topic, and the plan to write with it."""
@@ -209,19 +242,20 @@ class RegisteredConverter(Converter):
         subject = subject_of(self._strategy, topic, self.is_key, name)
         options, registry = self.settings, self.registry
         if options["auto.register.schemas"]:
-            id = self._auto(subject, text, register)
+            target = RegisteredSchema(self._auto(subject, text, register), self.type, text)
         elif options["use.schema.id"] >= 0:
-            id = options["use.schema.id"]
-            text = registry.schema(id).text
+            target = registry.schema(options["use.schema.id"])
         elif options["use.latest.version"]:
             keep_s = options["latest.cache.ttl.sec"]
-            latest = registry.latest(subject, float("inf") if keep_s < 0 else keep_s)
+            target = registry.latest(subject, float("inf") if keep_s < 0 else keep_s)
             if options["latest.compatibility.strict"] and not registry.is_compatible(subject, text, self.type):
                 raise DataError(f"Incompatible schema {text} with the newest schema of subject {subject}")
-            id, text = latest.id, latest.text
         else:
-            id = registry.lookup(subject, text, self.type, options["normalize.schemas"])
-        return {"id": id, "plan": self.plan(schema, text)}
+            target = RegisteredSchema(registry.lookup(subject, text, self.type, options["normalize.schemas"]), self.type, text)
+        writing = self.writing(schema, target)
+        if register:
+            self.uses.add("written", self.part, target.id, self.type, subject, registry.version_in(subject, target.id))
+        return {"id": target.id, "plan": writing.plan, "prefix": base64.b64encode(writing.prefix).decode()}
 
     def _auto(self, subject: str, text: str, register: bool) -> int:
         most, normalize = self.settings["max.schemas.per.subject"], self.settings["normalize.schemas"]
@@ -237,3 +271,8 @@ class RegisteredConverter(Converter):
             if not error.is_missing:
                 raise
             return 0
+
+
+def _about(problem: str, topic: Sql) -> Sql:
+    before, after = problem.split("{}")
+    return concat(lit(before), topic, lit(after))

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from headrace.registry.errors import RegistryError, RegistryUnavailableError
 from headrace.registry.http import RegistryHttp
 from headrace.registry.settings import RegistrySettings
 
@@ -59,16 +60,34 @@ class Registry:
 
     def referenced(self, schema: RegisteredSchema) -> list[str]:
         """The texts of the schemas that a schema refers to, and of those that these refer to, the innermost first."""
-        found: list[str] = []
+        return list(dict.fromkeys(self.references(schema).values()))
+
+    def references(self, schema: RegisteredSchema) -> dict[str, str]:
+        """The same by the names that schemas refer to them by."""
+        found: dict[str, str] = {}
         for reference in schema.references:
             other = self.version(reference.subject, reference.version)
-            found += [text for text in (*self.referenced(other), other.text) if text not in found]
+            found |= self.references(other)
+            found.setdefault(reference.name, other.text)
         return found
 
     def places(self, id: int) -> list[SubjectVersion]:
         """The subjects and versions of a schema."""
         found = self._once(("places", id), lambda: self._http.ask("GET", f"/schemas/ids/{id}/versions"))
         return [SubjectVersion(place["subject"], place["version"]) for place in found]
+
+    def version_in(self, subject: str, id: int) -> int | None:
+        """The version that a schema is under a subject; None if the registry does not say."""
+        for attempt in range(2):
+            try:
+                found = next((place.version for place in self.places(id) if place.subject == subject), None)
+            except (RegistryError, RegistryUnavailableError):
+                return None
+            if found is not None or attempt:
+                return found
+            with self._lock:
+                self._known.pop(("places", id), None)  # from before it was registered under this subject, too
+        return None
 
     def version(self, subject: str, number: int) -> RegisteredSchema:
         """A version of a subject."""

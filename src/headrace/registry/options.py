@@ -14,10 +14,12 @@ def registry_options() -> list[Option]:
     return [*_schemas(), *_http(), *_login()]
 
 
-def _schemas() -> list[Option]:
-    def flag(name: str, default: bool, doc: str) -> Option:
-        return Option(name, Type.BOOLEAN, default, importance=_LOW, doc=doc)
+def flag(name: str, default: bool, doc: str) -> Option:
+    """An option of a converter that is on or off."""
+    return Option(name, Type.BOOLEAN, default, importance=_LOW, doc=doc)
 
+
+def _schemas() -> list[Option]:
     def names(part: str) -> Option:
         doc = f"How the subject of a {part}'s schema is named: the class name of TopicNameStrategy, RecordNameStrategy or "
         return Option(f"{part}.subject.name.strategy", Type.STRING, TOPIC_NAMES, importance=_MEDIUM,

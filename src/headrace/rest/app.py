@@ -27,6 +27,7 @@ from headrace.rest.request_limits import RequestLimits
 from headrace.rest.resource import REQUEST_TIMEOUT_S, Resource
 from headrace.rest.routes import ADMIN, MAIN, dead_letters, lineage, loggers, overview, own_status, preview, streams, workers
 from headrace.rest.routes import logs as connector_logs
+from headrace.rest.routes import schemas as connector_schemas
 from headrace.rest.same_origin import SameOrigin
 from headrace.rest.streams_reports import GroupReports, StreamsReports
 from headrace.runtime.worker_config import WorkerConfig
@@ -48,6 +49,7 @@ def create_app(
         preview.resource(worker_config),
         dead_letters.resource(worker_config),
         connector_logs.resource(others),
+        connector_schemas.resource(others),
         overview.resource(snapshots),
         own_status.resource(figures),
         workers.resource(others),

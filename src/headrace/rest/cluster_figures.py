@@ -15,6 +15,7 @@ from headrace.errors import HeadraceError
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import RestHerder
 from headrace.runtime.metrics.figures import FigureSample
+from headrace.runtime.schema_usage import USAGE
 
 POINTS = 30
 """Samples of each connector in an overview."""
@@ -35,6 +36,8 @@ class ConnectorFigures:
     """Oldest first, every `figures.INTERVAL_S`."""
     stalled: Mapping[int, int] = field(default_factory=dict)
     """The tasks that make no progress while their lag grows, and for how many ms."""
+    waiting: Mapping[int, str] = field(default_factory=dict)
+    """The tasks that wait for a schema registry, and why."""
 
     def plus(self, other: ConnectorFigures) -> ConnectorFigures:
         """Together with those of another worker."""
@@ -44,6 +47,7 @@ class ConnectorFigures:
             _both(self.age_ms, other.age_ms, max),
             _added(self.samples, other.samples),
             {**self.stalled, **other.stalled},
+            {**self.waiting, **other.waiting},
         )
 
 
@@ -62,7 +66,7 @@ def _added(one: Sequence[FigureSample], other: Sequence[FigureSample]) -> Sequen
 
 def figures_body(herder: RestHerder, points: int) -> dict[str, Any]:
     """The answer of `GET /headrace/figures`: the tasks of this worker, and the last `points` samples of each connector."""
-    tasks = [asdict(task) for task in herder.metrics.figures()]
+    tasks = [{**asdict(task), "waiting_for": USAGE.waiting_for(task.connector, task.task)} for task in herder.metrics.figures()]
     names = {task["connector"] for task in tasks}
     series = {name: [[s.rate, s.age_ms] for s in herder.metrics.history.of(name)[-points:]] for name in names} if points else {}
     return {"worker_id": herder.worker_id, "tasks": tasks, "history": series}
@@ -74,7 +78,8 @@ def by_connector(body: Mapping[str, Any]) -> dict[str, ConnectorFigures]:
     for task in body["tasks"]:
         name = task["connector"]
         stalled = {task["task"]: task["stalled_ms"]} if task.get("stalled_ms") else {}  # not yet in answers of older workers
-        figures = ConnectorFigures(task["rate"], task["lag"], task["age_ms"], stalled=stalled)
+        waiting = {task["task"]: task["waiting_for"]} if task.get("waiting_for") else {}
+        figures = ConnectorFigures(task["rate"], task["lag"], task["age_ms"], stalled=stalled, waiting=waiting)
         found[name] = found.get(name, ConnectorFigures()).plus(figures)
     for name, samples in body["history"].items():
         told = ConnectorFigures(samples=[FigureSample(rate, age) for rate, age in samples])

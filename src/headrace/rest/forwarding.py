@@ -75,6 +75,14 @@ class WorkerClient:
         with ThreadPoolExecutor(_AT_ONCE, "workers") as threads:
             return dict(zip(asked, threads.map(answer, asked), strict=True))
 
+    def entries_from_all(
+        self, workers: Iterable[str], path: Sequence[str], query: Mapping[str, str], request: Request
+    ) -> tuple[list[dict[str, Any]], list[str]]:
+        """The `entries` that these workers answer together, and those that did not answer."""
+        answered = self.get_from_all(workers, path, query, request)
+        entries = [entry for answer in answered.values() if answer is not None for entry in answer["entries"]]
+        return entries, [worker_id for worker_id, answer in answered.items() if answer is None]
+
     def _ask(self, method: str, url: str, target: bytes, **request: Any) -> httpx.Response:
         try:
             # The target apart from the address, in which httpx would take a connector called `..` for a way up.

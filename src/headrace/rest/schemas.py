@@ -56,7 +56,13 @@ _STALLED: Schema = {
     **_INT,
     "description": "For how many ms the task has stored no offset while its lag grew; only of tasks of which that is so.",
 }
-_OWN_TASK = {**_TRACE, "restart": _RESTART, "stream": _STREAM, "stalled_ms": _STALLED}
+_OWN_TASK = {
+    **_TRACE,
+    "restart": _RESTART,
+    "stream": _STREAM,
+    "stalled_ms": _STALLED,
+    "waiting_for": {**_TEXT, "description": "Why schemas cannot be asked for; the records that need them wait."},
+}
 _TASK_ID = _object({"connector": _TEXT, "task": _INT})
 _KIND = _one_of(("source", "sink", "unknown"))
 _VERSION = _object({"class": _TEXT, "type": _TEXT, "version": _TEXT_OR_NULL})
@@ -153,6 +159,15 @@ SCHEMAS: dict[str, Schema] = {
         }), description="Oldest first (docs/metrics.md)."),
         "not_reached": _list(_TEXT),
     }),
+    "ConnectorSchemas": _object({
+        "connector": _TEXT,
+        "entries": _list(_object({
+            "task": _INT, "worker_id": _TEXT, "direction": _one_of(("read", "written")), "part": _one_of(("key", "value")),
+            "id": _INT, "type": _TEXT, "subject": _TEXT_OR_NULL, "version": _INT_OR_NULL,
+            "since": {**_INT, "description": "When the task met it first, in ms since the epoch."},
+        })),
+        "not_reached": _list(_TEXT, description="Workers with tasks of it that did not answer."),
+    }),
     "ConnectorLag": _object({
         "connector": _TEXT, "lag": {**_INT, "description": "Records, of all partitions of which it is known."},
         "freshness_ms": {**_INT_OR_NULL, "description": "Of the partition that is furthest behind."},
@@ -184,7 +199,7 @@ SCHEMAS: dict[str, Schema] = {
         "worker_id": _TEXT,
         "tasks": _list(_object({
             "connector": _TEXT, "task": _INT, "records": _NUMBER, "rate": _NUMBER, "lag": _INT_OR_NULL, "age_ms": _NUMBER_OR_NULL,
-            "stalled_ms": _INT,
+            "stalled_ms": _INT, "waiting_for": _TEXT_OR_NULL,
         })),
         "history": _map(_list(_list(_NUMBER_OR_NULL)), description="By connector: records per second and greatest age."),
     }),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from headrace.converters.base import ConverterReader, ConverterWriter, Writers
 from headrace.converters.typed_column import TypedColumn, TypedHeaders
 from headrace.record import HEADERS_TYPE, RecordColumns
 from headrace.runtime.plan import TaskPlan
+from headrace.runtime.schema_usage import USAGE
 from headrace.runtime.tolerance import Tolerance, letter_headers, report
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
 from headrace.transforms.chain import INPUT, NO_HEADERS, Compiled, Readers, compile_chain
@@ -55,6 +57,11 @@ class TaskChain:
         self._origin = [quoted(ORIGIN + part) for part in record.origin]
         self._known: dict[str, list[str]] = {"key": [], "value": []}
         self._compiled: Compiled | None = None
+        used = (getattr(sides, part) for sides in (steps.reading, steps.writing) for part in self._known)
+        USAGE.watch(steps.connector, steps.task, used)
+
+    def _asking(self) -> AbstractContextManager[None]:
+        return USAGE.asking(self._steps.connector, self._steps.task)
 
     @property
     def learns(self) -> bool:
@@ -82,10 +89,11 @@ class TaskChain:
         One by one at first: a record of a known schema is recognized by comparing bytes, one of an unknown schema is parsed.
         """
         self._forget()  # never those of the batch that is being looked at
-        if any(self._new(part) is not None for part in self._known):
-            self._learn_readings(incoming)
-        while (asks := self.compiled().asks) and self._ask(incoming, asks):
-            pass
+        with self._asking():
+            if any(self._new(part) is not None for part in self._known):
+                self._learn_readings(incoming)
+            while (asks := self.compiled().asks) and self._ask(incoming, asks):
+                pass
 
     def _learn_readings(self, incoming: DataFrame) -> None:
         for _ in range(_FEW):
@@ -249,11 +257,12 @@ class FeedChain(TaskChain):
         The oldest are forgotten where there are too many. Raises RetriableError if that cannot be done now.
         """
         self._forget()
-        for part, new in texts.items():
-            wanted = [text for text in sorted(new) if text.startswith(WANTED)]
-            self._writer(part).learn(text.removeprefix(WANTED) for text in wanted)
-            self._compiled = None if wanted else self._compiled
-            self._learn([{part: text} for text in sorted(new) if text not in wanted and text not in self._known[part]])
+        with self._asking():
+            for part, new in texts.items():
+                wanted = [text for text in sorted(new) if text.startswith(WANTED)]
+                self._writer(part).learn(text.removeprefix(WANTED) for text in wanted)
+                self._compiled = None if wanted else self._compiled
+                self._learn([{part: text} for text in sorted(new) if text not in wanted and text not in self._known[part]])
 
 
 def _needed(part: str, asks: Mapping[str, str]) -> Sql:

@@ -79,7 +79,7 @@ def source_plans(spark: SparkSession, plan: TaskPlan, source: FeedSource) -> Fee
     return FeedPlans(
         spark,
         lambda columns: FeedChain(source_steps(plan, record := source.record(columns)), record),
-        None if source.record_key is None else made_from,
+        None if source.record_key is None or _registers(plan.converters) else made_from,
     )
 
 
@@ -91,8 +91,13 @@ def sink_plans(spark: SparkSession, plan: SinkPlan, writers: Writers, written: M
     return FeedPlans(
         spark,
         lambda columns: FeedChain(sink_steps(plan, writers), sink_record(columns), written),
-        ("sink", writers, sorted(written.items()), *_chain_parts(plan)),
+        None if _registers(writers) else ("sink", writers, sorted(written.items()), *_chain_parts(plan)),
     )
+
+
+def _registers(writing: Writers) -> bool:
+    """Whether the chain's writers know the schemas of the chain that they were compiled for, as those with a registry do."""
+    return writing.key.registers or writing.value.registers
 
 
 def _chain_parts(plan: TaskPlan | SinkPlan) -> tuple[Any, ...]:

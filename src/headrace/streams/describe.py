@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from headrace.streams.java_order import TreeSet, hash_order
+from headrace.streams.java_order import TreeSet
 from headrace.streams.nodes import Node, ProcessorNode, SourceNode
+from headrace.values.java_hash import hash_order
 
 
 def _compare(one: _Described, other: _Described) -> int:

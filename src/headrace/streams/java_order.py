@@ -1,41 +1,15 @@
-"""The order in which Java's collections give their elements: Kafka prints some of them as they come.
+"""The order in which a TreeSet of Java's gives its elements: Kafka prints some of them as they come.
 
-`hash_order` is `java.util.HashMap`, `TreeSet` is `java.util.TreeSet`, whose comparator may see other values at each insertion
+`TreeSet` is `java.util.TreeSet`, whose comparator may see other values at each insertion
 (Kafka's does: the size of a node grows while a topology is described), so that the shape of the tree matters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-
-
-def java_hash(text: str) -> int:
-    """`String.hashCode()` as an unsigned number."""
-    units = text.encode("utf-16-be", "surrogatepass")
-    result = 0
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        result = (31 * result + (high << 8 | low)) & 0xFFFFFFFF
-    return result
-
-
-def hash_order(texts: Iterable[str], *, copied: bool = False) -> list[str]:
-    """Distinct texts in the order of a HashMap or HashSet that they were put into one by one, in this order.
-
-    copied: the set was made with `new HashSet<>(collection)`, which chooses its size beforehand.
-    """
-    distinct = list(dict.fromkeys(texts))
-    size = 16
-    if copied:
-        while size < int(len(distinct) / 0.75) + 1:
-            size *= 2
-    while len(distinct) > size * 0.75:
-        size *= 2
-    spread = ((h := java_hash(text)) ^ (h >> 16) for text in distinct)
-    slots = [number & (size - 1) for number in spread]
-    return [distinct[i] for i in sorted(range(len(distinct)), key=slots.__getitem__)]
 
 
 class _Node(Generic[T]):

@@ -8,7 +8,6 @@ from typing import Any
 
 from headrace.errors import TopologyError
 from headrace.streams.graph import GraphNode
-from headrace.streams.java_order import hash_order
 from headrace.streams.nodes import RepartitionTopic
 from headrace.streams.operations import RepartitionFilter, TableSource
 from headrace.streams.options import Consumed, Partitioner, Produced
@@ -16,6 +15,7 @@ from headrace.streams.serdes import Serde
 from headrace.streams.stores import StateStore
 from headrace.streams.topology import Topology
 from headrace.streams.views import SourceView
+from headrace.values.java_hash import hash_order
 
 
 class StreamSource(GraphNode):

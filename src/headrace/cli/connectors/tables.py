@@ -105,6 +105,16 @@ def lag(found: Json) -> Table:
     return table
 
 
+def schemas(found: Json) -> Table:
+    """The schemas that tasks read and write (`GET /headrace/connectors/…/schemas`)."""
+    table = _table("task", "", "", "id", "subject", "version", "format", "since")
+    for one in found["entries"]:
+        version = "" if one["version"] is None else str(one["version"])
+        cells = (one["direction"], one["part"], str(one["id"]), one["subject"] or "", version, one["type"])
+        table.add_row(*cells_of([str(one["task"]), *map(plain, cells), _time(one["since"], "seconds")]))
+    return table
+
+
 def lag_of_all(found: Json) -> str:
     """The same of all partitions together."""
     if not found["partitions"]:

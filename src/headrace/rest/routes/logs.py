@@ -36,9 +36,7 @@ def resource(others: WorkerClient) -> Resource:
         if forward.lower() != "false":
             query = {"lines": str(wanted), "level": level, "task": task, "forward": "false"}
             path = ["headrace", "connectors", connector, "logs"]
-            answered = others.get_from_all(sorted(_workers(herder) - {herder.worker_id}), path, query, request)
-            more = [entry for answer in answered.values() if answer is not None for entry in answer["entries"]]
-            silent = [worker_id for worker_id, answer in answered.items() if answer is None]
+            more, silent = others.entries_from_all(sorted(_workers(herder) - {herder.worker_id}), path, query, request)
             entries = sorted([*entries, *more], key=lambda entry: entry["time"])[-wanted:] if wanted else []
             if not entries:
                 herder.info(connector)  # raises NotFoundError; entries of a deleted connector are shown

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.rest import responses
-from headrace.rest.cluster_figures import ClusterFigures
+from headrace.rest.cluster_figures import ClusterFigures, ConnectorFigures
 from headrace.rest.herder import RestHerder
 from headrace.rest.resource import Resource
 
@@ -18,13 +18,15 @@ def resource(figures: ClusterFigures) -> Resource:
     @made.get("/headrace/connectors/{connector}/status", gives={200: "OwnConnectorStatus"}, errors=[404])
     def own_status(herder: RestHerder, request: Request, connector: str) -> Response:
         """The same as `/connectors/{connector}/status`, and of running tasks how their stream runs, and why, where there is a
-        choice (`stream.mode`), and for how long they have made no progress while their lag grew (`stalled_ms`).
+        choice (`stream.mode`), for how long they have made no progress while their lag grew (`stalled_ms`), and what they wait
+        for that a schema registry does not answer (`waiting_for`).
         """
         body = herder.status(connector, own=True)
         workers = {task["worker_id"] for task in body["tasks"]}
         measured, _ = figures.read(herder, request, workers)
-        stalled = measured[connector].stalled if connector in measured else {}
-        tasks = [task | ({"stalled_ms": stalled[task["id"]]} if task["id"] in stalled else {}) for task in body["tasks"]]
+        of_connector = measured.get(connector, ConnectorFigures())
+        told = {"stalled_ms": of_connector.stalled, "waiting_for": of_connector.waiting}
+        tasks = [task | {name: by[task["id"]] for name, by in told.items() if task["id"] in by} for task in body["tasks"]]
         return responses.ok(body | {"tasks": tasks})
 
     return made

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import re
+import socket
 import ssl
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -33,6 +35,8 @@ class SchemaRegistry:
         """The bearer token that every request has to have, None for none."""
         self._user, self._tls, self._port = user, tls, port
         self._server: ThreadingHTTPServer | None = None
+        self.connections: set[socket.socket] = set()
+        """Those that are open."""
 
     @property
     def url(self) -> str:
@@ -55,6 +59,9 @@ class SchemaRegistry:
             self._server.shutdown()
             self._server.server_close()
             self._server = None
+        for connection in list(self.connections):  # which clients keep for their next request
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -88,6 +95,14 @@ def _handler(registry: SchemaRegistry) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         timeout = 30
+
+        def setup(self) -> None:
+            super().setup()
+            registry.connections.add(self.connection)
+
+        def finish(self) -> None:
+            registry.connections.discard(self.connection)
+            super().finish()
 
         def _do(self) -> None:
             given = urlsplit(self.path)

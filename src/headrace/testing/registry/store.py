@@ -7,7 +7,10 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.errors import DataError
+from headrace.protobuf.parse import parse
 from headrace.testing.registry.compatibility import LEVELS, incompatibilities
+from headrace.testing.registry.protobuf_text import as_text
 
 MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT")
 TYPES = ("AVRO", "JSON", "PROTOBUF")
@@ -89,7 +92,7 @@ class Store:
         if kind not in TYPES or not isinstance(text, str) or not text:
             raise RefusedError(422, 42201, f"Either the input schema or one its references is invalid: {kind}")
         if kind == "PROTOBUF":
-            return kind, text, references
+            return kind, _protobuf(text), references
         try:
             parsed = json.loads(text)
         except ValueError as error:
@@ -181,6 +184,15 @@ class Store:
 
 def _same(schema: Registered, kind: str, text: str, references: tuple[tuple[str, str, int], ...]) -> bool:
     return (schema.type, schema.text, schema.references) == (kind, text, references)
+
+
+def _protobuf(text: str) -> str:
+    found = as_text(text)
+    try:
+        parse(found)
+    except DataError as error:
+        raise RefusedError(422, 42201, f"Invalid schema {found}: {error}") from None
+    return found
 
 
 def _is_avro(node: Any, named: set[str], space: str = "") -> bool:

@@ -6,11 +6,10 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.Map;
 
 /** A step of a plan that writes Avro (headrace.avro.writing): one value of a JSON payload. */
-abstract class AvroPut {
+abstract class AvroPut implements RegistryWrite.Writer {
     /** The data does not fit its schema. */
     static final class Refused extends RuntimeException {
         Refused(String why) {
@@ -20,9 +19,32 @@ abstract class AvroPut {
 
     abstract void write(JsonNode value, AvroOutput out) throws IOException;
 
-    /** Whether null is data as well, rather than no record. */
-    boolean takesNull() {
+    @Override
+    public boolean takesNull() {
         return false;
+    }
+
+    @Override
+    public final byte[] toBytes(JsonNode value) throws IOException {
+        AvroOutput out = new AvroOutput();
+        write(value, out);
+        return out.toBytes();
+    }
+
+    /** Writes one item of an array. */
+    private interface Item<T> {
+        void write(T item) throws IOException;
+    }
+
+    /** Items as one block, and the empty one that ends them. */
+    private static <T> void writeBlock(Iterable<T> items, int size, AvroOutput out, Item<T> item) throws IOException {
+        if (size > 0) {
+            out.writeLong(size);
+        }
+        for (T one : items) {
+            item.write(one);
+        }
+        out.writeLong(0);
     }
 
     static AvroPut of(JsonNode node) {
@@ -34,7 +56,7 @@ abstract class AvroPut {
             case "enum" -> new Symbol(node.get("s"));
             case "array" -> new ArrayOf(of(node.get("i")));
             case "map" -> new MapOf(of(node.get("i")));
-            case "pairs" -> new Pairs(node);
+            case "pairs" -> new Pairs(of(node.get("k")), of(node.get("v")), node.get("o").asBoolean());
             case "record" -> new RecordOf(node.get("f"));
             case "optional" -> new Optional(node);
             case "union" -> new Union(node);
@@ -138,13 +160,7 @@ abstract class AvroPut {
         @Override
         void write(JsonNode value, AvroOutput out) throws IOException {
             required(value, "array");
-            if (!value.isEmpty()) {
-                out.writeLong(value.size());
-            }
-            for (JsonNode one : value) {
-                item.write(one, out);
-            }
-            out.writeLong(0);
+            writeBlock(value, value.size(), out, one -> item.write(one, out));
         }
     }
 
@@ -158,16 +174,10 @@ abstract class AvroPut {
         @Override
         void write(JsonNode value, AvroOutput out) throws IOException {
             required(value, "map");
-            if (!value.isEmpty()) {
-                out.writeLong(value.size());
-            }
-            Iterator<Map.Entry<String, JsonNode>> entries = value.fields();
-            while (entries.hasNext()) {
-                Map.Entry<String, JsonNode> entry = entries.next();
+            writeBlock(value.properties(), value.size(), out, entry -> {
                 out.writeBytes(entry.getKey().getBytes(StandardCharsets.UTF_8));
                 item.write(entry.getValue(), out);
-            }
-            out.writeLong(0);
+            });
         }
     }
 
@@ -176,32 +186,25 @@ abstract class AvroPut {
         private final AvroPut item;
         private final boolean isObject;
 
-        Pairs(JsonNode node) {
-            key = of(node.get("k"));
-            item = of(node.get("v"));
-            isObject = node.get("o").asBoolean();
+        Pairs(AvroPut key, AvroPut item, boolean isObject) {
+            this.key = key;
+            this.item = item;
+            this.isObject = isObject;
         }
 
         @Override
         void write(JsonNode value, AvroOutput out) throws IOException {
             required(value, "map");
-            if (!value.isEmpty()) {
-                out.writeLong(value.size());
-            }
             if (isObject) {
-                Iterator<Map.Entry<String, JsonNode>> entries = value.fields();
-                while (entries.hasNext()) {
-                    Map.Entry<String, JsonNode> entry = entries.next();
-                    key.write(TextNode.valueOf(entry.getKey()), out);
-                    item.write(entry.getValue(), out);
-                }
+                writeBlock(value.properties(), value.size(), out, entry -> put(TextNode.valueOf(entry.getKey()), entry.getValue(), out));
             } else {
-                for (JsonNode pair : value) {
-                    key.write(pair.get(0), out);
-                    item.write(pair.get(1), out);
-                }
+                writeBlock(value, value.size(), out, pair -> put(pair.get(0), pair.get(1), out));
             }
-            out.writeLong(0);
+        }
+
+        private void put(JsonNode name, JsonNode one, AvroOutput out) throws IOException {
+            key.write(name, out);
+            item.write(one, out);
         }
     }
 
@@ -301,8 +304,11 @@ abstract class AvroPut {
         private static final int ARRAY = 7;
         private static final int MAP = 8;
 
+        private final AvroPut list = new ArrayOf(this);
+        private final AvroPut map = new Pairs(this, this, true);
+
         @Override
-        boolean takesNull() {
+        public boolean takesNull() {
             return true;
         }
 
@@ -327,32 +333,9 @@ abstract class AvroPut {
                 case DOUBLE -> out.writeDouble(value.doubleValue());
                 case LONG -> out.writeLong(value.longValue());
                 case STRING -> out.writeBytes(value.textValue().getBytes(StandardCharsets.UTF_8));
-                case ARRAY -> new ArrayOf(this).write(value, out);
-                default -> new Entries(this).write(value, out);
+                case ARRAY -> list.write(value, out);
+                default -> map.write(value, out);
             }
-        }
-    }
-
-    /** The entries of a map without schema, its keys texts. */
-    private static final class Entries extends AvroPut {
-        private final AvroPut any;
-
-        Entries(AvroPut any) {
-            this.any = any;
-        }
-
-        @Override
-        void write(JsonNode value, AvroOutput out) throws IOException {
-            if (!value.isEmpty()) {
-                out.writeLong(value.size());
-            }
-            Iterator<Map.Entry<String, JsonNode>> entries = value.fields();
-            while (entries.hasNext()) {
-                Map.Entry<String, JsonNode> entry = entries.next();
-                any.write(TextNode.valueOf(entry.getKey()), out);
-                any.write(entry.getValue(), out);
-            }
-            out.writeLong(0);
         }
     }
 }

@@ -4,9 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.ByteArrayOutputStream;
-import java.io.EOFException;
 import java.io.IOException;
-import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -24,7 +22,6 @@ public final class AvroRead {
     public static final DataType TEXT = new StructType()
         .add("json", DataTypes.StringType).add("error", DataTypes.StringType);
 
-    private static final int FIRST = 6; // columns before those of the members: error, k, l, d, s, rest
     private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final JsonFactory FACTORY = new JsonFactory();
     private static final String PROBLEM = "org.apache.kafka.common.errors.SerializationException: Error deserializing Avro message: ";
@@ -39,37 +36,26 @@ public final class AvroRead {
             }
         }
     };
-    private static final Memo WANTED = new Memo() {
-        @Override
-        Object make(String names) {
-            Map<String, Integer> places = new HashMap<>();
-            for (String name : names.isEmpty() ? new String[0] : names.substring(1).split("\0", -1)) {
-                places.put(name, places.size());
-            }
-            return places;
-        }
-    };
 
     private AvroRead() {
     }
 
     /** @param names the fields, joined by the character 0 (each begins with one); @param plan as JSON */
     public static InternalRow read(byte[] bytes, UTF8String names, UTF8String plan) {
-        @SuppressWarnings("unchecked")
-        Map<String, Integer> wanted = (Map<String, Integer>) WANTED.get(names);
-        Object[] row = row(wanted.size());
+        Map<String, Integer> wanted = ReadRow.wanted(names);
+        Object[] row = ReadRow.empty(wanted.size());
         AvroStep step = (AvroStep) PLANS.get(plan);
         AvroInput in = new AvroInput(bytes);
         try {
             if (step instanceof AvroStep.Raw) {
-                put(row, 1, JsonRead.TEXT, UTF8String.fromString(AvroStep.base64(bytes)));
+                ReadRow.put(row, 1, JsonRead.TEXT, UTF8String.fromString(AvroStep.base64(bytes)));
             } else if (step instanceof AvroStep.RecordOf record && !wanted.isEmpty()) {
                 for (int i = 0; i < record.names.length; i++) {
                     Integer place = wanted.get(record.names[i]);
                     if (place == null) {
                         record.steps[i].write(in, null);
                     } else {
-                        put(row, FIRST + 4 * place, record.steps[i], in);
+                        put(row, ReadRow.FIRST + 4 * place, record.steps[i], in);
                     }
                 }
                 row[1] = JsonRead.MAP;
@@ -77,25 +63,10 @@ public final class AvroRead {
                 put(row, 1, step, in);
             }
         } catch (IOException | RuntimeException | StackOverflowError e) {
-            row = row(wanted.size());
+            row = ReadRow.empty(wanted.size());
             row[0] = problem(e, bytes);
         }
         return new GenericInternalRow(row);
-    }
-
-    private static Object[] row(int count) {
-        Object[] row = new Object[FIRST + 4 * count];
-        for (int at = 1; at < row.length; at = at == 1 ? FIRST : at + 4) {
-            row[at] = JsonRead.ABSENT;
-            row[at + 1] = 0L;
-            row[at + 2] = 0.0;
-        }
-        return row;
-    }
-
-    private static void put(Object[] row, int at, byte kind, UTF8String text) {
-        row[at] = kind;
-        row[at + 3] = text;
     }
 
     /** A value as four columns. */
@@ -118,7 +89,7 @@ public final class AvroRead {
             row[at] = JsonRead.FRACTION;
             row[at + 2] = fraction.isDouble ? in.readDouble() : (double) in.readFloat();
         } else if (inner instanceof AvroStep.Text text) {
-            put(row, at, JsonRead.TEXT, text.read(in));
+            ReadRow.put(row, at, JsonRead.TEXT, text.read(in));
         } else {
             ByteArrayOutputStream bytes = new ByteArrayOutputStream(256);
             try (JsonGenerator out = FACTORY.createGenerator(bytes)) {
@@ -128,7 +99,7 @@ public final class AvroRead {
             if (NULL.equals(text)) { // of a union
                 row[at] = JsonRead.NULL;
             } else {
-                put(row, at, inner.kind(), text);
+                ReadRow.put(row, at, inner.kind(), text);
             }
         }
     }
@@ -149,8 +120,6 @@ public final class AvroRead {
     }
 
     private static UTF8String problem(Throwable e, byte[] bytes) {
-        String why = e instanceof EOFException ? "the data ends before the record does (" + bytes.length + " bytes of payload)"
-            : e instanceof StackOverflowError ? "the data is nested too deep" : e.getMessage();
-        return UTF8String.fromString(PROBLEM + why);
+        return UTF8String.fromString(PROBLEM + PayloadRead.why(e, bytes));
     }
 }

@@ -363,17 +363,26 @@ abstract class AvroStep {
     static final class Any extends AvroStep {
         private static final String[] KINDS = {"boolean", "bytes", "double", "float", "int", "long", "string"};
 
+        private final AvroStep[] steps = new AvroStep[KINDS.length];
+        private final AvroStep list = new ArrayOf(this);
+
+        Any() {
+            for (int i = 0; i < steps.length; i++) {
+                steps[i] = of(KINDS[i]);
+            }
+        }
+
         @Override
         void write(AvroInput in, JsonGenerator out) throws IOException {
             boolean written = false;
-            for (String kind : KINDS) {
+            for (AvroStep step : steps) {
                 if (in.readPlace(2, "a union") == 1) {
-                    of(kind).write(in, out);
+                    step.write(in, out);
                     written = true;
                 }
             }
             if (in.readPlace(2, "a union") == 1) {
-                new ArrayOf(this).write(in, out);
+                list.write(in, out);
                 written = true;
             }
             if (in.readPlace(2, "a union") == 1) {

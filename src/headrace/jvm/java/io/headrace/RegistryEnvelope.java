@@ -1,5 +1,7 @@
 package io.headrace;
 
+import java.io.EOFException;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.UUID;
@@ -12,7 +14,8 @@ import org.apache.spark.unsafe.types.UTF8String;
  * What a serializer with a schema registry has written: which of the known schemas it is, and the payload.
  *
  * <p>The schema's GUID stands in a header (`__key_schema_id`, `__value_schema_id`), or its id, or GUID, before the payload: a byte 0 and
- * four bytes of the id, or a byte 1 and sixteen bytes of the GUID.
+ * four bytes of the id, or a byte 1 and sixteen bytes of the GUID. In Protobuf, behind that, stand the indexes of the message among
+ * those of the schema: zigzag varints, how many there are and each of them; the first message of all is one byte 0.
  */
 public final class RegistryEnvelope {
     private static final byte ID = 0;
@@ -30,42 +33,93 @@ public final class RegistryEnvelope {
     private RegistryEnvelope() {
     }
 
-    /** The header that may have the schema, and the texts of the schemas that are known: an id in digits, or a GUID. */
+    /** The header that may have the schema, and the texts of the schemas that are known: an id in digits, or a GUID, and indexes. */
     private static final class Known {
         final UTF8String header;
+        final boolean indexed;
         final String[] texts;
-        final long[] ids; // -1 where the text is a GUID
+        final long[] ids; // -1 where the text is a GUID, or has indexes
 
         Known(String text) {
-            String[] parts = text.split("\0");
+            String[] parts = text.split("\0", -1);
             header = UTF8String.fromString(parts[0]);
-            texts = Arrays.copyOfRange(parts, 1, parts.length);
+            indexed = !parts[1].isEmpty();
+            texts = Arrays.copyOfRange(parts, 2, parts.length);
             ids = new long[texts.length];
             for (int i = 0; i < ids.length; i++) {
-                ids[i] = texts[i].indexOf('-') < 0 ? Long.parseLong(texts[i]) : -1;
+                ids[i] = texts[i].indexOf('-') < 0 && texts[i].indexOf(':') < 0 ? Long.parseLong(texts[i]) : -1;
             }
+        }
+
+        int place(int id) {
+            for (int i = 0; i < ids.length; i++) {
+                if (ids[i] == id) {
+                    return i;
+                }
+            }
+            return -1;
         }
     }
 
     /**
      * The columns of {@link JsonEnvelope#TYPE}: the place of the schema among the known ones, -1 and its text for another one.
      *
-     * @param known the header's name and the known schemas, joined by the character 0
+     * @param known the header's name, a text if there are indexes, and the known schemas, joined by the character 0
      */
     public static InternalRow open(byte[] bytes, ArrayData headers, UTF8String known) {
         Known wanted = (Known) KNOWN.get(known);
         Object[] row = new Object[4];
         byte[] header = headers == null ? null : header(headers, wanted.header);
-        if (header != null && header.length >= GUID_SIZE && header[0] == GUID) {
-            put(row, wanted, guid(header), bytes);
-        } else if (bytes.length >= ID_SIZE && bytes[0] == ID) {
-            put(row, wanted, ByteBuffer.wrap(bytes, 1, Integer.BYTES).getInt(), bytes);
-        } else if (bytes.length >= GUID_SIZE && bytes[0] == GUID) {
-            put(row, wanted, guid(bytes), Arrays.copyOfRange(bytes, GUID_SIZE, bytes.length));
-        } else {
-            row[3] = UTF8String.fromString(PROBLEM + problem(bytes));
+        try {
+            if (header != null && header.length >= GUID_SIZE && header[0] == GUID) {
+                ByteBuffer rest = ByteBuffer.wrap(header, GUID_SIZE, header.length - GUID_SIZE);
+                String text = guid(header) + (wanted.indexed && rest.hasRemaining() ? indexes(rest) : "");
+                put(row, Arrays.asList(wanted.texts).indexOf(text), text, ByteBuffer.wrap(bytes));
+            } else if (bytes.length >= ID_SIZE && bytes[0] == ID) {
+                int id = ByteBuffer.wrap(bytes, 1, Integer.BYTES).getInt();
+                ByteBuffer rest = ByteBuffer.wrap(bytes, ID_SIZE, bytes.length - ID_SIZE);
+                String indexes = wanted.indexed ? indexes(rest) : "";
+                int place = indexes.isEmpty() ? wanted.place(id) : Arrays.asList(wanted.texts).indexOf(id + indexes);
+                put(row, place, place < 0 ? id + indexes : null, rest);
+            } else if (bytes.length >= GUID_SIZE && bytes[0] == GUID) {
+                ByteBuffer rest = ByteBuffer.wrap(bytes, GUID_SIZE, bytes.length - GUID_SIZE);
+                String text = guid(bytes) + (wanted.indexed ? indexes(rest) : "");
+                put(row, Arrays.asList(wanted.texts).indexOf(text), text, rest);
+            } else {
+                row[3] = UTF8String.fromString(PROBLEM + problem(bytes));
+            }
+        } catch (IOException e) {
+            row[3] = UTF8String.fromString(PROBLEM + "The indexes of the message cannot be read: " + PayloadRead.why(e, bytes));
         }
         return new GenericInternalRow(row);
+    }
+
+    /** The indexes of a message as `:1,0`; nothing for the first message. */
+    private static String indexes(ByteBuffer bytes) throws IOException {
+        int count = index(bytes);
+        if (count < 0 || count > bytes.remaining()) {
+            throw new IOException("there are " + count + " of them");
+        }
+        StringBuilder found = new StringBuilder();
+        for (int i = 0; i < count; i++) {
+            found.append(i == 0 ? ":" : ",").append(index(bytes));
+        }
+        return ":0".contentEquals(found) ? "" : found.toString();
+    }
+
+    private static int index(ByteBuffer bytes) throws IOException {
+        int value = 0;
+        for (int shift = 0; shift < Integer.SIZE; shift += 7) {
+            if (!bytes.hasRemaining()) {
+                throw new EOFException();
+            }
+            byte next = bytes.get();
+            value |= (next & 0x7f) << shift;
+            if (next >= 0) {
+                return (value >>> 1) ^ -(value & 1);
+            }
+        }
+        throw new IOException("a number has more than 32 bits");
     }
 
     private static String problem(byte[] bytes) {
@@ -81,21 +135,9 @@ public final class RegistryEnvelope {
         return new UUID(buffer.getLong(), buffer.getLong()).toString();
     }
 
-    private static void put(Object[] row, Known known, int id, byte[] bytes) {
-        int place = -1;
-        for (int i = 0; i < known.ids.length && place < 0; i++) {
-            place = known.ids[i] == id ? i : -1;
-        }
-        put(row, place, String.valueOf(id), Arrays.copyOfRange(bytes, ID_SIZE, bytes.length));
-    }
-
-    private static void put(Object[] row, Known known, String guid, byte[] payload) {
-        put(row, Arrays.asList(known.texts).indexOf(guid), guid, payload);
-    }
-
-    private static void put(Object[] row, int place, String text, byte[] payload) {
+    private static void put(Object[] row, int place, String text, ByteBuffer payload) {
         row[0] = place;
-        row[1] = payload;
+        row[1] = Arrays.copyOfRange(payload.array(), payload.position(), payload.limit());
         row[2] = place < 0 ? UTF8String.fromString(text) : null;
     }
 

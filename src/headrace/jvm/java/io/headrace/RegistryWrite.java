@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -14,17 +15,26 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * A JSON payload with its schema of Connect, written in Avro's binary form behind the id of the schema in the registry.
+ * A JSON payload with its schema of Connect, written in the format of a schema of the registry behind that schema's id.
  *
  * <p>What is known is a constant of the plan: for each schema and topic the id, or why there is none.
  */
-public final class AvroWrite {
+public final class RegistryWrite {
     /** value: the bytes; wanted: topic and schema, as JSON, that have no id yet; error: why there are no bytes. */
     public static final DataType TYPE = new StructType()
         .add("value", DataTypes.BinaryType).add("wanted", DataTypes.StringType).add("error", DataTypes.StringType);
 
+    /** Writes the payload of one schema. */
+    interface Writer {
+        /** The bytes, null for no record. */
+        byte[] toBytes(JsonNode value) throws IOException;
+
+        /** Whether null is data as well, rather than no record. */
+        boolean takesNull();
+    }
+
     private static final ObjectMapper MAPPER = new ObjectMapper();
-    private static final String PROBLEM = "org.apache.kafka.common.errors.SerializationException: Error serializing Avro message: ";
+    private static final String PROBLEM = "org.apache.kafka.common.errors.SerializationException: Error serializing %s message: %s";
     private static final Memo KNOWN = new Memo() {
         @Override
         Object make(String text) {
@@ -36,11 +46,11 @@ public final class AvroWrite {
         }
     };
 
-    private AvroWrite() {
+    private RegistryWrite() {
     }
 
     /** What one schema is written with to one topic; error: why it cannot be. */
-    private record Target(int id, AvroPut plan, UTF8String error) { }
+    private record Target(int id, byte[] prefix, Writer writer, UTF8String error) { }
 
     /** The targets of every schema, by topic; under the topic "" where the subject does not depend on it. */
     private static final class Known {
@@ -48,16 +58,28 @@ public final class AvroWrite {
         private UTF8String recent; // the schema that was asked for last: a constant is the same object for each record
         private Map<UTF8String, Target> recentTargets;
 
-        Known(JsonNode schemas) {
-            for (JsonNode schema : schemas) {
+        private final String format;
+
+        Known(JsonNode known) {
+            format = known.get("format").asText();
+            for (JsonNode schema : known.get("schemas")) {
                 Map<UTF8String, Target> topics = new HashMap<>();
                 for (JsonNode topic : schema.get("topics")) {
                     UTF8String error = topic.hasNonNull("error") ? UTF8String.fromString(topic.get("error").asText()) : null;
-                    AvroPut plan = error == null ? AvroPut.of(topic.get("plan")) : null;
-                    topics.put(UTF8String.fromString(topic.get("topic").asText()), new Target(topic.path("id").asInt(), plan, error));
+                    Writer writer = error == null ? writer(format, topic.get("plan")) : null;
+                    byte[] prefix = Base64.getDecoder().decode(topic.path("prefix").asText());
+                    topics.put(UTF8String.fromString(topic.get("topic").asText()), new Target(topic.path("id").asInt(), prefix, writer, error));
                 }
                 targets.put(UTF8String.fromString(schema.get("schema").asText()), topics);
             }
+        }
+
+        private static Writer writer(String format, JsonNode plan) {
+            return switch (format) {
+                case "Avro" -> AvroPut.of(plan);
+                case "Protobuf" -> new ProtobufWriter((ProtobufType.Nested) ProtobufType.of(plan));
+                default -> JsonSchemaWriter.of(plan);
+            };
         }
 
         synchronized Map<UTF8String, Target> topics(UTF8String schema) {
@@ -69,13 +91,14 @@ public final class AvroWrite {
         }
     }
 
-    /** @param json null for no record; @param schema in JsonConverter's form; @param known see headrace.converters.avro */
+    /** @param json null for no record; @param schema in JsonConverter's form; @param known see headrace.converters.registered */
     public static InternalRow write(UTF8String json, UTF8String schema, UTF8String topic, UTF8String known) {
         Object[] row = new Object[3];
         if (json == null) {
             return new GenericInternalRow(row);
         }
-        Map<UTF8String, Target> topics = ((Known) KNOWN.get(known)).topics(schema);
+        Known targets = (Known) KNOWN.get(known);
+        Map<UTF8String, Target> topics = targets.topics(schema);
         Target target = topics.get(topic);
         if (target == null) {
             target = topics.get(UTF8String.EMPTY_UTF8);
@@ -85,25 +108,21 @@ public final class AvroWrite {
         } else if (target.error != null) {
             row[2] = target.error;
         } else {
-            put(row, json, target);
+            put(row, json, target, targets.format);
         }
         return new GenericInternalRow(row);
     }
 
-    private static void put(Object[] row, UTF8String json, Target target) {
+    private static void put(Object[] row, UTF8String json, Target target, String format) {
         try {
             JsonNode value = MAPPER.readTree(json.toString());
-            if (value.isNull() && !target.plan.takesNull()) {
-                return;
+            byte[] payload = value.isNull() && !target.writer.takesNull() ? null : target.writer.toBytes(value);
+            if (payload != null) {
+                ByteBuffer whole = ByteBuffer.allocate(1 + Integer.BYTES + target.prefix.length + payload.length);
+                row[0] = whole.put((byte) 0).putInt(target.id).put(target.prefix).put(payload).array();
             }
-            AvroOutput out = new AvroOutput();
-            out.writeFixed(ByteBuffer.allocate(5).put((byte) 0).putInt(target.id).array());
-            target.plan.write(value, out);
-            row[0] = out.toBytes();
-        } catch (AvroPut.Refused e) {
-            row[2] = UTF8String.fromString(PROBLEM + e.getMessage());
-        } catch (IOException e) {
-            row[2] = UTF8String.fromString(PROBLEM + e.getMessage());
+        } catch (AvroPut.Refused | IOException e) {
+            row[2] = UTF8String.fromString(String.format(PROBLEM, format, e.getMessage()));
         }
     }
 }

@@ -1,0 +1,16 @@
+"""`headrace connectors schemas`: the schemas of a registry that a connector reads and writes."""
+
+from __future__ import annotations
+
+import typer
+
+from headrace.cli.connectors import options, tables
+
+
+def schemas(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
+    """Show which schemas of a registry the running tasks of a connector have read and written, and since when."""
+    answer = options.connect(url).call("GET", "headrace", "connectors", name, "schemas")
+    if as_json:
+        typer.echo(answer.text)
+        return
+    tables.show(tables.schemas(answer.object))

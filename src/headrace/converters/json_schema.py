@@ -1,0 +1,104 @@
+"""JsonSchemaConverter: JSON behind the id of its JSON Schema in a registry."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.converters.base import type_option
+from headrace.converters.registered import RegisteredConverter, Writing
+from headrace.converters.registered_reading import read_typed
+from headrace.errors import ConfigError, DataError
+from headrace.json_schema.from_connect import from_connect
+from headrace.json_schema.mapping import JsonSchemaOptions, is_union
+from headrace.json_schema.plans import plan_of
+from headrace.json_schema.to_connect import to_connect
+from headrace.plugins import Kind, plugin
+from headrace.registry.client import RegisteredSchema
+from headrace.registry.options import flag, registry_options
+from headrace.values.schema import Schema
+from headrace.values.sql import Sql
+from headrace.values.value import Value
+
+if TYPE_CHECKING:
+    from headrace.values.compile_context import CompileContext
+
+NAME = "io.confluent.connect.json.JsonSchemaConverter"
+_FORMATS = ("BASE64", "NUMERIC")
+
+
+def _definition() -> ConfigDef:
+    return ConfigDef([
+        type_option(),
+        *registry_options(),
+        flag("object.additional.properties", True, "Allow objects to have properties that their schema does not name."),
+        flag("use.optional.for.nonrequired", False, "Read properties that are not required as optional."),
+        Option("decimal.format", Type.STRING, "BASE64", importance=Importance.LOW,
+               doc="How decimals are written: BASE64, their bytes, or NUMERIC, a number."),
+        flag("flatten.singleton.unions", True, "Read a union of one type as that type."),
+        flag("preserve.additional.properties", False, "Only the default, false, is there."),
+        flag("generalized.sum.type.support", False, "Stand for unions and enums by Connect's generalized types."),
+        flag("ignore.default.for.nullables", False, "Write null for null, not the default of the field."),
+        Option("schemas.cache.size", Type.INT, 1000, importance=Importance.LOW, doc="Accepted: schemas are kept anyway."),
+    ])  # fmt: skip
+
+
+@plugin(NAME, Kind.CONVERTER)
+class JsonSchemaConverter(RegisteredConverter):
+    """JSON with a JSON Schema in a schema registry (Confluent's `JsonSchemaConverter`)."""
+
+    format, type = "JSON", "JSON"
+    problems = (
+        "Converting byte[] to Kafka Connect data failed due to serialization error of topic {}: ",
+        "Converting Kafka Connect data to byte[] failed due to serialization error of topic {}: ",
+    )
+
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """The converter's options."""
+        return _definition()
+
+    @property
+    def replaces_null(self) -> bool:
+        """Whether a field's default is written for null."""
+        return not self.settings["ignore.default.for.nullables"]
+
+    @property
+    def _options(self) -> JsonSchemaOptions:
+        settings, decimals = self.settings, self.settings["decimal.format"].strip().upper()
+        if decimals not in _FORMATS:
+            raise ConfigError.invalid("decimal.format", settings["decimal.format"], f"it has to be {' or '.join(_FORMATS)}")
+        if settings["preserve.additional.properties"]:
+            raise ConfigError.invalid("preserve.additional.properties", "true", "Connect data here has no variants")
+        return JsonSchemaOptions(
+            additional_properties=settings["object.additional.properties"],
+            optional_for_nonrequired=settings["use.optional.for.nonrequired"],
+            numeric_decimals=decimals == "NUMERIC",
+            flatten_unions=settings["flatten.singleton.unions"],
+            general_sums=settings["generalized.sum.type.support"],
+            keep_null=settings["ignore.default.for.nullables"],
+        )
+
+    def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Schema:
+        """The schema of Connect."""
+        return to_connect(schema.text, self._options, version, self.registry.references(schema))
+
+    def read_payload(self, run: CompileContext, payload: Sql, reading: Schema) -> Value:
+        """The value that the JSON is; other bytes are a fault."""
+        plan = json.dumps({"format": self.format, "plan": plan_of(reading, self._options)})
+        return read_typed(self, run, run.scope.reader(payload, plan, "headrace_payload_read"), reading, not is_union(reading))
+
+    def described(self, schema: Schema | None) -> tuple[str, str | None]:
+        """The JSON Schema of a schema of Connect, and its title."""
+        if schema is None:
+            what = "Data without a schema cannot be written with a JSON Schema: use JsonConverter, or a transform that adds one"
+            raise DataError(what)
+        text = from_connect(schema, self._options)
+        return text, json.loads(text).get("title")
+
+    def writing(self, schema: Schema | None, registered: RegisteredSchema) -> Writing:
+        """What writes the JSON."""
+        assert schema is not None
+        return Writing(plan_of(schema, self._options))

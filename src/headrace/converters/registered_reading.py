@@ -1,0 +1,27 @@
+"""Typed values from the columns of a reader of data with a registry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.values.payload import payload, struct_fields
+from headrace.values.schema import Schema
+from headrace.values.scope import JsonReader
+from headrace.values.sql import kind_in
+from headrace.values.value import Case, OpenStruct, TypedValue, Value
+
+if TYPE_CHECKING:
+    from headrace.converters.registered import RegisteredConverter
+    from headrace.values.compile_context import CompileContext
+
+
+def read_typed(converter: RegisteredConverter, run: CompileContext, reader: JsonReader, schema: Schema, by_field: bool) -> Value:
+    """The value that a reader reads by a schema; bytes that are none are a fault. by_field: a struct is read field by field."""
+    converter.unread(run, reader.field("error"))
+    if schema.type != "struct" or not by_field:
+        return payload(run, reader, "", schema, trusted=True, defaults=False)
+    fields = struct_fields(run, reader, schema, trusted=True, defaults=False)
+    table = OpenStruct(fields, schema=schema.same_but(fields={}))
+    found = Case(kind_in(reader.field("k"), [7]), TypedValue("struct", schema=table.schema, table=table))
+    is_null = Case(kind_in(reader.field("k"), [1]), TypedValue("null", schema=schema))
+    return (found, is_null) if schema.optional else (found,)

@@ -1,0 +1,100 @@
+"""A schema of Connect as a JSON Schema (`JsonSchemaData.fromConnectSchema`).
+
+Members stand in the order in which everit's `Schema.toString` writes them, those of Java's HashMaps in the order of these: the
+registry compares texts.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from headrace.json_schema import mapping
+from headrace.json_schema.mapping import JsonSchemaOptions
+from headrace.values.java_hash import hash_order
+from headrace.values.schema import DECIMAL, Schema
+
+Node = dict[str, Any]
+_NUMBERS = {"int8": "integer", "int16": "integer", "int32": "integer", "int64": "integer", "float32": "number",
+            "float64": "number"}  # fmt: skip
+_NULL: Node = {"type": "null"}
+
+
+def from_connect(schema: Schema, options: JsonSchemaOptions) -> str:
+    """The text of the JSON Schema for data with a schema of Connect."""
+    return json.dumps(_JsonSchemaFromConnect(options).convert(schema), ensure_ascii=False, separators=(",", ":"))
+
+
+class _JsonSchemaFromConnect:
+    def __init__(self, options: JsonSchemaOptions) -> None:
+        self._options = options
+
+    def convert(self, schema: Schema, index: int | None = None, required: bool = False) -> Node:
+        """The node of a schema. index: of the field that it is the type of; required: even if the schema is optional."""
+        place: Node = {} if index is None else {mapping.INDEX: index}
+        if mapping.is_union(schema):
+            branches = [self.convert(s.same_but(optional=False), n, True) for n, s in enumerate(schema.fields.values())]
+            return place | {"oneOf": [_NULL, *branches] if schema.optional else branches}
+        if schema.optional and schema.type == "struct":
+            return place | {"oneOf": [_NULL, self.convert(schema.same_but(optional=False))]}
+        if schema.optional and not required:
+            return place | {"oneOf": [_NULL, self._node(schema, {})]}
+        return self._node(schema, place)
+
+    def _node(self, schema: Schema, place: Node) -> Node:
+        before, kind, after = self._kind(schema)
+        common = {"title": schema.name, "description": schema.doc, "default": self._default(schema)}
+        properties = kind | self._properties(schema) | place
+        return (
+            before
+            | {name: value for name, value in common.items() if value is not None}
+            | {name: properties[name] for name in hash_order(properties)}
+            | after
+        )
+
+    def _properties(self, schema: Schema) -> Node:
+        found: Node = {} if schema.version is None else {mapping.VERSION: schema.version}
+        kept = {k: v for k, v in (schema.parameters or {}).items() if not k.startswith(mapping.NAMESPACE)}
+        return found | ({mapping.PARAMETERS: {name: kept[name] for name in hash_order(kept)}} if kept else {})
+
+    def _default(self, schema: Schema) -> Any:
+        if schema.default is None or schema.logical != DECIMAL or not self._options.numeric_decimals:
+            return schema.default
+        unscaled = int.from_bytes(base64.b64decode(schema.default), signed=True)
+        return unscaled / 10**schema.scale if schema.scale > 0 else unscaled * 10**-schema.scale
+
+    def _kind(self, schema: Schema) -> tuple[Node, Node, Node]:
+        """What stands first, what is a property of Connect's, and what stands last."""
+        kind = schema.type
+        if kind in _NUMBERS:
+            return {"type": _NUMBERS[kind]}, {mapping.TYPE: kind}, {}
+        if kind == "bytes":
+            numeric = schema.name == DECIMAL and self._options.numeric_decimals
+            return {"type": "number" if numeric else "string"}, {mapping.TYPE: "bytes"}, {}
+        if mapping.is_enum(schema):
+            return {"enum": self._symbols(schema)}, {}, {}
+        if schema.items is not None:
+            return {"type": "array"}, {}, {"items": self.convert(schema.items)}
+        if schema.keys is not None and schema.values is not None:
+            return self._map(schema.keys, schema.values, mapping.is_object(schema))
+        if kind == "struct":
+            nodes = {name: self.convert(field, n) for n, (name, field) in enumerate(schema.fields.items())}
+            closed = {} if self._options.additional_properties else {"additionalProperties": False}
+            return {"type": "object"} | closed, {}, _properties(nodes)
+        return {"type": kind}, {}, {}
+
+    def _map(self, keys: Schema, values: Schema, is_object: bool) -> tuple[Node, Node, Node]:
+        if is_object:
+            return {"type": "object"}, {mapping.TYPE: "map"}, {"additionalProperties": self.convert(values)}
+        entry = {"type": "object"} | _properties({"key": self.convert(keys, 0), "value": self.convert(values, 1)})
+        return {"type": "array"}, {mapping.TYPE: "map"}, {"items": entry}
+
+    def _symbols(self, schema: Schema) -> list[str | None]:
+        prefix = self._options.enum + "."
+        symbols = hash_order(key.removeprefix(prefix) for key in schema.parameters or {} if key.startswith(prefix))
+        return [None if symbol == mapping.NO_VALUE else symbol for symbol in symbols]
+
+
+def _properties(nodes: Node) -> Node:
+    return {"properties": {name: nodes[name] for name in hash_order(nodes)}} if nodes else {}

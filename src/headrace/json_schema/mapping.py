@@ -1,0 +1,48 @@
+"""How JSON Schema's types and Connect's stand for each other: names and options of Confluent's `JsonSchemaData`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace.values.schema import Schema
+
+NAMESPACE = "io.confluent.connect.json"
+ENUM, ONE_OF = f"{NAMESPACE}.Enum", f"{NAMESPACE}.OneOf"
+GENERAL_UNION, GENERAL_ENUM = "org.apache.kafka.connect.data.Union", "org.apache.kafka.connect.data.Enum"
+TYPE, VERSION, PARAMETERS, INDEX = "connect.type", "connect.version", "connect.parameters", "connect.index"
+NO_VALUE = "null"
+"""The symbol of an enum that stands for null."""
+
+
+@dataclass(frozen=True)
+class JsonSchemaOptions:
+    """The converter's options that decide on the mapping."""
+
+    additional_properties: bool = True
+    optional_for_nonrequired: bool = False
+    numeric_decimals: bool = False
+    flatten_unions: bool = True
+    general_sums: bool = False
+    keep_null: bool = False
+    """Null is written for null, not the default of the field."""
+
+    @property
+    def enum(self) -> str:
+        """The parameter of an enum's schema."""
+        return GENERAL_ENUM if self.general_sums else ENUM
+
+
+def is_union(schema: Schema) -> bool:
+    """Whether a struct stands for a union."""
+    return schema.type == "struct" and (schema.name == ONE_OF or GENERAL_UNION in (schema.parameters or {}))
+
+
+def is_enum(schema: Schema) -> bool:
+    """Whether a text stands for an enum."""
+    parameters = schema.parameters or {}
+    return schema.type == "string" and (GENERAL_ENUM in parameters or ENUM in parameters)
+
+
+def is_object(schema: Schema) -> bool:
+    """Whether a map is an object in JSON."""
+    return schema.keys is not None and schema.keys.type == "string" and not schema.keys.optional

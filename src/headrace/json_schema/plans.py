@@ -1,0 +1,39 @@
+"""How data is read and written by a schema of Connect: what `JsonSchemaReader.java` and `JsonSchemaWriter.java` take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.json_schema.mapping import JsonSchemaOptions, is_object, is_union
+from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
+
+Plan = dict[str, Any]
+"""`t`, the kind of step; `c`, Connect's type; `o`, whether it is optional; `d`, the default; and what belongs to the kind."""
+
+
+def plan_of(schema: Schema, options: JsonSchemaOptions) -> Plan:
+    """The plan for data with a schema of Connect, for reading and for writing."""
+    plan: Plan = {"c": schema.type.upper(), "o": schema.optional} | _kind(schema, options)
+    if schema.default is not None:
+        plan["d"] = schema.default
+    if options.keep_null:
+        plan["keep"] = True
+    return plan
+
+
+def _kind(schema: Schema, options: JsonSchemaOptions) -> Plan:
+    if schema.name == DECIMAL:
+        return {"t": "decimal", "scale": schema.scale, "numeric": options.numeric_decimals}
+    if schema.name in (DATE, TIME, TIMESTAMP):
+        return {"t": schema.name.rpartition(".")[2]}
+    if schema.items is not None:
+        return {"t": "array", "i": plan_of(schema.items, options)}
+    if schema.keys is not None and schema.values is not None:
+        if is_object(schema):
+            return {"t": "map", "i": plan_of(schema.values, options)}
+        keys, values = plan_of(schema.keys, options), plan_of(schema.values, options)
+        return {"t": "pairs", "k": keys, "v": values, "object": schema.keys.type == "string"}
+    if schema.type != "struct":
+        return {"t": schema.type}
+    fields = [[name, plan_of(field, options)] for name, field in schema.fields.items()]
+    return {"t": "union" if is_union(schema) else "struct", "f": fields}

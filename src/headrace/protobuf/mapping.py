@@ -1,0 +1,109 @@
+"""How Protobuf's types and Connect's stand for each other: names and options of Confluent's `ProtobufData`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote_plus
+
+from headrace.protobuf.model import Enum, Field, Message
+from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
+
+NAMESPACE = "io.confluent.connect.protobuf"
+DEFAULT_NAME = "ConnectDefault"
+ENUM, UNION = f"{NAMESPACE}.Enum", f"{NAMESPACE}.Union"
+TAG, TYPE, WRAPPER = f"{NAMESPACE}.Tag", f"{NAMESPACE}.Type", f"{NAMESPACE}.Wrapper"
+GENERAL_UNION, GENERAL_ENUM = "org.apache.kafka.connect.data.Union", "org.apache.kafka.connect.data.Enum"
+CONNECT_TYPE, PRECISION = "connect.type", "connect.decimal.precision"
+ENTRY = "Entry"
+LOGICAL = {"confluent.type.Decimal": DECIMAL, "google.type.Date": DATE, "google.type.TimeOfDay": TIME,
+           "google.protobuf.Timestamp": TIMESTAMP}  # fmt: skip
+"""Messages that are a logical type of Connect's."""
+PLANS = {DECIMAL: "decimal", DATE: "date", TIME: "time", TIMESTAMP: "timestamp"}
+"""What `ProtobufType.java` calls them."""
+LOCATIONS = {"confluent.type.Decimal": "confluent/type/decimal.proto", "google.type.Date": "google/type/date.proto",
+             "google.type.TimeOfDay": "google/type/timeofday.proto",
+             "google.protobuf.Timestamp": "google/protobuf/timestamp.proto"}  # fmt: skip
+SCALARS = {"int32": "int32", "sint32": "int32", "sfixed32": "int32", "uint32": "int64", "fixed32": "int64", "int64": "int64",
+           "uint64": "int64", "sint64": "int64", "fixed64": "int64", "sfixed64": "int64", "float": "float32", "double": "float64",
+           "bool": "boolean", "string": "string", "bytes": "bytes"}  # fmt: skip
+"""Connect's types of Protobuf's."""
+
+
+@dataclass(frozen=True)
+class ProtobufOptions:
+    """The converter's options that decide on the mapping."""
+
+    enhanced: bool = False
+    scrub_names: bool = False
+    int_enums: bool = False
+    optional_nullables: bool = False
+    optional_proto2: bool = True
+    wrapper_nullables: bool = False
+    wrapper_raw: bool = True
+    struct_for_nulls: bool = False
+    union_index: bool = True
+    flatten_unions: bool = False
+    general_sums: bool = False
+
+    @property
+    def enum(self) -> str:
+        """The parameter of an enum's schema that has its name."""
+        return GENERAL_ENUM if self.general_sums else ENUM
+
+    @property
+    def unwraps(self) -> bool:
+        """Whether a wrapper message is read as what it holds."""
+        return self.wrapper_nullables or self.wrapper_raw
+
+
+def is_union(schema: Schema) -> bool:
+    """Whether a struct stands for a oneof."""
+    return schema.type == "struct" and ((schema.name or "").startswith(UNION) or GENERAL_UNION in (schema.parameters or {}))
+
+
+def is_enum(schema: Schema) -> bool:
+    """Whether a text, or a number, stands for an enum."""
+    parameters = schema.parameters or {}
+    return GENERAL_ENUM in parameters or ENUM in parameters
+
+
+def scrubbed(name: str, options: ProtobufOptions) -> str:
+    """A name with what Protobuf allows in it, if that is asked for."""
+    if not options.scrub_names or re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
+        return name
+    encoded = quote_plus(name, safe="*").replace("~", "%7E")
+    return re.sub("[^A-Za-z0-9_]", "_", encoded if re.match("[^0-9_]", encoded) else "x" + encoded)
+
+
+def split_name(name: str, options: ProtobufOptions) -> tuple[str, str]:
+    """The package and the name of a message."""
+    parts = [scrubbed(part, options) for part in name.split(".")]
+    return ".".join(parts[:-1]), parts[-1]
+
+
+def entry_name(map_name: str) -> str:
+    """The name of the message of a map's entries."""
+    words = map_name.split("_")
+    return (map_name if len(words) == 1 else "".join(word.capitalize() for word in words)) + ENTRY
+
+
+def map_name(entry: str) -> str:
+    """The name of a map by that of the message of its entries."""
+    own, _, short = entry.rpartition(".")
+    words = re.sub("(?<=.)([A-Z])", r"_\1", short.removesuffix(ENTRY)).lower()
+    return f"{own}.{words}" if own else words
+
+
+def entry_of(field: Field, type_: Message | Enum | None) -> Message | None:
+    """The message of a map's entries, if a field is a map that is written as such a message."""
+    if field.label != "repeated" or not isinstance(type_, Message) or not type_.short.endswith(ENTRY):
+        return None
+    is_entry = [f.name for f in type_.fields] == ["key", "value"] and all(f.label != "repeated" for f in type_.fields)
+    return type_ if is_entry else None
+
+
+def enum_plan(enum: Enum, as_number: bool) -> dict[str, Any]:
+    """How an enum is read and written."""
+    return {"t": "enum", "n": enum.short, "i": as_number, "closed": enum.closed, "s": [[*pair] for pair in enum.symbols.items()]}

@@ -1,0 +1,78 @@
+"""What a `.proto` file defines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Enum:
+    """An enum."""
+
+    name: str
+    """In full, with its package."""
+    symbols: Mapping[str, int]
+    closed: bool = False
+    """A number that is no symbol is no value, as in proto2."""
+
+    @property
+    def short(self) -> str:
+        """The name alone."""
+        return self.name.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a message."""
+
+    name: str
+    number: int
+    type: str
+    """A scalar type, or the name of a message or an enum as the file gives it."""
+    label: str = ""
+    """`optional`, `required`, `repeated`, or nothing."""
+    map_key: str | None = None
+    """The type of the keys of a map, whose values are of `type`."""
+    oneof: str | None = None
+    packed: bool | None = None
+    """None if the file does not say."""
+    params: Mapping[str, str] = field(default_factory=dict)
+    """Of `(confluent.field_meta)`."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message."""
+
+    name: str
+    """In full, with its package."""
+    fields: tuple[Field, ...]
+    oneofs: tuple[str, ...] = ()
+    messages: tuple[Message, ...] = ()
+    enums: tuple[Enum, ...] = ()
+    is_proto2: bool = False
+
+    @property
+    def short(self) -> str:
+        """The name alone."""
+        return self.name.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class File:
+    """A file."""
+
+    package: str
+    imports: tuple[str, ...]
+    messages: tuple[Message, ...]
+    enums: tuple[Enum, ...]
+    is_proto2: bool
+
+
+def all_types(messages: tuple[Message, ...], enums: tuple[Enum, ...]) -> Iterator[Message | Enum]:
+    """The types, and those within them."""
+    yield from enums
+    for message in messages:
+        yield message
+        yield from all_types(message.messages, message.enums)

@@ -1,0 +1,80 @@
+"""The types that a schema and its imports define, by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from headrace.errors import DataError
+from headrace.protobuf.mapping import SCALARS
+from headrace.protobuf.model import Enum, Field, File, Message, all_types
+from headrace.protobuf.parse import parse
+from headrace.protobuf.well_known import FILES
+
+
+class Types:
+    """The types of one schema."""
+
+    def __init__(self, text: str, references: Mapping[str, str]) -> None:
+        """references: the texts of other schemas by the names of imports. Raises DataError for an import that is not there."""
+        self.file = parse(text)
+        self._types: dict[str, Message | Enum] = {}
+        self._add(self.file, references, set())
+
+    def _add(self, file: File, references: Mapping[str, str], seen: set[str]) -> None:
+        for type_ in all_types(file.messages, file.enums):
+            self._types.setdefault(type_.name, type_)
+        for name in file.imports:
+            if name in seen:
+                continue
+            seen.add(name)
+            known = f'syntax = "proto3"; {FILES[name]}' if name in FILES else None
+            text = references.get(name, known)
+            if text is None:
+                raise DataError(f"The Protobuf schema imports {name}, which is not among its references")
+            self._add(parse(text), references, seen)
+
+    def message(self, indexes: Sequence[int]) -> Message:
+        """The message at a place: of the file, then of the message before. Raises DataError."""
+        found, messages = None, self.file.messages
+        for index in indexes:
+            if not 0 <= index < len(messages):
+                raise DataError(f"The Protobuf schema has no message with the indexes {[*indexes]}")
+            found = messages[index]
+            messages = found.messages
+        if found is None:
+            raise DataError("The Protobuf schema has no message")
+        return found
+
+    def indexes(self, name: str) -> list[int]:
+        """The place of a message with a full name. Raises DataError."""
+
+        def search(messages: Sequence[Message]) -> list[int] | None:
+            for place, message in enumerate(messages):
+                if message.name == name:
+                    return [place]
+                inner = search(message.messages)
+                if inner is not None:
+                    return [place, *inner]
+            return None
+
+        found = search(self.file.messages)
+        if found is None:
+            raise DataError(f"The Protobuf schema has no message {name}, which Connect's schema is")
+        return found
+
+    def of(self, field: Field, message: Message) -> Message | Enum | None:
+        """The message or the enum that a field of a message is, None for a scalar. Raises DataError."""
+        if field.type in SCALARS:
+            return None
+        if field.type.startswith("."):
+            found = self._types.get(field.type[1:])
+        else:
+            scope, found = message.name, None
+            while found is None:
+                found = self._types.get(f"{scope}.{field.type}" if scope else field.type)
+                if not scope:
+                    break
+                scope = scope.rpartition(".")[0]
+        if found is None:
+            raise DataError(f"The Protobuf schema names {field.type}, which it does not define")
+        return found

@@ -1,0 +1,33 @@
+"""`/headrace/connectors/{connector}/schemas`: the schemas of a registry that a connector reads and writes (of headrace)."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headrace.rest import responses
+from headrace.rest.forwarding import WorkerClient
+from headrace.rest.herder import RestHerder
+from headrace.rest.resource import Resource
+from headrace.runtime.schema_usage import USAGE
+
+
+def resource(others: WorkerClient) -> Resource:
+    """The resource. others: asks the other workers."""
+    made = Resource("schemas")
+
+    @made.get("/headrace/connectors/{connector}/schemas", gives={200: "ConnectorSchemas"}, errors=[404])
+    def schemas(herder: RestHerder, request: Request, connector: str, forward: str = "") -> Response:
+        """Which schemas its running tasks have read and written, with their subjects and versions, and since when.
+
+        `forward=false`: only the tasks of this worker.
+        """
+        entries, silent = [entry | {"worker_id": herder.worker_id} for entry in USAGE.of(connector)], []
+        if forward.lower() != "false":
+            workers = {task["worker_id"] for task in herder.status(connector)["tasks"]} - {herder.worker_id}
+            path = ["headrace", "connectors", connector, "schemas"]
+            more, silent = others.entries_from_all(sorted(workers), path, {"forward": "false"}, request)
+            entries = sorted([*entries, *more], key=lambda entry: (entry["task"], entry["since"], entry["id"]))
+        return responses.ok({"connector": connector, "entries": entries, "not_reached": silent})
+
+    return made

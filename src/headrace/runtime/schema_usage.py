@@ -1,0 +1,63 @@
+"""The schemas that the tasks of this process have read and written, and what those wait for that cannot ask for one."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from headrace.converters.registered import RegisteredConverter
+from headrace.errors import RetriableError
+
+_Task = tuple[str, int]
+
+
+class SchemaUsage:
+    """By connector and task, of those that run."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._converters: dict[_Task, weakref.WeakSet[RegisteredConverter]] = {}
+        self._waiting: dict[_Task, str] = {}
+
+    def watch(self, connector: str, task: int, converters: Iterable[object]) -> None:
+        """A task begins to use these converters, whichever it has used before."""
+        found = [converter for converter in converters if isinstance(converter, RegisteredConverter)]
+        with self._lock:
+            self._converters = {key: known for key, known in self._converters.items() if len(known)}
+            self._converters.pop((connector, task), None)
+            self._waiting.pop((connector, task), None)
+            if found:
+                self._converters[connector, task] = weakref.WeakSet(found)
+
+    @contextmanager
+    def asking(self, connector: str, task: int) -> Iterator[None]:
+        """Ask the registry within the context: a RetriableError is what the task waits for from now on."""
+        key = connector, task
+        try:
+            yield
+        except RetriableError as error:
+            with self._lock:
+                self._waiting[key] = str(error)
+            raise
+        with self._lock:
+            self._waiting.pop(key, None)
+
+    def waiting_for(self, connector: str, task: int) -> str | None:
+        """What a task waits for, in a sentence; None if it waits for no schema."""
+        with self._lock:
+            return self._waiting.get((connector, task))
+
+    def of(self, connector: str) -> list[dict[str, Any]]:
+        """What the tasks of a connector have read and written: the attributes of `SchemaUse`, and `task`."""
+        with self._lock:
+            known = {task: list(found) for (name, task), found in self._converters.items() if name == connector}
+        uses = [{"task": task, **asdict(use)} for task, found in known.items() for one in found for use in one.uses.all()]
+        return sorted(uses, key=lambda use: (use["task"], use["since"], use["id"]))
+
+
+USAGE = SchemaUsage()
+"""Of this process."""

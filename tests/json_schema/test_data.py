@@ -1,0 +1,140 @@
+"""JSON with JSON Schemas as Connect data and back, beside what confluent-kafka's serializers write and read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
+from pyspark.sql import SparkSession
+
+from headrace.testing.registry import SchemaRegistry
+from headrace.values.schema import DECIMAL
+from tests.avro.chains import props, through
+from tests.avro.test_data import TO_JSON, VALUE, client
+from tests.transforms.chains import JSON, Failed, Record
+
+CONVERTER = "io.confluent.connect.json.JsonSchemaConverter"
+ONE_OF = "io.confluent.connect.json.OneOf.field"
+SCHEMA: dict[str, Any] = {
+    "title": "Order", "type": "object", "properties": {
+        "id": {"type": "integer"}, "small": {"type": "integer", "connect.type": "int8"}, "price": {"type": "number"},
+        "single": {"type": "number", "connect.type": "float32"}, "yes": {"type": "boolean"}, "text": {"type": "string"},
+        "bytes": {"type": "string", "connect.type": "bytes"}, "state": {"enum": ["NEW", "DONE"]},
+        "total": {"type": "string", "connect.type": "bytes", "title": DECIMAL, "connect.version": 1,
+                  "connect.parameters": {"scale": "2"}},
+        "note": {"oneOf": [{"type": "null"}, {"type": "string"}]}, "gone": {"oneOf": [{"type": "null"}, {"type": "string"}]},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "map": {"type": "object", "connect.type": "map", "additionalProperties": {"type": "integer"}},
+        "pairs": {"type": "array", "connect.type": "map", "items": {"type": "object", "properties": {
+            "key": {"type": "integer"}, "value": {"type": "string"}}}},
+        "inner": {"type": "object", "title": "Inner", "properties": {"a": {"type": "integer"}}},
+        "either": {"oneOf": [{"type": "string"}, {"type": "integer"}, {"type": "object", "properties": {"x": {"type": "string"}}},
+                             {"type": "object", "properties": {"y": {"type": "string"}, "z": {"type": "string"}}}]},
+    },
+}  # fmt: skip
+for place, name in enumerate(SCHEMA["properties"]):
+    SCHEMA["properties"][name]["connect.index"] = place
+DATA: dict[str, Any] = {
+    "id": 2**53 + 1, "small": -7, "price": 1.5, "single": 0.25, "yes": True, "text": 'é"\n\U0001f600', "bytes": "AP8=",
+    "state": "DONE", "total": "BNI=", "note": "n", "gone": None, "tags": ["a", "b"], "map": {"k": 1},
+    "pairs": [{"key": 1, "value": "x"}], "inner": {"a": 5}, "either": {"z": "2", "y": "1"},
+}  # fmt: skip
+
+
+def serialized(registry: SchemaRegistry, schema: Any, data: Any) -> bytes:
+    serializer: Any = JSONSerializer
+    found = serializer(json.dumps(schema), client(registry), conf={"validate": False})(data, VALUE)
+    assert isinstance(found, bytes)
+    return found
+
+
+def test_every_type_is_read_as_connect_has_it(spark: SparkSession, registry: SchemaRegistry) -> None:
+    record = Record(serialized(registry, SCHEMA, DATA))
+    [found] = through(spark, props(registry, CONVERTER), [record], TO_JSON)
+    assert isinstance(found, Record), found
+    union = {f"{ONE_OF}.{n}": None for n in range(3)} | {f"{ONE_OF}.3": {"y": "1", "z": "2"}}
+    assert json.loads(found.value or b"") == DATA | {"pairs": [[1, "x"]], "either": union}
+
+
+def test_what_was_read_is_written_again(spark: SparkSession, registry: SchemaRegistry) -> None:
+    record = Record(serialized(registry, SCHEMA, DATA))
+    found, tombstone = through(spark, props(registry, CONVERTER), [record, Record(None)])
+    assert isinstance(found, Record), found
+    assert json.loads((found.value or b"")[5:]) == DATA
+    deserializer: Any = JSONDeserializer
+    schema = registry.store.subjects["orders-value"][-1].schema.text
+    reader = deserializer(schema, schema_registry_client=client(registry), conf={"validate": False})
+    assert reader(found.value, VALUE) == DATA
+    assert tombstone.value is None
+    [again] = through(spark, props(registry, CONVERTER), [found])
+    assert again.value == found.value  # bytes and id
+
+
+@pytest.mark.parametrize(("schema", "data"), [
+    ({"type": "string"}, "text"), ({"type": "integer"}, 5), ({"type": "boolean"}, False), ({"type": "number"}, 0.5),
+    ({"type": "array", "items": {"type": "integer"}}, [1, 2]), ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, 7),
+    ({"oneOf": [{"type": "null"}, {"type": "string"}]}, None),
+])  # fmt: skip
+def test_a_value_need_not_be_an_object(spark: SparkSession, registry: SchemaRegistry, schema: Any, data: Any) -> None:
+    id = registry.register("orders-value", schema, "JSON")
+    given = b"\0" + id.to_bytes(4) + json.dumps(data).encode().replace(b" ", b"")
+    [found] = through(spark, props(registry, CONVERTER), [Record(given)])
+    assert isinstance(found, Record), found
+    assert (found.value or b"")[5:] == given[5:]
+
+
+def test_fields_that_are_null_or_absent_are_written_as_confluent_does(spark: SparkSession, registry: SchemaRegistry) -> None:
+    typed = {"schema": {"type": "struct", "optional": False, "fields": [
+        {"type": "string", "optional": True, "field": "a"}, {"type": "int32", "optional": True, "default": 5, "field": "b"},
+        {"type": "bytes", "name": DECIMAL, "version": 1, "parameters": {"scale": "2"}, "optional": False, "field": "c"}]},
+        "payload": {"a": None, "b": None, "c": "BNI="}}  # fmt: skip
+    config = {**props(registry, CONVERTER, decimal_format="numeric"), "value.converter": JSON}
+    config |= {"value.converter.schemas.enable": "true", "value.converter.replace.null.with.default": "false"}
+    to = props(registry, CONVERTER, decimal_format="numeric")
+    [found] = through(spark, config, [Record(json.dumps(typed).encode())], to)
+    assert isinstance(found, Record), found
+    assert (found.value or b"")[5:] == b'{"a":null,"b":5,"c":12.34}'
+
+
+def test_data_with_unknown_fields_and_without_known_ones_is_read(spark: SparkSession, registry: SchemaRegistry) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string", "default": "x"}}}
+    id = registry.register("orders-value", schema, "JSON")
+    found = through(spark, props(registry, CONVERTER), [
+        Record(b"\0" + id.to_bytes(4) + text) for text in (b'{"a":1,"c":true}', b'{"a":null}', b'{"a":"x","b":null}')
+    ], TO_JSON)  # fmt: skip
+    assert json.loads(found[0].value or b"") == {"a": 1, "b": "x"}
+    assert isinstance(found[1], Failed)
+    assert "Invalid null value for required INT64 field" in (found[1].cause or "")
+    assert json.loads(found[2].value or b"") == {"a": 0, "b": "x"}
+
+
+@pytest.mark.parametrize(("payload", "why"), [
+    (b'{"a":', "it is no JSON"), (b"", "the data ends before the record does"),
+    (b"[1]", "Structs should be encoded as JSON objects"),
+    (b'{"a":1} x', "it is no JSON"),
+])  # fmt: skip
+def test_data_that_cannot_be_read_fails_with_one_sentence(
+    spark: SparkSession, registry: SchemaRegistry, payload: bytes, why: str
+) -> None:
+    id = registry.register("orders-value", {"type": "object", "properties": {"a": {"type": "integer"}}}, "JSON")
+    [found] = through(spark, props(registry, CONVERTER), [Record(b"\0" + id.to_bytes(4) + payload)])
+    assert isinstance(found, Failed), found
+    assert found.message == "Converting byte[] to Kafka Connect data failed due to serialization error of topic orders: "
+    assert why in (found.cause or "")
+
+
+def test_data_without_a_schema_is_refused(spark: SparkSession, registry: SchemaRegistry) -> None:
+    config = props(registry, CONVERTER)
+    plain = {**config, "value.converter": JSON, "value.converter.schemas.enable": "false"}
+    [found] = through(spark, plain, [Record(b'{"a":1}')], config)
+    assert isinstance(found, Failed), found
+    assert "Data without a schema cannot be written with a JSON Schema" in (found.cause or "")
+
+
+def test_schemas_of_two_formats_are_not_mistaken(spark: SparkSession, registry: SchemaRegistry) -> None:
+    id = registry.register("orders-value", '"string"')
+    [found] = through(spark, props(registry, CONVERTER), [Record(b"\0" + id.to_bytes(4) + b'"x"')])
+    assert isinstance(found, Failed), found
+    assert f"The schema with the id {id} is of type AVRO, not JSON" in (found.cause or "")
