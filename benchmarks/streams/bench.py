@@ -25,6 +25,7 @@ from benchmarks.java import GC, compiled, java
 from benchmarks.load import create_topic
 from benchmarks.options import Options
 from benchmarks.process import BenchmarkError, Child
+from benchmarks.streams import latency
 from headrace.embedded import Broker
 
 JAVA = Path(__file__).with_name("java")
@@ -39,11 +40,12 @@ class Plan:
     keys: int
     restore_keys: int
     quix: int
+    latency_keys: tuple[int, ...]
     timeout_s: float = 900
 
 
-FULL = Plan(records=2_000_000, keys=100_000, restore_keys=1_000_000, quix=200_000)
-QUICK = Plan(records=100_000, keys=10_000, restore_keys=50_000, quix=20_000)
+FULL = Plan(records=2_000_000, keys=100_000, restore_keys=1_000_000, quix=200_000, latency_keys=(100_000, 2_000_000, 10_000_000))
+QUICK = Plan(records=100_000, keys=10_000, restore_keys=50_000, quix=20_000, latency_keys=(10_000,))
 PROGRAMS = {"count": "count-vs-kafka-streams", "windowed-count": "windowed-count-vs-kafka-streams",
             "join": "stream-table-join-vs-kafka-streams"}  # fmt: skip
 
@@ -102,11 +104,24 @@ class Bench:
         command = [*self._command(side), self.broker, "count", f"{application}-{side}", str(records)]
         Child(f"prepare {side}", command, self.workdir / f"prepare-{side}.log").wait(self.plan.timeout_s)
 
-    def _command(self, side: str) -> list[str]:
+    def _command(self, side: str, *java_options: str) -> list[str]:
         if side == "ours":
             return [sys.executable, "-m", "benchmarks.streams.ours"]
-        options = ["-Xmx4G", *GC, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+        options = ["-Xmx4G", *GC, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", *java_options]
         return [*java(options, self.classes), "io.headrace.bench.StreamsPeer"]
+
+    def latency(self, keys: int) -> None:
+        """How long a record takes through a count with so many keys: headrace, and Kafka Streams without its cache."""
+        for side in ("peer", "ours"):
+            with Broker(name="bench") as broker:
+                for topic in ("records", "out"):
+                    create_topic(broker.bootstrap, topic)
+                fill(broker.bootstrap, "records", keys, keys)
+                command = [*self._command(side, "-Duncached=true"), broker.bootstrap, "count", "latency", str(2**62)]
+                found = latency.measure(broker.bootstrap, command, keys, self.workdir / f"latency-{side}-{keys}.log")
+            self.console.print(f"{side} {keys} keys: {found}")
+            for what, value in found.items():
+                self.values[f"latency-count-{keys}-{what}"][side].append(value)
 
     def quix(self) -> None:
         """Count with Quix Streams over fewer records of the same topic."""
@@ -154,9 +169,12 @@ def run(options: Options, console: Console) -> None:
             restore.prepare(side, "restored", plan.restore_keys)
         for _ in range(options.rounds):
             restore.both("restore", "restore-vs-kafka-streams", 0, of="restored")
+            for keys in plan.latency_keys:
+                restore.latency(keys)
     values = {**bench.values, **restore.values}
     values["count-vs-quix"]["ours"] = values["count-vs-kafka-streams"]["ours"]
     units = {"restore-vs-kafka-streams": "keys/s"}
+    units |= {name: "MB" if name.endswith("rss") else "ms" for name in values if name.startswith("latency-")}
     rows = [report.Row(name, units.get(name, "records/s"), sides["ours"], sides["peer"]) for name, sides in values.items()]
     report.show("Streams: headrace beside Kafka Streams and Quix Streams", "peer", rows, console)
     if not options.quick and options.only is None:

@@ -153,6 +153,11 @@ class StreamsConfig(TopologyConfig):
         "poll.ms", Type.LONG, 100, validator=validators.Range(1), importance=Importance.LOW,
         doc="How long a sub-topology that has nothing to do waits before it looks again, in ms.",
     )  # fmt: skip
+    state_dir: str | None = option(
+        "state.dir", Type.STRING, None, importance=Importance.HIGH,
+        doc="Directory in which an instance keeps its state while it works; it is deleted when the work ends, since changelogs "
+        "alone keep state. Default: the system's directory for temporary files.",
+    )  # fmt: skip
     task_timeout_ms: int = option(
         "task.timeout.ms", Type.LONG, 300_000, validator=validators.Range(0),
         doc="How long a batch is tried again, in ms, after an error that may pass, such as a broker that is away; then the "

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import io
+import struct
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.streams.engine.columns import union
+from headrace.streams.engine.runtime import TaskRuntime
 from headrace.streams.engine.source import RAW, Partition, Ranges
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ class TopicsInMemory:
     """Topics of one partition each, with the committed offsets of their one reader."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
+        self.spark = spark
         self.rows: dict[str, list[Row]] = {}
         self.offsets_committed: dict[Partition, tuple[int, str]] = {}
 
@@ -27,9 +30,34 @@ class TopicsInMemory:
         rows = self.rows.setdefault(topic, [])
         rows.append((topic, 0, len(rows), timestamp, key, value, headers))
 
+    def runtime(self, partitions: int) -> TaskRuntime:
+        """What a sub-topology has in Spark's JVM; there is one partition."""
+        return TaskRuntime(self.spark, 1, {}, {}, None)
+
+    def feed(self, runtime: TaskRuntime, name: str, ranges: Ranges) -> None:
+        """Give an input its records."""
+        rows = [row for (t, _), (a, b) in ranges.items() for row in self.rows[t][a:b]]
+        runtime.give(name, b"".join(map(_packed, rows)))
+
+    def run(self, runtime: TaskRuntime, job: Any, number: int, partitions: Sequence[int]) -> None:
+        """Run a batch, and add what it made."""
+        runtime.run(job, partitions)
+        if runtime.holds:  # for a transaction
+            return
+        held = io.BytesIO(runtime.held_bytes())
+        while topic := _bytes(held):
+            (timestamp,) = struct.unpack(">q", held.read(8))
+            key, value = _bytes(held), _bytes(held)
+            (count,) = struct.unpack(">i", held.read(4))
+            headers = [((_bytes(held) or b"").decode(), _bytes(held)) for _ in range(count)]
+            if held.read(1) == b"\x01":
+                headers.append(("b", number.to_bytes(8, "big")))
+            self.append(topic.decode(), key, value, timestamp, headers)
+
     def read(self, ranges: Ranges) -> DataFrame:
         """Records of ranges of offsets."""
-        return self._spark.createDataFrame([row for (t, _), (a, b) in ranges.items() for row in self.rows[t][a:b]], RAW)
+        rows = [row for (t, _), (a, b) in ranges.items() for row in self.rows[t][a:b]]
+        return self.spark.createDataFrame(rows, RAW).coalesce(1)
 
     def write(self, rows: Iterable[DataFrame], number: int) -> None:
         """Add what a batch made."""
@@ -53,6 +81,25 @@ class TopicsInMemory:
     def commit(self, offsets: Mapping[Partition, tuple[int, str]]) -> None:
         """Commit offsets with notes."""
         self.offsets_committed.update(offsets)
+
+
+def _packed(row: Row) -> bytes:
+    """A record in the form of `RecordBytes.java`."""
+    topic, partition, offset, timestamp, key, value, headers = row
+    parts = [_with_length(topic.encode()), struct.pack(">iqq", partition, offset, timestamp)]
+    parts += [_with_length(key), _with_length(value), struct.pack(">i", -1 if headers is None else len(headers))]
+    parts += [part for name, content in headers or () for part in (_with_length(name.encode()), _with_length(content))]
+    return b"".join(parts)
+
+
+def _with_length(content: bytes | None) -> bytes:
+    return struct.pack(">i", -1) if content is None else struct.pack(">i", len(content)) + content
+
+
+def _bytes(stream: io.BytesIO) -> bytes | None:
+    """The next text or bytes of `RecordBytes.java`; None as well at the end."""
+    (length,) = struct.unpack(">i", stream.read(4) or b"\xff\xff\xff\xff")
+    return None if length < 0 else stream.read(length)
 
 
 def as_bytes(value: Any) -> bytes | None:

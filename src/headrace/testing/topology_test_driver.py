@@ -7,6 +7,7 @@ takes many at once, which gives one result per key like an application that has 
 
 from __future__ import annotations
 
+import struct
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
@@ -25,6 +26,10 @@ from headrace.testing.topics_in_memory import Row, TopicsInMemory, as_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# Of Kafka's own serdes: what needs no query.
+_NUMBERS = {"long": ">q", "integer": ">i", "short": ">h", "double": ">d", "float": ">f", "boolean": ">?"}
 
 
 @dataclass(frozen=True)
@@ -59,13 +64,14 @@ class TopologyTestDriver:
         self.config = StreamsConfig({"application.id": "test", "bootstrap.servers": "nowhere:9092", **(config or {})})
         self._spark = session(self.config.spark_settings, spark)
         self._topology, self.topics = topology, topics or TopicsInMemory(self._spark)
+        self.topics.spark = self._spark
         self._read: dict[str, int] = {}
         sources = {
             topic: 1 for source in topology.sources() for topic in source.topics if topic not in topology.repartition_topics
         }
         counts = {**sources, **dict.fromkeys(topology.global_topics, 1)}
         counts |= {topic.name: topic.partitions for topic in derive(topology, self.config, counts.get, counts)}
-        self._tasks, self._globals = assemble(topology, self.config, self.topics, counts, self._spark)
+        self._tasks, self._globals = assemble(topology, self.config, self.topics, counts)
         for task in self._tasks:
             task.recover()
 
@@ -76,10 +82,13 @@ class TopologyTestDriver:
         self.close()
 
     def close(self) -> None:
-        """Commit what has been done."""
+        """Commit what has been done, and delete the state."""
         for task in self._tasks:
             if task.dirty:
                 task.rest()
+            task.memory.runtime.close()
+        for table in self._globals:
+            table.close()
 
     def create_input_topic(self, topic: str, key_serde: Serde, value_serde: Serde) -> TestInputTopic:
         """A topic to pipe records into."""
@@ -119,6 +128,10 @@ class TopologyTestDriver:
         from pyspark.sql import functions as F
         from pyspark.sql.types import StructField, StructType, VariantType
 
+        if serde.name == "string":
+            return [None if value is None else str(value).encode() for value in values]
+        if serde.name in _NUMBERS:
+            return [None if value is None else struct.pack(_NUMBERS[serde.name], value) for value in values]
         kind = formats.type_of(serde)
         if isinstance(kind, VariantType):
             import json
@@ -131,6 +144,10 @@ class TopologyTestDriver:
         """The values of bytes, as Python."""
         from pyspark.sql import functions as F
 
+        if serde.name == "string":
+            return [None if value is None else value.decode(errors="replace") for value in values]
+        if serde.name in _NUMBERS:
+            return [None if value is None else struct.unpack(_NUMBERS[serde.name], value)[0] for value in values]
         frame = self._spark.createDataFrame([(value,) for value in values], "x binary")
         return [row[0] for row in frame.select(formats.decoded(serde, F.col("x"))[0]).collect()]
 

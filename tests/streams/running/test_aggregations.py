@@ -313,7 +313,7 @@ def test_values_that_spark_cannot_sort_are_aggregated_in_their_order_too(drive):
 
 
 def test_windows_beyond_their_retention_are_forgotten(drive, monkeypatch):
-    monkeypatch.setattr(state, "_MERGE_ROWS", 0)  # as if there were too many of them at once
+    monkeypatch.setattr(state, "_SWEEP_ROWS", 0)  # as if many rows had changed
     builder = StreamsBuilder()
     _grouped(builder).windowed_by(TimeWindows.of_size_and_grace(10, 5)).count(Materialized.as_("store").with_retention(20))
     with drive(builder) as driver:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from headrace.errors import MissingSourceTopicError
 from headrace.kafka.admin import Admin
@@ -18,22 +18,20 @@ from headrace.streams.engine.source import SourceReading
 from headrace.streams.engine.state import StoreTable
 from headrace.streams.engine.task import StreamTask
 from headrace.streams.nodes import SourceNode
+from headrace.streams.stores import StateStore, StoreKind
 from headrace.streams.topology import Topology
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def build(
-    topology: Topology, config: StreamsConfig, cluster: Cluster, admin: Admin, spark: SparkSession
+    topology: Topology, config: StreamsConfig, cluster: Cluster, admin: Admin
 ) -> tuple[list[StreamTask], list[GlobalTable]]:
     """The tasks of all sub-topologies, and the global tables. Raises StreamsError, TopologyError, ConfigError."""
     counts = {name: len(topic.partitions) for name, topic in admin.topics().items()}
-    return assemble(topology, config, cluster, counts, spark)
+    return assemble(topology, config, cluster, counts)
 
 
 def assemble(
-    topology: Topology, config: StreamsConfig, cluster: Cluster, counts: Mapping[str, int], spark: SparkSession
+    topology: Topology, config: StreamsConfig, cluster: Cluster, counts: Mapping[str, int]
 ) -> tuple[list[StreamTask], list[GlobalTable]]:
     """The same for topics whose numbers of partitions are known."""
     refuse(topology)
@@ -47,11 +45,11 @@ def assemble(
         store: table
         for n in groups
         if topology.is_global(n[1])
-        for store, table in _global(topology, n[1], topics, cluster, spark, counts)
+        for store, table in _global(topology, n[1], topics, cluster, counts)
     }
     shared = cast("dict[str, StoreTable]", {name: table.table for name, table in tables.items()})
     programs = [Program.of(topology, number, names) for number, names in groups if not topology.is_global(names)]
-    tasks = _prepared([_task(topology, config, cluster, counts, spark, one, topics, shared) for one in programs])
+    tasks = _prepared([_task(topology, config, cluster, counts, one, topics, shared) for one in programs])
     return [task for task in tasks if task.partitions], list(tables.values())
 
 
@@ -72,8 +70,8 @@ def _prepared(tasks: list[StreamTask]) -> list[StreamTask]:
 
 
 def _task(
-    topology: Topology, config: StreamsConfig, cluster: Cluster, counts: Mapping[str, int], spark: SparkSession,
-    program: Program, topics: SinkTopics, shared: dict[str, StoreTable],
+    topology: Topology, config: StreamsConfig, cluster: Cluster, counts: Mapping[str, int], program: Program,
+    topics: SinkTopics, shared: dict[str, StoreTable],
 ) -> StreamTask:  # fmt: skip
     read = {source.name: _topics(source, topics, counts) for source in program.sources}
     names = sorted({name for found in read.values() for name in found})
@@ -84,7 +82,7 @@ def _task(
         logged = topology.stores[store].logging_enabled and store not in topology.source_changelogs
         return f"{config.topic_prefix}-{store}-changelog" if logged else None
 
-    memory = Memory(spark, parts(spark), topology.stores, changelog, shared)
+    memory = Memory(cluster.runtime(max((counts[name] for name in names), default=1)), topology.stores, changelog, shared)
     merged = program.has_state and len(names) > 1
     reset = {
         name: source.consumed.reset_policy or config.offset_reset for source in program.sources for name in read[source.name]
@@ -110,7 +108,6 @@ def _global(
     names: tuple[str, ...],
     topics: SinkTopics,
     cluster: Cluster,
-    spark: SparkSession,
     counts: Mapping[str, int],
 ) -> list[tuple[str, GlobalTable]]:
     nodes = [topology.nodes[name] for name in names]
@@ -121,13 +118,7 @@ def _global(
             store = cast(ops.TableSource, node.operation).store  # type: ignore[union-attr]
             if source.topics[0] not in counts:
                 raise MissingSourceTopicError([source.topics[0]])
-            table = GlobalTable(
-                source, SourceReading(topics, False, False), cluster, counts[source.topics[0]], spark, parts(spark)
-            )
+            reading = SourceReading(topics, False, False)
+            table = GlobalTable(source, reading, cluster, counts[source.topics[0]], StateStore(store, StoreKind.KEY_VALUE))
             found.append((store, table))
     return found
-
-
-def parts(spark: SparkSession) -> int:
-    """Into how many pieces state is cut: as many as the session shuffles into."""
-    return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS
-from headrace.streams.engine.state import Layout
+from headrace.streams.engine.layout import Layout
 from headrace.streams.serdes import Serde
 from headrace.streams.stores import StateStore, StoreKind
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType
 
 BATCH, OLD = "b", "o"
 REMEDY = "Reset the application (kafka-streams-application-reset.sh), or give the store another name."
@@ -57,29 +56,32 @@ class Changelog:
         """The store in words."""
         return f"value of store {self.store.name}"
 
-    def records(self, updates: DataFrame) -> DataFrame:
-        """The records of a batch's changes, columns of `delivery.COLUMNS`.
+    def encoded(self, rows: DataFrame) -> DataFrame:
+        """Rows of the store as the topic has them: p, key, value, t, and `old`, the row before (time, then value), NULL if none.
 
-        updates: names of the layout, v, t, and `ov`, `ot` of the row before. The number of the batch is added by `delivery`.
+        rows: the names of the layout, v, t, and `ov`, `ot` of the row before if they are known.
         """
         from pyspark.sql import functions as F
 
         value = formats.encoded(self.value_serde, F.col("v"), self.layout.value, self.what)
-        old = formats.encoded(self.value_serde, F.col("ov"), self.layout.value, self.what)
-        before = F.struct(F.lit(OLD).alias("key"), F.concat(formats.long_bytes(F.col("ot")), old).alias("value"))
-        headers = F.when(F.col("ov").isNotNull(), F.array(before)).otherwise(F.expr(f"cast(array() as {HEADERS})"))
-        return updates.select(
-            F.lit(self.topic).alias("topic"),
-            F.col("p").cast("int").alias("partition"),
-            self._key().alias("key"),
-            value.alias("value"),
-            headers.alias("headers"),
-            F.col("t").cast("bigint").alias("t"),
-            F.lit(True).alias("numbered"),
-        )
+        old = F.lit(None).cast("binary")
+        if "ov" in rows.columns:
+            before = formats.encoded(self.value_serde, F.col("ov"), self.layout.value, self.what)
+            old = F.concat(formats.long_bytes(F.col("ot")), before)
+        key = self.key({name: F.col(name) for name in self.layout.names[1:]})
+        columns = [F.col("p").cast("int").alias("p"), key.alias("key"), value.alias("value")]
+        return rows.select(*columns, F.col("t").cast("bigint").alias("t"), old.alias("old"))
+
+    def records(self, rows: DataFrame) -> DataFrame:
+        """Rows of the store as records, columns of `delivery.COLUMNS`, without the rows before them."""
+        from pyspark.sql import functions as F
+
+        topic, headers = F.lit(self.topic).alias("topic"), F.lit(None).cast(HEADERS).alias("headers")
+        encoded = self.encoded(rows.drop("ov", "ot"))
+        return encoded.select(topic, F.col("p").alias("partition"), "key", "value", headers, "t", F.lit(True).alias("numbered"))
 
     def restored(self, log: DataFrame, pending: Mapping[int, int]) -> DataFrame:
-        """The store's rows as they were before the batches that were cut off.
+        """What the records say one after the other, as it was before the batches that were cut off: p, key, value, t.
 
         log: what is in the topic, columns partition, offset, key, value, headers, t; pending: the number of the batch that was
         cut off, by partition.
@@ -91,54 +93,64 @@ class Changelog:
         for partition, batch in pending.items():
             cut_off = cut_off | ((F.col("partition") == partition) & (number == batch))
         old = _header(OLD)
-        state = F.struct(
-            F.when(~cut_off, F.col("value")).otherwise(F.substr(old, F.lit(9))).alias("value"),
-            F.when(~cut_off, F.col("t"))
-            .otherwise(F.call_function("headrace_bytes_long", F.substr(old, F.lit(1), F.lit(8))))
-            .alias("t"),
-        )
-        latest = log.groupBy("partition", "key").agg(F.max_by(state, "offset").alias("s")).where("s.value is not null")
-        value = self._read(self.value_serde, F.col("s.value"), self.layout.value, "value")
-        return latest.select(F.col("partition").alias("p"), *self._keys(), value.alias("v"), F.col("s.t").alias("t"))
+        before = F.when(F.length(old) >= 8, F.substr(old, F.lit(9), F.length(old) - F.lit(8)))
+        since = F.call_function("headrace_bytes_long", F.substr(old, F.lit(1), F.lit(8)))
+        value = F.when(F.coalesce(cut_off, F.lit(False)), before).otherwise(F.col("value"))
+        time = F.when(F.coalesce(cut_off, F.lit(False)), since).otherwise(F.col("t"))
+        bad = formats.decoded(self.value_serde, value, self.layout.value)[1]
+        columns = [self._checked_key().alias("key"), self._checked(value, bad, "value").alias("value"), time.alias("t")]
+        return log.select(F.col("partition").alias("p"), *columns)
 
-    def _key(self) -> Column:
+    def key(self, columns: Mapping[str, Column], *, whole: bool = True) -> Column:
+        """The bytes of a key. columns: by the names of the layout; whole: with what tells the rows of a key apart."""
         from pyspark.sql import functions as F
 
         name, kind = self.layout.keys[0]
-        parts = [formats.encoded(self.key_serde, F.col(name), kind, f"key of store {self.store.name}")]
-        for tail, width in self._tail():
-            number = F.col(tail) if tail in self.layout.names else F.lit(0)
+        parts = [formats.encoded(self.key_serde, columns[name].cast(kind), kind, f"key of store {self.store.name}")]
+        for tail, width in self.tail() if whole else ():
+            number = columns[tail] if tail in self.layout.names else F.lit(0)
             parts.append(F.call_function("headrace_long_bytes", number.cast("bigint"), F.lit(width)))
         return F.concat(*parts)
 
-    def _keys(self) -> list[Column]:
+    def keys(self, key: Column) -> list[tuple[str, Column]]:
+        """The columns of a key, by their names, from its bytes."""
         from pyspark.sql import functions as F
 
-        tail = self._tail()
-        length = F.length("key") - sum(width for _, width in tail)
+        tail = self.tail()
+        length = F.length(key) - sum(width for _, width in tail)
         name, kind = self.layout.keys[0]
-        key = self._read(self.key_serde, F.substr(F.col("key"), F.lit(1), length), kind, "key")
-        found, position = [key.alias(name)], length + 1
+        value, _ = formats.decoded(self.key_serde, F.substr(key, F.lit(1), length), kind)
+        found, position = [(name, value.cast(kind))], length + 1
         for column, width in tail:
             if column in self.layout.names:
-                bytes_ = F.substr(F.col("key"), position, F.lit(width))
+                bytes_ = F.substr(key, position, F.lit(width))
                 kind = dict(self.layout.keys)[column]
-                found.append(F.call_function("headrace_bytes_long", bytes_).cast(kind).alias(column))
+                found.append((column, F.call_function("headrace_bytes_long", bytes_).cast(kind)))
             position = position + width
         return found
 
-    def _read(self, serde: Serde, source: Column, kind: DataType, what: str) -> Column:
+    def tail(self) -> tuple[tuple[str, int], ...]:
+        """What stands behind the user's key: columns and their bytes."""
+        return _TAILS.get(self.store.kind, ())
+
+    def _checked_key(self) -> Column:
         from pyspark.sql import functions as F
 
-        value, bad = formats.decoded(serde, source, kind)
+        kind = self.layout.keys[0][1]
+        length = F.length("key") - F.lit(sum(width for _, width in self.tail()))
+        bad = formats.decoded(self.key_serde, F.substr(F.col("key"), F.lit(1), length), kind)[1]
+        return self._checked(F.col("key"), bad, "key")
+
+    def _checked(self, source: Column, bad: Column, what: str) -> Column:
+        """Bytes that this store's serdes have to be able to read."""
+        from pyspark.sql import functions as F
+
+        serde = self.key_serde if what == "key" else self.value_serde
         sentence = (
             f"The changelog {self.topic} holds a {what} that the {serde.name} serde cannot read: was it written by another "
             f"topology? {REMEDY}"
         )
-        return F.when(~bad, value).otherwise(F.raise_error(F.lit(sentence)).cast(kind))
-
-    def _tail(self) -> tuple[tuple[str, int], ...]:
-        return _TAILS.get(self.store.kind, ())
+        return F.when(~bad, source).otherwise(F.raise_error(F.lit(sentence)).cast("binary"))
 
 
 def _header(name: str) -> Column:

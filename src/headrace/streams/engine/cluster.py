@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
+from headrace.streams.engine.runtime import TaskRuntime
 from headrace.streams.engine.source import Partition, Ranges
 
 if TYPE_CHECKING:
@@ -14,8 +15,20 @@ if TYPE_CHECKING:
 class Cluster(Protocol):
     """What a sub-topology asks of Kafka; the driver for tests has one of its own."""
 
+    def runtime(self, partitions: int) -> TaskRuntime:
+        """What a sub-topology has in Spark's JVM. partitions: how many its topics have."""
+        ...
+
+    def feed(self, runtime: TaskRuntime, name: str, ranges: Ranges) -> None:
+        """Say what an input has in the batch that was begun."""
+        ...
+
+    def run(self, runtime: TaskRuntime, job: Any, number: int, partitions: Sequence[int]) -> None:
+        """Run the batch that was begun, and write what it makes unless it `holds`; raises what `write` does."""
+        ...
+
     def read(self, ranges: Ranges) -> DataFrame:
-        """Records of ranges of offsets."""
+        """Records of ranges of offsets, those of a partition in their order."""
         ...
 
     def write(self, rows: Iterable[DataFrame], number: int) -> None:

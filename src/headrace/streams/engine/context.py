@@ -1,18 +1,20 @@
-"""What the operators of one batch share: the stores, the stream times, and what the batch has to write."""
+"""What the operators of a sub-topology share: the stores, the stream times, and what a batch puts out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
 from headrace.streams.engine.changelog import Changelog
 from headrace.streams.engine.flows import Flow
-from headrace.streams.engine.state import Layout, StoreTable
+from headrace.streams.engine.layout import Layout
+from headrace.streams.engine.runtime import Output, TaskRuntime
+from headrace.streams.engine.state import StoreTable
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from headrace.streams.stores import StateStore
 
@@ -23,8 +25,7 @@ Clocks = dict[str, dict[int, int]]
 class Memory:
     """What a sub-topology keeps from batch to batch: rows by store, stream times, formats of changelogs."""
 
-    spark: SparkSession
-    parts: int
+    runtime: TaskRuntime
     stores: Mapping[str, StateStore]
     changelog: Callable[[str], str | None]
     """The topic of a store, None for a store that has none of its own."""
@@ -35,19 +36,26 @@ class Memory:
     expires: dict[str, str] = field(default_factory=dict)
     """Windowed stores, each with the operator by whose stream time its rows expire."""
 
-    def expire(self) -> None:
-        """Tell each windowed store from which time on its rows are kept: stream time less retention."""
+    def set_clocks(self, clocks: Clocks) -> None:
+        """The stream times that operators have come to."""
+        if clocks != self.clocks:
+            self.clocks = clocks
+            self.runtime.set_clocks(clocks)
+
+    def apply(self) -> None:
+        """Take the changes of a batch into the stores; what is before stream time less retention goes from those of windows."""
+        self.runtime.apply()
         for store, node in self.expires.items():
-            retention = self.stores[store].retention_ms
+            retention, table = self.stores[store].retention_ms, self.tables[store]
             if retention is not None:
-                self.tables[store].kept_from = {p: time - retention for p, time in self.clocks.get(node, {}).items()}
+                table.kept_from = {p: time - retention for p, time in self.clocks.get(node, {}).items()}
+                table.sweep(self.runtime.changed(store))
 
     def table(self, store: str, layout: Layout) -> StoreTable:
-        """The rows of a store, which the first batch lays out. Raises StreamsError for a store that has another layout."""
+        """The rows of a store, which is made at the first call. Raises StreamsError for a store that has another layout."""
         if store not in self.tables:
-            self.tables[store] = StoreTable(self.spark, layout, self.parts)
-            topic = self.changelog(store)
-            self.logs[store] = Changelog.of(topic or store, self.stores[store], layout)
+            log = Changelog.of(self.changelog(store) or store, self.stores[store], layout)
+            self.tables[store], self.logs[store] = StoreTable(self.runtime, store, log), log
         elif self.tables[store].layout != layout:
             raise StreamsError(f"The store {store} is used with values of two types.")
         return self.tables[store]
@@ -63,47 +71,50 @@ class Shown:
 
 @dataclass
 class Context:
-    """One batch."""
+    """What a batch does: planned once, and run for every batch."""
 
     memory: Memory
-    quiet: frozenset[str] = frozenset()
-    """Names of sources that have nothing in this batch."""
     watched: frozenset[str] = frozenset()
     """Tables of which every single change is wanted."""
     flows: dict[str, Flow] = field(default_factory=dict)
-    """What each operator passed on."""
-    rows: list[DataFrame] = field(default_factory=list)
-    """To be written."""
-    updates: list[tuple[str, DataFrame]] = field(default_factory=list)
-    """Of stores."""
-    ticks: list[tuple[str, DataFrame]] = field(default_factory=list)
-    """Stream times."""
+    """What each operator passes on."""
+    outputs: list[Output] = field(default_factory=list)
+    """What a batch puts out."""
     shown: list[Shown] = field(default_factory=list)
-    cut_off: list[DataFrame] = field(default_factory=list)
 
     @property
     def spark(self) -> SparkSession:
         """The session."""
-        return self.memory.spark
+        return self.memory.runtime.spark
 
     def cut(self, frame: DataFrame) -> DataFrame:
-        """The frame, computed once for everything that uses it in this batch."""
-        kept = frame.localCheckpoint(eager=False)
-        self.cut_off.append(kept)
-        return kept
+        """The frame, computed once for everything that uses it in a batch."""
+        return self.memory.runtime.once(frame)
+
+    def write(self, frames: Iterable[DataFrame]) -> None:
+        """Send records. frames: of `sinks.COLUMNS`."""
+        self.outputs += [Output("sink", "", None, frame) for frame in frames]
 
     def put(self, store: str, updates: DataFrame) -> None:
-        """Change a store. updates: the names of its layout, v, t, and ov, ot of the row before; each key once; cut off."""
-        self.updates.append((store, updates))
-        if self.memory.changelog(store) is not None:
-            self.rows.append(self.memory.logs[store].records(updates))
+        """Change a store. updates: the names of its layout, v, t, and ov, ot of the row before; each key once."""
+        self.outputs.append(Output("store", store, self.memory.changelog(store), self.memory.logs[store].encoded(updates)))
 
-    def clock(self, node: str) -> DataFrame:
-        """The stream time of each task at an operator before this batch: p, ct."""
-        times = self.memory.clocks.get(node, {})
-        return self.spark.createDataFrame(list(times.items()), "p int, ct bigint")
+    def show(self, frame: DataFrame, action: Callable[[Any], None]) -> None:
+        """Give rows to a function in this process, once everything else of the batch is done. frame: cut."""
+        self.outputs.append(Output("show", "", None, frame))
+        self.shown.append(Shown(frame, action))
+
+    def skip(self, frame: DataFrame) -> None:
+        """Say that records are left out. frame: topic, partition, offset."""
+        self.outputs.append(Output("skip", "", None, frame.select("topic", "partition", "offset")))
+
+    def clock(self, node: str) -> Column:
+        """The stream time of a row's task `p` at an operator before the batch; NULL if there is none."""
+        from pyspark.sql import functions as F
+
+        return F.call_function("headrace_stream_time", F.lit(self.memory.runtime.id), F.lit(node), F.col("p").cast("int"))
 
     def tick(self, node: str, times: DataFrame, *stores: str) -> None:
-        """The stream times that this batch has come to: p, ct; cut off. stores: whose rows expire by them."""
-        self.ticks.append((node, times))
+        """The stream times that a batch comes to: p, ct. stores: whose rows expire by them."""
+        self.outputs.append(Output("tick", node, None, times.select("p", "ct").where("ct is not null")))
         self.memory.expires |= dict.fromkeys(stores, node)

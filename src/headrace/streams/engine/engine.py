@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import structlog
@@ -20,7 +20,8 @@ from headrace.streams.config import AT_LEAST_ONCE, StreamsConfig
 from headrace.streams.engine.build import build
 from headrace.streams.engine.delivery import Kafka
 from headrace.streams.engine.purge import Purge
-from headrace.streams.engine.source import KafkaTopics, Partition, Ranges
+from headrace.streams.engine.runtime import TaskRuntime
+from headrace.streams.engine.source import KafkaTopics, Partition, Ranges, consumer
 from headrace.streams.engine.state import StoreTable
 from headrace.streams.engine.task import StreamTask
 from headrace.streams.engine.transactions import OneTransaction
@@ -48,6 +49,25 @@ class OnCluster:
         self._admin, self._instances = admin, instances
         self._generation: int | None = instances.generation
         self._committed_only = config.consumer_settings.get("isolation.level") == "read_committed"
+
+    def runtime(self, partitions: int) -> TaskRuntime:
+        """What a sub-topology has in Spark's JVM."""
+        config = self._config
+        return TaskRuntime(
+            self._spark, partitions, consumer(config.consumer_settings), config.producer_settings, config.state_dir
+        )
+
+    def feed(self, runtime: TaskRuntime, name: str, ranges: Ranges) -> None:
+        """Say what an input has in the batch that was begun."""
+        for (topic, partition), (start, end) in ranges.items():
+            runtime.range(name, topic, partition, start, end)
+
+    def run(self, runtime: TaskRuntime, job: Any, number: int, partitions: Sequence[int]) -> None:
+        """Run a batch. Raises ConnectError, RetriableError where another try may help."""
+        try:
+            runtime.run(job, partitions)
+        except Exception as error:
+            raise failure.as_error(error, "The results of a batch could not be written") from error
 
     def read(self, ranges: Ranges) -> DataFrame:
         """Records of ranges of offsets."""
@@ -92,9 +112,10 @@ class Engine:
 
     def __init__(self, topology: Topology, config: StreamsConfig, cluster: OnCluster, admin: Admin, spark: SparkSession) -> None:
         """Compile the topology. Raises StreamsError, TopologyError, ConfigError."""
-        self.tasks, self.globals = build(topology, config, cluster, admin, spark)
+        self.tasks, self.globals = build(topology, config, cluster, admin)
         for task in self.tasks:
             task.transactions = cluster.transactions(task.program.number)
+        self._working = len(self.tasks)
         self._cluster, self._jobs = cluster, spark.sparkContext
         self._tag = f"{config.application_id}-{uuid4().hex}"  # of the jobs of this engine
         self._poll_s, self._timeout_s = config.poll_ms / 1000, config.task_timeout_ms / 1000
@@ -215,7 +236,13 @@ class Engine:
                     self._stopping.set()
                     failed(_as_streams_error(error, number))
         finally:
-            task.close()
+            with self._locks[number]:
+                task.close()
+            with self._failure:
+                self._working -= 1
+                if not self._working:
+                    for table in self.globals:
+                        table.close()
 
     def _step(self, task: StreamTask) -> bool:
         """One batch; whether there was one."""

@@ -5,28 +5,32 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, cast
 
+from headrace.streams.engine.changelog import Changelog
 from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.flows import Records
+from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.source import RAW, SourceReading
-from headrace.streams.engine.state import Layout, StoreTable
+from headrace.streams.engine.state import StoreTable
 from headrace.streams.nodes import SourceNode
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
+
+    from headrace.streams.stores import StateStore
 
 
 class GlobalTable:
     """The rows of a global table, under task 0."""
 
-    def __init__(
-        self, source: SourceNode, reading: SourceReading, cluster: Cluster, partitions: int, spark: SparkSession, parts: int
-    ) -> None:
+    def __init__(self, source: SourceNode, reading: SourceReading, cluster: Cluster, partitions: int, store: StateStore) -> None:
         """Read everything that is in the topic. Raises StreamsError."""
         self._source, self._reading, self._cluster = source, reading, cluster
         self._partitions = [(source.topics[0], p) for p in range(partitions)]
-        frame = self._rows(spark.createDataFrame([], RAW))
-        self.table = StoreTable(spark, Layout((("k", kind_of(frame, "k")),), kind_of(frame, "v")), parts)
+        self._runtime = cluster.runtime(1)
+        frame = self._rows(self._runtime.spark.createDataFrame([], RAW))
+        layout = Layout((("k", kind_of(frame, "k")),), kind_of(frame, "v"))
+        self.table = StoreTable(self._runtime, store.name, Changelog.of(store.name, store, layout))
         self._positions = cluster.offsets(self._partitions, "earliest")
         self._lock = threading.Lock()
         self.update()
@@ -37,8 +41,12 @@ class GlobalTable:
             ends = self._cluster.offsets(self._partitions, "latest")
             ranges = {p: (start, ends[p]) for p, start in self._positions.items() if ends.get(p, 0) > start}
             if ranges:
-                self.table.apply(self._rows(self._cluster.read(ranges)))
+                self.table.load(self._rows(self._cluster.read(ranges)))
                 self._positions.update({p: end for p, (_, end) in ranges.items()})
+
+    def close(self) -> None:
+        """It is not needed any more."""
+        self._runtime.close()
 
     def _rows(self, raw: DataFrame) -> DataFrame:
         from pyspark.sql import functions as F

@@ -1,7 +1,7 @@
 """What a sub-topology does with a batch: its nodes in order, each turned into expressions of Spark.
 
-The same nodes are gone through for every batch, and once before the first with nothing in it, which tells the types of all stores
-and repartition topics, and finds functions that Spark refuses before anything has been read.
+The nodes are gone through once, before the first batch, which tells the types of all stores and repartition topics, and finds
+functions that Spark refuses before anything has been read. What comes of it is run for every batch.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Program:
         return tuple(node for node in self.nodes if isinstance(node, SourceNode))
 
     def run(self, context: Context, inputs: Mapping[str, Flow], topics: SinkTopics) -> None:
-        """Turn a batch into the rows and updates of the context. inputs: by source. Raises StreamsError."""
+        """Turn inputs, by source, into the outputs of the context. Raises StreamsError."""
         self._run(self.nodes, context, inputs, topics)
 
     def sketch(self, context: Context, inputs: Mapping[str, Flow], topics: SinkTopics) -> None:
@@ -83,7 +83,7 @@ class Program:
         for node in nodes:
             if isinstance(node, SinkNode):
                 for parent in node.parents:
-                    context.rows.extend(sinks.rows(node, self.flow(context, parent, node.name), topics))
+                    context.write(sinks.rows(node, self.flow(context, parent, node.name), topics))
             elif isinstance(node, ProcessorNode):
                 self._process(context, node)
 
@@ -109,13 +109,6 @@ class Program:
     def parent(self, node: ProcessorNode, index: int = 0) -> Node:
         """A parent of a node, with its own parents."""
         return next(one for one in self.nodes if one.name == node.parents[index])
-
-    def quiet(self, context: Context, node: str) -> bool:
-        """Whether nothing comes into a node in this batch."""
-        found = next(one for one in self.nodes if one.name == node)
-        if isinstance(found, SourceNode):
-            return found.name in context.quiet
-        return all(self.quiet(context, parent) for parent in found.parents)
 
 
 def _sorted(nodes: list[Node]) -> tuple[Node, ...]:
@@ -223,7 +216,7 @@ def _join_table(
 ) -> Flow:
     table = context.flows[operation.table]
     assert isinstance(table, Changes)
-    return joins.stream_table(node.name, operation, _records(node, flows), table, program.quiet(context, operation.table))
+    return joins.stream_table(node.name, operation, _records(node, flows), table)
 
 
 def _merge_tables(
@@ -250,18 +243,17 @@ def _repartition_filter(_program: Program, _context: Context, node: ProcessorNod
 def _receive(
     program: Program, context: Context, node: ProcessorNode, operation: ops.ForeignKeyReceive, flows: list[Flow]
 ) -> Flow:
-    return foreign_keys.receive(context, operation.store, cast(Questions, flows[0]), program.quiet(context, node.name))
+    return foreign_keys.receive(context, operation.store, cast(Questions, flows[0]))
 
 
 def _look_up(program: Program, context: Context, node: ProcessorNode, operation: ops.ForeignKeyLookup, flows: list[Flow]) -> Flow:
     right = cast(Changes, context.flows[operation.table])
-    return foreign_keys.look_up(node.name, cast(Questions, flows[0]), right, program.quiet(context, node.name))
+    return foreign_keys.look_up(node.name, cast(Questions, flows[0]), right)
 
 
 def _change(program: Program, context: Context, node: ProcessorNode, operation: ops.ForeignKeyChange, flows: list[Flow]) -> Flow:
-    quiet = program.quiet(context, node.name), program.quiet(context, operation.receive)
     asked = cast(Questions, context.flows[operation.receive])
-    return foreign_keys.change(context, operation.store, cast(Changes, flows[0]), asked, quiet)
+    return foreign_keys.change(context, operation.store, cast(Changes, flows[0]), asked)
 
 
 def _respond(

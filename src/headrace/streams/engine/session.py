@@ -22,6 +22,9 @@ def session(conf: Mapping[str, str], given: SparkSession | None = None) -> Spark
     settings = {
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.shuffle.partitions": slots,
+        # Rows stay where their partition of Kafka is read: nothing is moved to join by more than that, nor broadcast.
+        "spark.sql.requireAllClusterKeysForCoPartition": "false",
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.variant.allowDuplicateKeys": "true",
     }

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
+COLUMNS = ("topic", "partition", "key", "value", "headers", "t")
+
 
 @dataclass
 class SinkTopics:
@@ -44,7 +46,7 @@ class RecordContext:
 
 
 def rows(node: SinkNode, flow: Flow, topics: SinkTopics) -> list[DataFrame]:
-    """The rows to be written, columns of `delivery.COLUMNS`. Raises StreamsError for a serde that does not fit."""
+    """The rows to be written, columns of `COLUMNS`. Raises StreamsError for a serde that does not fit."""
     from pyspark.sql import functions as F
 
     frame = _frame(flow)
@@ -61,7 +63,7 @@ def rows(node: SinkNode, flow: Flow, topics: SinkTopics) -> list[DataFrame]:
         topics.wires[node.topic] = InternalFormat(key_serde, kinds[0], value_serde, kinds[1], through)
     topic, partition = _topic(node, topics), _partition(node, topics, isinstance(flow, Answers))
     written = [topic.alias("topic"), partition.alias("partition"), key.alias("key"), value.alias("value"),
-               F.col("h").alias("headers"), "t", F.lit(False).alias("numbered")]  # fmt: skip
+               F.col("h").alias("headers"), F.col("t").cast("bigint").alias("t")]  # fmt: skip
     # What goes through one producer stays in the order of the task.
     return [checked(lambda: frame.select(*written), node.name)]
 
@@ -70,7 +72,7 @@ def _frame(flow: Flow) -> DataFrame:
     from pyspark.sql import functions as F
 
     if isinstance(flow, Records):
-        return flow.frame if flow.ordered != "not" else flow.frame.repartition("p").sortWithinPartitions("p", "o")
+        return flow.frame if flow.ordered != "not" else flow.frame.sortWithinPartitions("p", "o")
     empty = F.lit(None).cast(HEADERS).alias("h")
     if isinstance(flow, Regrouped | Questions | Answers):
         return flow.frame.withColumn("h", F.lit(None).cast(HEADERS))

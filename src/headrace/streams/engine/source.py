@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,17 +33,21 @@ Ranges = Mapping[Partition, tuple[int, int]]
 RAW = f"topic string, partition int, offset bigint, t bigint, key binary, value binary, headers {HEADERS}"
 
 
+def consumer(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings of a consumer that reads ranges of offsets."""
+    # A consumer that closes waits for its last fetch, which by default waits half a second for news. And who
+    # reads a topic that is gone must not create it.
+    own = {"fetch.max.wait.ms": "10", "allow.auto.create.topics": "false"}
+    return {**READ_AT_ONCE, **settings, **own}
+
+
 class KafkaTopics:
     """Reads ranges of offsets from the application's cluster, without a group."""
 
-    def __init__(self, spark: SparkSession, consumer: Mapping[str, str]) -> None:
-        """consumer: Java consumer settings."""
+    def __init__(self, spark: SparkSession, settings: Mapping[str, str]) -> None:
+        """settings: of Java's consumers."""
         self._spark = spark
-        # A consumer that closes waits for its last fetch, which by default waits half a second for news. And who
-        # reads a topic that is gone must not create it.
-        own = {"fetch.max.wait.ms": "10", "allow.auto.create.topics": "false"}
-        settings = {**READ_AT_ONCE, **consumer, **own}
-        self._options = {f"kafka.{key}": value for key, value in settings.items()}
+        self._options = {f"kafka.{key}": value for key, value in consumer(settings).items()}
 
     def read(self, ranges: Ranges) -> DataFrame:
         """The records, columns of `RAW`."""
@@ -72,8 +76,10 @@ class SourceReading:
     skips: bool
     merged: bool
 
-    def flow(self, node: SourceNode, raw: DataFrame, number: int) -> Flow:
-        """The records of a source. raw: of its topics; number: tells sources of one task apart."""
+    def flow(self, node: SourceNode, raw: DataFrame, number: int, skip: Callable[[DataFrame], None] | None = None) -> Flow:
+        """The records of a source. raw: of its topics; number: tells sources of one task apart; skip: takes the rows that are
+        left out, None: they are named in the log at once.
+        """
         from pyspark.sql import functions as F
 
         wire = self._wire(node)
@@ -82,7 +88,8 @@ class SourceReading:
         key, bad_key = formats.decoded(key_serde, F.col("key"), wire.key if wire else None)
         value, bad_value = formats.decoded(value_serde, body, wire.value if wire else None)
         if self.skips:
-            raw = self._skipped(raw, bad_key | bad_value)
+            (skip or _log_skipped)(raw.where(bad_key | bad_value))
+            raw = raw.where(~(bad_key | bad_value))
         else:
             key, value = _or_fail(key, bad_key, "key", key_serde), _or_fail(value, bad_value, "value", value_serde)
         if node.consumed.timestamp_extractor is not None:
@@ -127,10 +134,15 @@ class SourceReading:
         raw = raw.withColumn("rt", F.max("t").over(so_far))
         return F.array(F.col("rt"), F.lit(number).cast("bigint"), F.col("offset")), 3, raw
 
-    def _skipped(self, raw: DataFrame, bad: Column) -> DataFrame:
-        for row in raw.where(bad).select("topic", "partition", "offset").limit(100).collect():
-            log.warning("Skipping record due to deserialization error.", topic=row[0], partition=row[1], offset=row[2])
-        return raw.where(~bad)
+
+def log_skipped(places: Iterable[tuple[str, int, int]]) -> None:
+    """Name records that are left out. places: topic, partition, offset."""
+    for topic, partition, offset in places:
+        log.warning("Skipping record due to deserialization error.", topic=topic, partition=partition, offset=offset)
+
+
+def _log_skipped(bad: DataFrame) -> None:
+    log_skipped((row[0], row[1], row[2]) for row in bad.select("topic", "partition", "offset").limit(100).collect())
 
 
 def _or_fail(value: Column, bad: Column, what: str, serde: Serde) -> Column:

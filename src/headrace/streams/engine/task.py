@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +20,13 @@ from headrace.errors import RetriableError, StreamsError
 from headrace.spark import failure
 from headrace.streams.engine.changelog import REMEDY
 from headrace.streams.engine.cluster import BatchTransactions, Cluster
-from headrace.streams.engine.columns import null
 from headrace.streams.engine.context import Clocks, Context, Memory
 from headrace.streams.engine.flows import Flow, Records
 from headrace.streams.engine.operators.tables import latest
 from headrace.streams.engine.program import Program
-from headrace.streams.engine.source import RAW, Partition, Ranges, SourceReading
-from headrace.streams.engine.state import release
-from headrace.streams.nodes import SinkNode
+from headrace.streams.engine.runtime import is_volatile
+from headrace.streams.engine.source import RAW, Partition, Ranges, SourceReading, log_skipped
+from headrace.streams.nodes import SinkNode, SourceNode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -61,6 +60,9 @@ class StreamTask:
     """Stores whose changelogs wait to be filled again."""
     renewed: bool = False
     """Whether `refill` has to."""
+    _context: Context | None = None
+    _program_job: Any = None
+    _volatile: bool = False
     _unfinished: Ranges = field(default_factory=dict)
     _pending: dict[Partition, tuple[int, int]] = field(default_factory=dict)
     _lost: bool = False  # whether nobody here knows if the last batch is committed
@@ -75,17 +77,12 @@ class StreamTask:
 
     def prepare(self) -> None:
         """Go through the nodes without records: lays out the stores, and finds what Spark refuses. Raises StreamsError."""
-        empty = self.memory.spark.createDataFrame([], RAW)
-        context = self._run(Context(self.memory), empty, {})
-        context.rows.clear()
+        self._context = self._planned()
 
     def sketch(self) -> bool:
         """Go through the nodes as far as the formats of internal topics are known; whether that tells those of others."""
-        empty, inputs, known = self.memory.spark.createDataFrame([], RAW), {}, len(self.reading.topics.wires)
-        for number, source in enumerate(self.program.sources):
-            if self.reading.is_known(source):
-                inputs[source.name] = self.reading.flow(source, empty, number)
-        self.program.sketch(Context(self.memory), inputs, self.reading.topics)
+        known, context = len(self.reading.topics.wires), Context(self.memory)
+        self.program.sketch(context, self._inputs(context, self.reading.is_known), self.reading.topics)
         return len(self.reading.topics.wires) > known
 
     def recover(self) -> None:
@@ -99,7 +96,7 @@ class StreamTask:
         self.positions = first | {partition: offset for partition, (offset, _) in found.items()}
         self.number = max((int(note["n"]) for note in notes.values()), default=0)
         self._pending = {p: (self.positions[p], int(note["to"])) for p, note in notes.items() if "to" in note}
-        self.memory.clocks = _clocks(notes)
+        self.memory.set_clocks(_clocks(notes))
         self._require_filled(notes)
         self._compare(notes)
         self._restore({p for _, p in self._pending}, bool(found))
@@ -144,6 +141,7 @@ class StreamTask:
         """The work is over."""
         if self.transactions is not None:
             self.transactions.end()
+        self.memory.runtime.close()
 
     def rest(self) -> None:
         """Commit that the last batch is done."""
@@ -171,8 +169,6 @@ class StreamTask:
 
     def refill(self) -> None:
         """Write stores to their changelogs that are new and empty. Until that is committed a restore from them is refused."""
-        from pyspark.sql import functions as F
-
         if not self.renewed:
             return
         # What was committed went with an old topic; of those that are new nothing is unfinished.
@@ -180,7 +176,6 @@ class StreamTask:
         self._commit(to)
         for store in sorted(self.emptied):
             changelog, rows = self.memory.logs[store], self.memory.tables[store].rows()
-            rows = rows.withColumns({"ov": null(changelog.layout.value), "ot": F.lit(None).cast("bigint")})
             self.cluster.write([changelog.records(rows)], 0)  # no batch has this number
             self.emptied.discard(store)
             log.warning(f"The changelog {changelog.topic} has been filled again from its store.")
@@ -267,13 +262,14 @@ class StreamTask:
             partitions = [(topic, p) for p in sorted({p for _, p in self.partitions})]
             first, last = self.cluster.offsets(partitions, "earliest"), self.cluster.offsets(partitions, "latest")
             ranges = {p: (first[p], last[p]) for p in first if last.get(p, 0) > first[p]}
+            self.memory.tables[store].clear()
             if not ranges:
                 continue
             rows = self.cluster.read(ranges)
             if not has_run and not self._is_true(topic, rows):
                 continue
             pending = dict.fromkeys(cut_off, self.number)
-            self.memory.tables[store].replace(changelog.restored(rows, pending))
+            self.memory.tables[store].restore(changelog.restored(rows, pending))
 
     def _is_true(self, changelog: str, rows: DataFrame) -> bool:
         """Whether a changelog holds state although nothing is committed. Raises StreamsError if that would be counted twice."""
@@ -299,73 +295,82 @@ class StreamTask:
             if ranges and store in self.memory.tables:
                 flow = self.reading.flow(source, self.cluster.read(ranges), 0)
                 assert isinstance(flow, Records)
-                self.memory.tables[store].replace(latest(flow))
+                self.memory.tables[store].clear()
+                self.memory.tables[store].load(latest(flow))
+
+    def _planned(self) -> Context:
+        context = Context(self.memory)
+        self.program.run(context, self._inputs(context, lambda _: True), self.reading.topics)
+        return context
+
+    def _inputs(self, context: Context, wanted: Callable[[SourceNode], bool]) -> dict[str, Flow]:
+        """What comes from the sources, in whatever batch."""
+        found: dict[str, Flow] = {}
+        for number, source in enumerate(self.program.sources):
+            if wanted(source):
+                raw = self.memory.runtime.input(source.name, RAW, "partition")
+                found[source.name] = self.reading.flow(source, raw, number, context.skip)
+        return found
+
+    def _job(self) -> Any:
+        """What a batch computes: planned once, unless it depends on when that is."""
+        if self._program_job is None or self._volatile:
+            if self._program_job is not None:
+                self._context = self._planned()
+            assert self._context is not None
+            self._volatile = is_volatile(one.frame for one in self._context.outputs)
+            self._program_job = self.memory.runtime.program(self._context.outputs)
+        return self._program_job
 
     def _batch(self, ranges: Ranges) -> None:
-        present = {topic for topic, _ in ranges}
-        quiet = frozenset(source for source, topics in self.topics.items() if not present & set(topics))
-        context = Context(self.memory, quiet)
+        runtime, job = self.memory.runtime, self._job()
+        runtime.begin(self.number, holds=self.transactions is not None)
         try:
-            self._run(context, self.memory.spark.createDataFrame([], RAW), ranges)
-            clocks = None
-            if self.transactions is None:
-                self.cluster.write(context.rows, self.number)
-            else:
-                clocks = self._write_once(self.transactions, context, ranges)
-            self._take_in(context, clocks)
+            for source, topics in self.topics.items():
+                self.cluster.feed(runtime, source, {p: r for p, r in ranges.items() if p[0] in topics})
+            self.cluster.run(runtime, job, self.number, sorted({p for _, p in ranges}))
+            log_skipped(runtime.skipped())
+            clocks = self._clocks_after()
+            if self.transactions is not None:
+                self._write_once(self.transactions, clocks, ranges)
+            self._take_in(clocks)
         finally:
-            for frame in context.cut_off:
-                release(frame)
+            runtime.end()
         self.positions.update({p: end for p, (_, end) in ranges.items()})
         self.dirty = self.transactions is None
         if not self.dirty:
             self.done = dict(self.positions)
 
-    def _write_once(self, transactions: BatchTransactions, context: Context, ranges: Ranges) -> Clocks:
-        """Everything that a batch made, and that it is done, in one transaction; returns the stream times after it."""
-        clocks = self._clocks_after(context)
+    def _write_once(self, transactions: BatchTransactions, clocks: Clocks, ranges: Ranges) -> None:
+        """Everything that a batch made, and that it is done, in one transaction."""
         after = self.positions | {p: end for p, (_, end) in ranges.items()}
         offsets = {p: (offset, self._note(p, clocks=clocks)) for p, offset in after.items()}
         try:
-            if not transactions.write(context.rows, self.number, offsets):
+            if not transactions.write(self.memory.runtime.held(), self.number, offsets):
                 self.cluster.commit(offsets)
         except BaseException:
             self._lost = True
             raise
-        return clocks
 
-    def _take_in(self, context: Context, clocks: Clocks | None) -> None:
+    def _take_in(self, clocks: Clocks) -> None:
+        """Go on from what a batch made."""
+        assert self._context is not None
         try:
-            self._finish(context, clocks)
+            for shown in self._context.shown:
+                for row in shown.frame.toLocalIterator():
+                    shown.show(row)
+            self.memory.set_clocks(clocks)
+            self.memory.apply()
         except Exception as error:  # what is written is written: only a restore tells what the stores hold
             found = failure.as_error(error, "The results of a batch could not be taken into the stores")
             raise StreamsError(str(found)) from error
 
-    def _run(self, context: Context, empty: DataFrame, ranges: Ranges) -> Context:
-        inputs: dict[str, Flow] = {}
-        for number, source in enumerate(self.program.sources):
-            topics = self.topics[source.name]
-            mine = {p: r for p, r in ranges.items() if p[0] in topics}
-            raw = self.cluster.read(mine) if mine else empty
-            inputs[source.name] = self.reading.flow(source, raw, number)
-        self.program.run(context, inputs, self.reading.topics)
-        return context
-
-    def _clocks_after(self, context: Context) -> Clocks:
+    def _clocks_after(self) -> Clocks:
         clocks = {node: dict(times) for node, times in self.memory.clocks.items()}
-        for node, ticked in context.ticks:
+        for node, partition, at in self.memory.runtime.ticks():
             known = clocks.setdefault(node, {})
-            known |= {p: max(at, known.get(p, -1)) for p, at in ticked.collect()}
+            known[partition] = max(at, known.get(partition, -1))
         return clocks
-
-    def _finish(self, context: Context, clocks: Clocks | None) -> None:
-        for shown in context.shown:
-            for row in shown.frame.toLocalIterator():
-                shown.show(row)
-        self.memory.clocks = self._clocks_after(context) if clocks is None else clocks
-        self.memory.expire()
-        for store, updates in context.updates:
-            self.memory.tables[store].apply(updates)
 
 
 def _clocks(notes: Mapping[Partition, Mapping[str, object]]) -> Clocks:

@@ -8,8 +8,9 @@ from headrace.streams.engine import fold
 from headrace.streams.engine.columns import kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Pending, Records
+from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.operators.windows import closed_windows, in_windows, timed
-from headrace.streams.engine.state import Layout, StoreTable
+from headrace.streams.engine.state import StoreTable
 from headrace.streams.engine.versions import Step, counted, folded
 from headrace.streams.operations import Count, EmitStrategy, StreamAggregate
 from headrace.streams.windows import SessionWindows, TimeWindows, UnlimitedWindows

@@ -19,7 +19,8 @@ from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, checked, column, keyed, kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Answers, Changes, Questions, Records
-from headrace.streams.engine.state import Layout, StoreTable
+from headrace.streams.engine.layout import Layout
+from headrace.streams.engine.state import StoreTable
 from headrace.streams.operations import ForeignKeyRespond, ForeignKeySend, Function, JoinKind
 
 if TYPE_CHECKING:
@@ -55,28 +56,25 @@ def send(node: str, operation: ForeignKeySend, left: Changes) -> Questions:
     return Questions(checked(frame, node))
 
 
-def receive(context: Context, store: str, questions: Questions, quiet: bool) -> Questions:
-    """Keep who wants which row; passes on the last question of each pair of rows. quiet: there are none in this batch."""
+def receive(context: Context, store: str, questions: Questions) -> Questions:
+    """Keep who wants which row; passes on the last question of each pair of rows."""
     from pyspark.sql import functions as F
 
     key = F.struct(F.col("k").alias("fk"), F.col("v").alias("pk")).alias("k")
     last = questions.frame.groupBy("p", key).agg(F.max_by(F.struct("ask", "hash", "home", "t", "o"), "o").alias("x"))
     table = _subscribers(context, store, last)
-    if quiet:
-        last = last.where(F.lit(False))
     kept = F.when(F.col("x.ask") != F.lit(_END), F.struct("x.hash", "x.home"))
     cut = context.cut(
         table.lookup(last).select(
             "p", "k", kept.alias("v"), "x.t", F.col("sv").alias("ov"), F.col("st").alias("ot"), "x.o", "x.ask", "x.hash", "x.home"
         )
     )
-    if not quiet:
-        context.put(store, cut.where("v is not null or ov is not null"))
+    context.put(store, cut.where("v is not null or ov is not null"))
     columns = ["p", F.col("k.fk").alias("k"), F.col("k.pk").alias("v"), "ask", "hash", "home", "t", "o"]
     return Questions(cut.select(*columns, F.col("ov").isNotNull().alias("known")))
 
 
-def look_up(node: str, questions: Questions, right: Changes, quiet: bool) -> Answers:
+def look_up(node: str, questions: Questions, right: Changes) -> Answers:
     """The answers to the questions of this batch: the row that the right table has after it."""
     from pyspark.sql import functions as F
 
@@ -85,8 +83,7 @@ def look_up(node: str, questions: Questions, right: Changes, quiet: bool) -> Ans
     asked, there = kind_of(questions.frame, "k").simpleString(), kind_of(right.frame, "k").simpleString()
     if asked != there:
         raise StreamsError(f"{node}: the foreign keys are of type {asked}, but the keys of the right table of type {there}.")
-    frame = questions.frame.where(F.lit(False)) if quiet else questions.frame
-    looked = _after(right, frame)
+    looked = _after(right, questions.frame)
     row = F.when(F.col("ask") != F.lit(_END), F.col("row"))
     wanted = (F.col("ask") != F.lit(_ASK_FOR_A_ROW)) | F.col("row").isNotNull() | F.col("known")
     time = F.greatest("t", F.when(row.isNotNull(), F.col("row_t")))
@@ -94,24 +91,15 @@ def look_up(node: str, questions: Questions, right: Changes, quiet: bool) -> Ans
     return Answers(found)
 
 
-def change(context: Context, store: str, right: Changes, asked: Questions, quiet: tuple[bool, bool]) -> Answers:
-    """The answers to those who want rows that have changed. asked: what has been asked in this batch, which `look_up` answers.
-
-    quiet: whether the right table does not change in this batch, and whether nothing has been asked.
-    """
+def change(context: Context, store: str, right: Changes, asked: Questions) -> Answers:
+    """The answers to those who want rows that have changed. asked: what has been asked in this batch, which `look_up` answers."""
     from pyspark.sql import functions as F
 
     changed = right.frame.where("old is not null or new is not null")
     changed = changed.select("p", F.col("k").alias("fk"), F.col("new").alias("row"), F.col("t").alias("row_t"), "o")
     rows = context.memory.tables[store].rows()
-    if quiet[0]:
-        rows = rows.where(F.lit(False))
-    if not quiet[1]:
-        pairs = asked.frame.select("p", F.struct(F.col("k").alias("fk"), F.col("v").alias("pk")).alias("k"))
-        rows = rows.join(pairs, ["p", "k"], "left_anti")
-    # Only the keys go everywhere, so that all who want a row are found without moving the store.
-    rows = rows.withColumn("fk", F.col("k.fk")).join(F.broadcast(changed.select("p", "fk")), ["p", "fk"], "left_semi")
-    met = rows.join(changed, ["p", "fk"])
+    pairs = asked.frame.select("p", F.struct(F.col("k").alias("fk"), F.col("v").alias("pk")).alias("k"))
+    met = rows.withColumn("fk", F.col("k.fk")).join(changed, ["p", "fk"]).join(pairs, ["p", "k"], "left_anti")
     time = F.greatest("t", "row_t")
     return Answers(met.select("p", F.col("k.pk").alias("k"), F.col("row").alias("v"), "v.hash", "v.home", time.alias("t"), "o"))
 

@@ -16,28 +16,24 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
-def stream_table(node: str, operation: StreamTableJoin, records: Records, table: Changes, quiet: bool) -> Records:
-    """Each record with the row that the table has at its turn. quiet: the table does not change in this batch."""
+def stream_table(node: str, operation: StreamTableJoin, records: Records, table: Changes) -> Records:
+    """Each record with the row that the table has at its turn."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
     if table.lookup is None:
         raise StreamsError(f"{node}: the table of this join is kept nowhere; give it a store with Materialized.")
     frame = records.frame.where("v is not null" if operation.kind is JoinKind.LEFT else "k is not null and v is not null")
-    if quiet:
-        looked = table.lookup(frame)
-        other = F.col("sv")
-    else:
-        versions = table.versions
-        if versions is None:
-            versions = table.frame.select("p", "k", F.col("new").alias("v"), "o")
-        row = F.struct("v", "t", "h")
-        mine = frame.select("p", "k", "o", row.alias("r"), F.lit(None).alias("x"))
-        theirs = versions.select("p", "k", "o", F.lit(None).alias("r"), F.struct("v").alias("x"))
-        until_now = Window.partitionBy("p", "k").orderBy("o").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-        both = mine.unionByName(theirs).withColumn("x", F.last("x", ignorenulls=True).over(until_now)).where("r is not null")
-        looked = table.lookup(both.select("p", "k", "o", "r.v", "r.t", "r.h", "x"))
-        other = F.when(F.col("x").isNotNull(), F.col("x.v")).otherwise(F.col("sv"))
+    versions = table.versions
+    if versions is None:
+        versions = table.frame.select("p", "k", F.col("new").alias("v"), "o")
+    row = F.struct("v", "t", "h")
+    mine = frame.select("p", "k", "o", row.alias("r"), F.lit(None).alias("x"))
+    theirs = versions.select("p", "k", "o", F.lit(None).alias("r"), F.struct("v").alias("x"))
+    until_now = Window.partitionBy("p", "k").orderBy("o").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    both = mine.unionByName(theirs).withColumn("x", F.last("x", ignorenulls=True).over(until_now)).where("r is not null")
+    looked = table.lookup(both.select("p", "k", "o", "r.v", "r.t", "r.h", "x"))
+    other = F.when(F.col("x").isNotNull(), F.col("x.v")).otherwise(F.col("sv"))
     looked = looked.withColumn("other", other)
     if operation.kind is JoinKind.INNER:
         looked = looked.where("other is not null")

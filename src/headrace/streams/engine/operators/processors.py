@@ -30,7 +30,7 @@ def process(context: Context, node: str, operation: UserProcessor, records: Reco
     headers = formats.parse(HEADERS)
     kinds = {"p": IntegerType(), "k": key, "v": value, "t": LongType(), "o": ArrayType(LongType()), "h": headers}
     schema = StructType([StructField(name, kind) for name, kind in kinds.items()])
-    ordered = frame.select(*kinds).repartition("p").sortWithinPartitions("p", *records.order())
+    ordered = frame.select(*kinds).sortWithinPartitions("p", *records.order())
     rows = ordered.rdd.mapPartitions(_Rows(node, operation))
     return Records(context.cut(context.spark.createDataFrame(rows, schema)), records.depth + 1 if records.depth else 0)
 

@@ -8,9 +8,9 @@ from headrace.streams.engine import fold
 from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Pending
+from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.operators.inputs import added, listed
 from headrace.streams.engine.operators.windows import closed_windows
-from headrace.streams.engine.state import Layout
 from headrace.streams.operations import EmitStrategy, StreamAggregate
 from headrace.streams.windows import SessionWindows
 
@@ -36,9 +36,7 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     kind = fold.result_type(context.spark, operation.aggregation, node, row, serde)
     table = context.memory.table(operation.store, Layout((("k", row[0]), ("e", LongType()), ("w", LongType())), kind))
     records = listed(context, node, inputs, "k is not null")
-    known = table.rows().groupBy("p", "k").agg(F.collect_list(F.struct("w", "e", "v", "t")).alias("before"))
-    none = F.expr(f"cast(array() as array<{_session(kind)}>)")
-    joined = records.hint("shuffle_hash").join(known, ["p", "k"], "left").withColumn("before", F.coalesce("before", none))
+    joined = records.withColumn("before", F.transform(table.of_key(F.col("p"), F.col("k")), _as_session))
     sessions = joined.withColumn("after", _merged(inputs, windows, kind))
     cut = context.cut(_changed(sessions, kind))
     context.put(operation.store, cut)
@@ -66,8 +64,10 @@ def _changed(sessions: DataFrame, kind: DataType) -> DataFrame:
     return rows.select("p", "k", "s.e", "s.w", "s.v", "s.t", F.col("old.v").alias("ov"), F.col("old.t").alias("ot"), "mo", "mst")
 
 
-def _session(kind: DataType) -> str:
-    return f"struct<w:bigint,e:bigint,v:{kind.simpleString()},t:bigint>"
+def _as_session(row: Column) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.struct(*[row[name].alias(name) for name in ("w", "e", "v", "t")])
 
 
 def _merged(inputs: list[Pending], windows: SessionWindows, kind: DataType) -> Column:

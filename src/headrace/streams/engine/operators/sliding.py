@@ -30,12 +30,9 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     assert isinstance(windows, SlidingWindows)
     table, kind = aggregates.stored(context, node, operation, inputs)
     records = listed(context, node, inputs, "k is not null and v is not null")
-    near = (F.col("w") >= F.col("low") - F.lit(2 * windows.difference_ms)) & (F.col("w") <= F.col("high") + F.lit(1))
-    window = F.struct("w", F.col("v"), "t", F.lit(False).alias("c"))
-    known = table.rows().join(records.select("p", "k", "low", "high"), ["p", "k"]).where(near)
-    known = known.groupBy("p", "k").agg(F.collect_list(window).alias("before"))
-    none = F.expr(f"cast(array() as array<{_window(kind)}>)")
-    joined = records.hint("shuffle_hash").join(known, ["p", "k"], "left").withColumn("before", F.coalesce("before", none))
+    low, high = F.col("low") - F.lit(2 * windows.difference_ms), F.col("high") + F.lit(1)
+    near = F.filter(table.of_key(F.col("p"), F.col("k")), lambda row: (row["w"] >= low) & (row["w"] <= high))
+    joined = records.withColumn("before", F.transform(near, _as_window))
     slid = joined.withColumn("after", F.aggregate("x", F.col("before"), _Step(inputs, windows, kind).take))
     frame = context.cut(_changed(slid, kind))
     context.put(operation.store, frame)
@@ -44,6 +41,12 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
 
 def _window(kind: DataType) -> str:
     return f"struct<w:bigint,v:{kind.simpleString()},t:bigint,c:boolean>"
+
+
+def _as_window(row: Column) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.struct(row["w"].alias("w"), row["v"].alias("v"), row["t"].alias("t"), F.lit(False).alias("c"))
 
 
 def _changed(slid: DataFrame, kind: DataType) -> DataFrame:

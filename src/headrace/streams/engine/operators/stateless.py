@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
 from headrace.streams.engine.columns import apply, checked, column, keyed, pair, parameters
-from headrace.streams.engine.context import Context, Shown
+from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
 from headrace.streams.operations import (
     Branch,
@@ -102,9 +102,9 @@ def repartition_filter(node: str, operation: RepartitionFilter, records: Records
 def show(context: Context, node: str, operation: Peek | ForEach | Print, records: Records) -> Records:
     """Give every record to a function of the user's that runs in this process, or print it."""
     frame = context.cut(records.frame)
-    ordered = frame.select("p", "k", "v", "o").orderBy("p", *Records(frame, records.depth).order()).select("k", "v")
+    ordered = frame.select("p", "k", "v", "o").sortWithinPartitions("p", *Records(frame, records.depth).order())
     action = _printer(operation) if isinstance(operation, Print) else _caller(operation.action)
-    context.shown.append(Shown(ordered, action))
+    context.show(context.cut(ordered).select("k", "v"), action)
     return replace(records, frame=frame)
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from headrace.streams.engine.columns import HEADERS, checked, column, keyed, kind_of, null, union
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
-from headrace.streams.engine.state import Layout, StoreTable
+from headrace.streams.engine.layout import Layout
+from headrace.streams.engine.state import StoreTable
 from headrace.streams.operations import JoinKind, SelfJoin, StreamJoin
 from headrace.streams.windows import JoinWindows
 
@@ -82,10 +83,7 @@ def _clocked(context: Context, frame: DataFrame, name: str, clock: str, counts: 
 
     until = Window.partitionBy("p").orderBy("o").rowsBetween(Window.unboundedPreceding, last)
     frame = frame.withColumn(name, F.max(F.when(counts, F.col("t"))).over(until))
-    if not context.memory.clocks.get(clock):
-        return frame
-    frame = frame.join(F.broadcast(context.clock(clock)), "p", "left")
-    return frame.withColumn(name, F.greatest(name, "ct")).drop("ct")
+    return frame.withColumn(name, F.greatest(name, context.clock(clock)))
 
 
 def _without_key(new: DataFrame, kind: JoinKind) -> DataFrame:
@@ -105,7 +103,7 @@ def self_join(context: Context, node: str, operation: SelfJoin, records: Records
     frame = _clocked(context, records.frame.where("k is not null and v is not null"), "st", store, F.lit(True))
     frame = _clocked(context, frame, "before", store, F.lit(True), last=-1)
     new = context.cut(frame.select("p", "k", stored, number, "v", "t", "o", "st", "before"))
-    others = _others(table, new.select("p", "k", "w", "n", "v", "o"))
+    others = _others(table, new, new.select("p", "k", "w", "n", "v", "o"))
     met, mine, theirs = [], F.col("v"), F.col("x_v")
     for turn, (low, high), sides in (
         (0, (windows.before_ms, windows.after_ms), (mine, theirs)),
@@ -160,8 +158,8 @@ def _pairs(new: DataFrame, tables: dict[bool, StoreTable], windows: JoinWindows)
         mine, theirs = ("lv", "rv") if is_left else ("rv", "lv")
         low, high = (windows.before_ms, windows.after_ms) if is_left else (windows.after_ms, windows.before_ms)
         come = new.where(F.col("left") != is_left).select("p", "k", "w", "n", F.col(theirs).alias("v"), "o")
-        others = _others(tables[not is_left], come).withColumnRenamed("x_v", theirs)
         one = new.where(F.col("left") == is_left).drop(theirs)
+        others = _others(tables[not is_left], one, come).withColumnRenamed("x_v", theirs)
         newest = F.coalesce("rt" if is_left else "lt", F.lit(-1))
         met = one.join(others, _near(low, high) & (F.col("x_w") > newest - F.lit(windows.retention_ms)))
         names = ("w", "n", "x_w", "x_n") if is_left else ("x_w", "x_n", "w", "n")
@@ -171,13 +169,14 @@ def _pairs(new: DataFrame, tables: dict[bool, StoreTable], windows: JoinWindows)
     return union(found)
 
 
-def _others(table: StoreTable, come: DataFrame) -> DataFrame:
-    """What records may meet: the rows of a buffer, and those that come into it in this batch. Columns x_p, x_k, x_w, x_n, x_v,
-    x_o (empty: they were there before).
+def _others(table: StoreTable, new: DataFrame, come: DataFrame) -> DataFrame:
+    """What `new` records may meet: the rows of their keys in a buffer, and those that come into it in this batch. Columns x_p,
+    x_k, x_w, x_n, x_v, x_o (empty: they were there before).
     """
     from pyspark.sql import functions as F
 
-    known = table.rows().select("p", "k", "w", "n", "v", F.array().cast("array<bigint>").alias("o"))
+    known = new.select("p", "k").distinct().select("p", "k", F.explode(table.of_key(F.col("p"), F.col("k"))).alias("row"))
+    known = known.select("p", "k", "row.w", "row.n", "row.v", F.array().cast("array<bigint>").alias("o"))
     return known.unionByName(come).withColumnsRenamed({name: f"x_{name}" for name in ("p", "k", "w", "n", "v", "o")})
 
 
@@ -230,7 +229,8 @@ def _alone(context: Context, node: str, operation: StreamJoin, new: DataFrame, p
     rows = fresh.unionByName(waiting).withColumn("until", F.col("t") + wait)
     sides = [_met(pairs, side) for side in ("l", "r")]
     met = sides[0].unionByName(sides[1]).groupBy("p", "k").agg(F.min("st").alias("first"))
-    rows = rows.join(met, ["p", "k"], "left").join(F.broadcast(times.unionByName(_missing(context, node, times))), "p", "left")
+    rows = rows.join(met, ["p", "k"], "left").join(times, "p", "left")
+    rows = rows.withColumn("ct", F.greatest("ct", context.clock(node)))
     over = F.col("until") < F.coalesce("ct", F.lit(-1))
     matched = F.col("first").isNotNull() & (F.col("first") <= F.col("until"))
     state = F.when(matched, F.lit("gone")).when(over, F.lit("alone")).otherwise(F.lit("waits"))
@@ -250,8 +250,3 @@ def _met(pairs: DataFrame, side: str) -> DataFrame:
     is_left = F.lit(side == "l")
     key = F.struct("k", F.col(f"{side}w").alias("w"), F.col(f"{side}n").cast("bigint").alias("n"), is_left.alias("left"))
     return pairs.select("p", key.alias("k"), F.when(F.col("by_left") == is_left, F.lit(-1)).otherwise(F.col("st")).alias("st"))
-
-
-def _missing(context: Context, node: str, times: DataFrame) -> DataFrame:
-    """The stream times of tasks that have nothing in this batch."""
-    return context.clock(node).join(times.select("p"), "p", "left_anti")

@@ -8,8 +8,8 @@ from headrace.streams.engine import formats
 from headrace.streams.engine.columns import kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes
+from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.operators.tables import one_each
-from headrace.streams.engine.state import Layout
 from headrace.streams.operations import Suppress
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     waiting = waiting.select(
         "p", "k", "v", "t", F.array().cast("array<bigint>").alias("o"), F.col("v").alias("ov"), F.col("t").alias("ot")
     )
-    rows = waiting.unionByName(fresh).join(F.broadcast(_now(context, node, times)), "p", "left")
+    rows = waiting.unionByName(fresh).join(times, "p", "left").withColumn("ct", F.greatest("ct", context.clock(node)))
     out = F.col("v.since") + F.lit(operation.wait_ms) <= F.coalesce("ct", F.lit(-1))
     rows = rows.withColumn("out", out)
     if buffer.max_record_count is not None or buffer.max_byte_count is not None:
@@ -77,13 +77,6 @@ def _passed_on(buffer: StoreTable, upstream: Lookup) -> Lookup:
         return found.withColumn("st", F.when(F.col("sv").isNotNull(), F.col("st"))).drop("__held", "__since")
 
     return lookup
-
-
-def _now(context: Context, node: str, times: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as F
-
-    every = context.clock(node).unionByName(times)
-    return every.groupBy("p").agg(F.max("ct").alias("ct"))
 
 
 def _size(node: str, store: StateStore, key: DataType, value: DataType) -> Column:

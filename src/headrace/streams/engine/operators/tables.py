@@ -9,7 +9,7 @@ from headrace.streams.engine import fold
 from headrace.streams.engine.columns import apply, checked, column, keyed, kind_of, null, pair
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Records, Regrouped
-from headrace.streams.engine.state import Layout
+from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.versions import folded
 from headrace.streams.operations import TableAggregate, TableFilter, TableGroupBy, TableMapValues
 

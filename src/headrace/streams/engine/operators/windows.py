@@ -18,11 +18,7 @@ def timed(context: Context, node: str, frame: DataFrame, order: list[Column]) ->
     from pyspark.sql import functions as F
 
     until_now = Window.partitionBy("p").orderBy(*order).rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    frame = frame.withColumn("st", F.max("t").over(until_now))
-    if not context.memory.clocks.get(node):
-        return frame
-    frame = frame.join(F.broadcast(context.clock(node)), "p", "left")
-    return frame.withColumn("st", F.greatest("st", "ct")).drop("ct")
+    return frame.withColumn("st", F.max("t").over(until_now)).withColumn("st", F.greatest("st", context.clock(node)))
 
 
 def in_windows(frame: DataFrame, windows: TimeWindows | UnlimitedWindows) -> DataFrame:
@@ -57,8 +53,7 @@ def closed_windows(
     untouched = table.rows().join(frame.select(*names), names, "left_anti").withColumn("mo", F.array().cast("array<bigint>"))
     rows = untouched.select(*names, "v", "t", "mo").unionByName(frame.select(*names, "v", "t", "mo")).where("v is not null")
     over = _last(windows) + F.lit(windows.grace_ms)
-    before = context.clock(node).withColumnRenamed("ct", "bt")
-    rows = rows.join(F.broadcast(times), "p").join(F.broadcast(before), "p", "left")
+    rows = rows.join(times, "p").withColumn("bt", context.clock(node))
     rows = rows.where((over <= F.col("ct")) & (over > F.coalesce("bt", F.lit(-1))))
     return rows.withColumn("ov", F.lit(None).cast(table.layout.value))
 

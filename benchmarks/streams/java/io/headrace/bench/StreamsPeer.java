@@ -38,6 +38,9 @@ public final class StreamsPeer {
         properties.put("application.id", application);
         properties.put("bootstrap.servers", brokers);
         properties.put("num.stream.threads", "2");
+        if (Boolean.getBoolean("uncached")) {
+            properties.put("statestore.cache.max.bytes", "0");
+        }
         properties.put("state.dir", System.getProperty("java.io.tmpdir") + "/state-" + application + "-" + System.nanoTime());
         KafkaStreams streams = new KafkaStreams(topology(program), properties);
         long begin = System.nanoTime();

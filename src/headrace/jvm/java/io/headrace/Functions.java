@@ -1,5 +1,6 @@
 package io.headrace;
 
+import io.headrace.streams.StateFunctions;
 import java.util.Set;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
@@ -74,6 +75,9 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_encode", JsonText.class, "encode", DataTypes.BinaryType);
         define(target, "headrace_decode", JsonText.class, "decode", text);
         define(target, "headrace_base64", JsonText.class, "base64", DataTypes.BinaryType);
+        state(target, "headrace_state_get", "get", DataTypes.BinaryType);
+        state(target, "headrace_state_scan", "scan", StateFunctions.ROWS);
+        state(target, "headrace_stream_time", "clock", number);
         ExpressionInfo info = new ExpressionInfo(TryEval.class.getName(), "headrace_try");
         target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_try"), info, new Try()));
         return BoxedUnit.UNIT;
@@ -82,6 +86,17 @@ public final class Functions extends AbstractFunction1 {
     private static void define(SparkSessionExtensions target, String name, Class home, String method, DataType type) {
         ExpressionInfo info = new ExpressionInfo(home.getName(), name);
         target.injectFunction(new Tuple3(new FunctionIdentifier(name), info, new Builder(home, method, type)));
+    }
+
+    /** What differs from batch to batch: never computed in advance or twice, and null where nothing is known. */
+    private static void state(SparkSessionExtensions target, String name, String method, DataType type) {
+        ExpressionInfo info = new ExpressionInfo(StateFunctions.class.getName(), name);
+        target.injectFunction(new Tuple3(new FunctionIdentifier(name), info, new AbstractFunction1() {
+            public Object apply(Object arguments) {
+                return new StaticInvoke(StateFunctions.class, type, method, (Seq) arguments, (Seq) (Object) Nil$.MODULE$, true, true,
+                    false, Option.empty());
+            }
+        }));
     }
 
     /** Makes the call from the arguments; a result type of null: the second argument, a literal, decides it. */

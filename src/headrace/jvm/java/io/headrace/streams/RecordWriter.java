@@ -1,0 +1,105 @@
+package io.headrace.streams;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.producer.Callback;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** Sends what batches make, with one producer for all of them. */
+final class RecordWriter implements Callback {
+    private static final String BATCH = "b"; // as headrace.streams.engine.changelog
+    private static final String OLD = "o";
+
+    private final KafkaProducer<byte[], byte[]> producer;
+    private volatile Exception failure;
+
+    RecordWriter(Map<String, Object> settings) {
+        producer = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
+    }
+
+    /** A record: topic, partition or null, key, value, headers as pairs of bytes, time, whether it is a changelog's. */
+    @SuppressWarnings("unchecked")
+    void send(Object[] record) {
+        check();
+        RecordHeaders headers = new RecordHeaders();
+        for (byte[][] one : (List<byte[][]>) record[4]) {
+            headers.add(TaskRuntime.text(one[0]), one[1]);
+        }
+        producer.send(new ProducerRecord<>((String) record[0], (Integer) record[1], (Long) record[5], (byte[]) record[2],
+            (byte[]) record[3], headers), this);
+    }
+
+    void flush() {
+        producer.flush();
+        check();
+    }
+
+    private void check() {
+        if (failure != null) {
+            throw failure instanceof RuntimeException ? (RuntimeException) failure : new RuntimeException(failure);
+        }
+    }
+
+    @Override
+    public void onCompletion(RecordMetadata metadata, Exception exception) {
+        if (exception != null && failure == null) {
+            failure = exception;
+        }
+    }
+
+    /** at once: what still waits is not sent. */
+    void close(boolean atOnce) {
+        boolean interrupted = Thread.interrupted();
+        producer.close(atOnce ? Duration.ZERO : Duration.ofSeconds(5L));
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Headers of a row as pairs of bytes. */
+    static List<byte[][]> headers(InternalRow row, int index) {
+        if (row.isNullAt(index)) {
+            return List.of();
+        }
+        ArrayData given = row.getArray(index);
+        List<byte[][]> found = new ArrayList<>();
+        for (int i = 0; i < given.numElements(); i++) {
+            InternalRow one = given.getStruct(i, 2);
+            found.add(new byte[][] {one.getUTF8String(0).getBytes(), one.isNullAt(1) ? null : one.getBinary(1)});
+        }
+        return found;
+    }
+
+    /** The headers of a changelog record: the row that it replaced, and the number of the batch, each unless null. */
+    static List<byte[][]> changelogHeaders(byte[] old, byte[] number) {
+        List<byte[][]> found = new ArrayList<>(2);
+        if (old != null) {
+            found.add(new byte[][] {OLD.getBytes(), old});
+        }
+        if (number != null) {
+            found.add(new byte[][] {BATCH.getBytes(), number});
+        }
+        return found;
+    }
+
+    /** Pairs of bytes as Spark has headers. */
+    static ArrayData array(List<byte[][]> headers) {
+        Object[] found = new Object[headers.size()];
+        for (int i = 0; i < found.length; i++) {
+            byte[][] one = headers.get(i);
+            found[i] = new GenericInternalRow(new Object[] {UTF8String.fromBytes(one[0]), one[1]});
+        }
+        return new GenericArrayData(found);
+    }
+}

@@ -1,0 +1,60 @@
+package io.headrace.streams;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.RocksIterator;
+
+/** What operators ask of stores and clocks, row by row, inside of Spark's generated code. `task`: the id of a `TaskRuntime`. */
+public final class StateFunctions {
+    /** The type of `scan`. */
+    public static final DataType ROWS = new ArrayType(DataTypes.createStructType(new StructField[] {
+        DataTypes.createStructField("key", DataTypes.BinaryType, true), DataTypes.createStructField("value", DataTypes.BinaryType, true),
+    }), false);
+
+    private StateFunctions() {
+    }
+
+    /** A row of a store: time (8 bytes) and value; null if there is none. */
+    public static byte[] get(UTF8String task, UTF8String store, int partition, byte[] key) throws RocksDBException {
+        return TaskRuntime.of(task).stores.get(store.toString(), key(partition, key));
+    }
+
+    /** The rows whose key begins with some bytes and has `tail` more, in the order of their bytes. */
+    public static ArrayData scan(UTF8String task, UTF8String store, int partition, byte[] prefix, int tail) {
+        byte[] first = key(partition, prefix);
+        List<InternalRow> found = new ArrayList<>();
+        try (RocksIterator rows = TaskRuntime.of(task).stores.iterator(store.toString())) {
+            for (rows.seek(first); rows.isValid(); rows.next()) {
+                byte[] key = rows.key();
+                if (key.length < first.length || !Arrays.equals(key, 0, first.length, first, 0, first.length)) {
+                    break;
+                }
+                if (key.length == first.length + tail) {
+                    found.add(new GenericInternalRow(new Object[] {Arrays.copyOfRange(key, 4, key.length), rows.value()}));
+                }
+            }
+        }
+        return new GenericArrayData(found.toArray());
+    }
+
+    /** The stream time of a task at an operator before this batch; null if it has none. */
+    public static Long clock(UTF8String task, UTF8String node, int partition) {
+        return TaskRuntime.of(task).clock(node.toString(), partition);
+    }
+
+    static byte[] key(int partition, byte[] key) {
+        return ByteBuffer.allocate(4 + key.length).putInt(partition).put(key).array();
+    }
+}

@@ -1,0 +1,131 @@
+package io.headrace.streams;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+import org.rocksdb.BlockBasedTableConfig;
+import org.rocksdb.BloomFilter;
+import org.rocksdb.Cache;
+import org.rocksdb.ColumnFamilyDescriptor;
+import org.rocksdb.ColumnFamilyHandle;
+import org.rocksdb.ColumnFamilyOptions;
+import org.rocksdb.CompressionType;
+import org.rocksdb.LRUCache;
+import org.rocksdb.Options;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.WriteBatch;
+import org.rocksdb.WriteBufferManager;
+import org.rocksdb.WriteOptions;
+
+/**
+ * The stores of one sub-topology in a RocksDB of their own, one column family each, in a scratch directory that goes with it.
+ *
+ * <p>A key is the task's partition (4 bytes) and the key of the changelog record; a value the time of the row (8 bytes) and the
+ * value of the changelog record. Nothing is logged or synced here: the changelog topic alone outlives the process.
+ */
+public final class StateStores {
+    private static final long CACHE_BYTES = 256L << 20;
+    private static final long BUFFER_BYTES = 128L << 20;
+    private static Cache cache; // one for all sub-topologies of this process, write buffers included
+    private static WriteBufferManager buffers;
+
+    static {
+        RocksDB.loadLibrary();
+    }
+
+    private final Path directory;
+    private final RocksDB db;
+    private final Options options;
+    private final WriteOptions unlogged = new WriteOptions().setDisableWAL(true);
+    private final Map<String, ColumnFamilyHandle> stores = new ConcurrentHashMap<>();
+
+    StateStores(String directory) throws RocksDBException {
+        synchronized (StateStores.class) {
+            if (cache == null) {
+                cache = new LRUCache(CACHE_BYTES);
+                buffers = new WriteBufferManager(BUFFER_BYTES, cache);
+            }
+        }
+        this.directory = Path.of(directory);
+        options = new Options().setCreateIfMissing(true).setWriteBufferManager(buffers).setMaxOpenFiles(256).setStatsDumpPeriodSec(0)
+            .setKeepLogFileNum(1L).setMaxBackgroundJobs(2);
+        db = RocksDB.open(options, directory);
+    }
+
+    /** Make a store; nothing happens if it is there. */
+    synchronized void create(String store) throws RocksDBException {
+        if (!stores.containsKey(store)) {
+            BlockBasedTableConfig table = new BlockBasedTableConfig().setBlockCache(cache).setFilterPolicy(new BloomFilter(10))
+                .setCacheIndexAndFilterBlocks(true).setPinL0FilterAndIndexBlocksInCache(true).setBlockSize(4096L);
+            ColumnFamilyOptions own = new ColumnFamilyOptions().setTableFormatConfig(table)
+                .setCompressionType(CompressionType.LZ4_COMPRESSION).setWriteBufferSize(32L << 20);
+            stores.put(store, db.createColumnFamily(new ColumnFamilyDescriptor(store.getBytes(StandardCharsets.UTF_8), own)));
+        }
+    }
+
+    /** Throw away what a store holds. */
+    synchronized void clear(String store) throws RocksDBException {
+        ColumnFamilyHandle handle = stores.remove(store);
+        if (handle != null) {
+            db.dropColumnFamily(handle);
+            handle.close();
+        }
+        create(store);
+    }
+
+    byte[] get(String store, byte[] key) throws RocksDBException {
+        return db.get(stores.get(store), key);
+    }
+
+    /** An iterator over a store, to be closed. */
+    org.rocksdb.RocksIterator iterator(String store) {
+        return db.newIterator(stores.get(store));
+    }
+
+    /** About how many rows a store has. */
+    long size(String store) throws RocksDBException {
+        return db.getLongProperty(stores.get(store), "rocksdb.estimate-num-keys");
+    }
+
+    /** Changes of several stores, all of them or none. */
+    void write(Map<String, List<byte[][]>> changes) throws RocksDBException {
+        try (WriteBatch batch = new WriteBatch()) {
+            for (Map.Entry<String, List<byte[][]>> one : changes.entrySet()) {
+                ColumnFamilyHandle handle = stores.get(one.getKey());
+                for (byte[][] row : one.getValue()) {
+                    if (row[1] == null) {
+                        batch.delete(handle, row[0]);
+                    } else {
+                        batch.put(handle, row[0], row[1]);
+                    }
+                }
+            }
+            db.write(unlogged, batch);
+        }
+    }
+
+    /** Close it and delete its directory. */
+    synchronized void close() throws Exception {
+        for (ColumnFamilyHandle handle : stores.values()) {
+            handle.close();
+        }
+        stores.clear();
+        db.close();
+        unlogged.close();
+        options.close();
+        List<Path> files = new ArrayList<>();
+        try (Stream<Path> found = Files.walk(directory)) {
+            found.sorted(Comparator.reverseOrder()).forEach(files::add);
+        }
+        for (Path file : files) {
+            Files.deleteIfExists(file);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+"""Batches that are planned once, over state that is read by key."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from pyspark.sql import functions as F
+
+from headrace.streams import Materialized, Produced, Serdes, SessionWindows, StreamsBuilder
+from tests.streams.running.conftest import STRINGS, feed
+
+
+def test_the_present_time_is_that_of_each_batch(drive):
+    builder = StreamsBuilder()
+    times = builder.stream("in", STRINGS).map_values(lambda _: F.unix_micros(F.current_timestamp()))
+    times.to("out", Produced.with_(Serdes.string(), Serdes.long()))
+    with drive(builder) as driver:
+        for _ in range(2):
+            feed(driver, "in", [("a", "x", 0)])
+        first, second = driver.create_output_topic("out", Serdes.string(), Serdes.long()).read_key_values()
+    assert first[1] < second[1]
+
+
+def test_a_batch_runs_the_job_of_the_batch_before(drive):
+    builder = StreamsBuilder()
+    builder.stream("in", STRINGS).group_by_key().count(Materialized.as_("counts"))
+    with drive(builder) as driver:
+        task = driver._tasks[0]
+        feed(driver, "in", [("a", "x", 0)])
+        job = task._program_job
+        feed(driver, "in", [("a", "x", 1)])
+        assert task._program_job is job
+        assert driver.store("counts").get("a") == 2
+
+
+def test_sessions_of_keys_that_begin_alike_are_kept_apart(drive):
+    builder = StreamsBuilder()
+    sessions = SessionWindows.of_inactivity_gap_with_no_grace(timedelta(milliseconds=10))
+    builder.stream("in", STRINGS).group_by_key().windowed_by(sessions).count(Materialized.as_("sessions"))
+    with drive(builder) as driver:
+        for key in ("a", "ab", "a", "ab", "", "a" * 17, "a"):
+            feed(driver, "in", [(key, "x", 0)])
+        counts = {key: count for (key, _, _), count in driver.store("sessions").all()}
+    assert counts == {"a": 3, "ab": 2, "": 1, "a" * 17: 1}
