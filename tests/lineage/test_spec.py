@@ -32,6 +32,7 @@ CHAIN = {
 }  # fmt: skip
 
 
+@pytest.mark.skipif(not spec.FOLDER, reason="HEADRACE_OPENLINEAGE_SPEC names no copy of OpenLineage's folder `spec`")
 @pytest.mark.parametrize("kind", [START, RUNNING, COMPLETE, FAIL])
 def test_every_body_is_valid_by_the_schemas_of_the_specification(kind: str):
     plan = RunEventPlan(kind, "c", RUN, "x.Y: It broke.\nCaused by: z" if kind == FAIL else None)
@@ -52,7 +53,8 @@ def test_of_which_columns_an_output_is_made_is_in_its_facet():
     plan = RunEventPlan(START, "c", RUN)
     lineage = Lineage(LINEAGE.nodes, [edge for edge in LINEAGE.edges if not edge.source.startswith("external")])
     body = json.loads(Serde.to_json(event(plan, lineage, "prod", {None: "here:1", "a": "far:1"}, column_lineage(stages(CHAIN)))))
-    assert list(spec.problems(body)) == []
+    if spec.FOLDER:
+        assert list(spec.problems(body)) == []
     facet = body["outputs"][0]["facets"]["columnLineage"]
     made = {
         name: [
