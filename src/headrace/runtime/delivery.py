@@ -23,7 +23,7 @@ from headrace.runtime.record_counts import RecordCounts
 from headrace.runtime.tolerance import NO_TOLERANCE, Tolerance, report
 from headrace.runtime.topic_watch import TopicWatch
 from headrace.spark.destination_topic import DestinationTopic
-from headrace.spark.kafka import ORIGIN
+from headrace.spark.kafka import origin_columns
 from headrace.spark.topic_writer import TopicWriter, topics_in
 from headrace.values.scope import kept
 from headrace.values.sql import quoted
@@ -137,7 +137,8 @@ class Delivery:
         failures = None
         if "failure" in frame.columns and self._exactly is not None and not self._tolerance.all:
             # What precedes a record may not be written without its offsets, which are those of the whole batch.
-            frame = stop_at_failure(frame, report(_origins(frame), self._tolerance.messages)).drop("failure")
+            origins = [quoted(column) for column in origin_columns(frame)]
+            frame = stop_at_failure(frame, report(origins, self._tolerance.messages)).drop("failure")
         elif "failure" in frame.columns:
             failures = take_out_failures(frame, self._tolerance)
             frame = failures.frame
@@ -203,7 +204,3 @@ class Delivery:
         if letters is not None and letters.topic not in self._writer.known:
             self._ports.ensure_dead_letters(letters.topic, letters.replication_factor)
             self._writer.learn(letters.topic)
-
-
-def _origins(frame: DataFrame) -> list[str]:
-    return [quoted(column) for column in frame.columns if column.startswith(ORIGIN)]

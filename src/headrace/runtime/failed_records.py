@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from headrace.runtime.tolerance import FailedRecord, Tolerance, report
-from headrace.spark.kafka import ORIGIN
+from headrace.spark.kafka import origin_columns
 from headrace.spark.reports import reports, text_of
 from headrace.values.scope import kept
 from headrace.values.sql import Sql, quoted
@@ -73,7 +73,7 @@ class FailedRecords:
         context: Any = frame.sparkSession.sparkContext
         self._reports = context._jsc.sc().collectionAccumulator("headrace.failures")
         self._count = context._jsc.sc().longAccumulator("headrace.failed")
-        self._report = report([quoted(column) for column in frame.columns if column.startswith(ORIGIN)], tolerance.messages)
+        self._report = report([quoted(column) for column in origin_columns(frame)], tolerance.messages)
 
     def passes(self, *, stops: bool) -> Sql:
         """Whether a record has not failed; one that has is counted. stops: none of its Spark partition passes after it."""

@@ -122,6 +122,11 @@ def producer_columns(record: RecordColumns) -> list[Column]:
     return [column.alias(name) for name, column in columns.items()]
 
 
+def origin_columns(frame: DataFrame) -> list[str]:
+    """The columns of a frame, among those of `producer_columns`, that say where a record comes from."""
+    return [column for column in frame.columns if column.startswith(ORIGIN)]
+
+
 def sink_options(producer: Mapping[str, str]) -> dict[str, str]:
     """The options of Spark's Kafka sink for a producer with these Java settings, which sets timestamps (docs/decisions/0003)."""
     options = {f"kafka.{key}": value for key, value in {**ONE_REQUEST, **producer}.items() if key not in _NOT_FOR_SINK}

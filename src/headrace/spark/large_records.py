@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.errors import ConnectError
 from headrace.kafka.failures import make
-from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
+from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER, origin_columns
 from headrace.spark.reports import reports, text_of
 from headrace.values.sql import call, lit, quoted
 
@@ -45,7 +45,7 @@ def guarded(frame: DataFrame, limits: Mapping[str, int]) -> DataFrame:
 
     # Nothing here but what Spark compiles: an aggregation of the headers would cost every record, and not just the large one.
     size = "concat(coalesce(octet_length(key), 0) + coalesce(octet_length(value), 0), ' bytes of key and value')"
-    origins = [f"concat({lit(_origin(c) + '=')}, coalesce(string({quoted(c)}), 'null'))" for c in _origins(frame)]
+    origins = [f"concat({lit(_origin(c) + '=')}, coalesce(string({quoted(c)}), 'null'))" for c in origin_columns(frame)]
     report = F.expr(text_of(_KIND, call("concat_ws", lit(_NEXT), size, "topic", *origins)))
     fits = _bytes("key") + _bytes("value") + _OVERHEAD <= _limit(limits)
     return frame.withColumn("value", F.when(fits, frame["value"]).otherwise(F.raise_error(report).cast("binary")))
@@ -79,8 +79,8 @@ def largest(frame: DataFrame) -> LargeRecord:
     own = F.filter("headers", lambda h: h["key"] != TIMESTAMP_HEADER)
     headers = F.aggregate(own, F.lit(0), lambda total, h: total + _bytes(h["key"]) + _bytes(h["value"]))
     size = _bytes("key") + _bytes("value") + headers
-    row: Any = frame.select(size.alias("size"), "topic", *_origins(frame)).orderBy(F.desc("size")).first()
-    origin = ", ".join(f"{_origin(column)}={row[column]}" for column in _origins(frame))
+    row: Any = frame.select(size.alias("size"), "topic", *origin_columns(frame)).orderBy(F.desc("size")).first()
+    origin = ", ".join(f"{_origin(column)}={row[column]}" for column in origin_columns(frame))
     return LargeRecord(f"{row['size']} bytes of key, value and headers", row["topic"], origin)
 
 
@@ -99,10 +99,6 @@ def _bytes(column: Column | str) -> Column:
     from pyspark.sql import functions as F
 
     return F.coalesce(F.octet_length(column), F.lit(0))
-
-
-def _origins(frame: DataFrame) -> list[str]:
-    return [column for column in frame.columns if column.startswith(ORIGIN)]
 
 
 def _origin(column: str) -> str:
