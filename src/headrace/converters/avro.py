@@ -62,11 +62,6 @@ class AvroConverter(RegisteredConverter):
         return _definition()
 
     @property
-    def replaces_null(self) -> bool:
-        """Unless `ignore.default.for.nullables` is on."""
-        return not self.settings["ignore.default.for.nullables"]
-
-    @property
     def _options(self) -> AvroOptions:
         settings = self.settings
         return AvroOptions(

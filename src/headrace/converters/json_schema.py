@@ -61,11 +61,6 @@ class JsonSchemaConverter(RegisteredConverter):
         return _definition()
 
     @property
-    def replaces_null(self) -> bool:
-        """Whether a field's default is written for null."""
-        return not self.settings["ignore.default.for.nullables"]
-
-    @property
     def _options(self) -> JsonSchemaOptions:
         settings, decimals = self.settings, self.settings["decimal.format"].strip().upper()
         if decimals not in _FORMATS:

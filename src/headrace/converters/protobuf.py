@@ -62,11 +62,6 @@ class ProtobufConverter(RegisteredConverter):
         return _definition()
 
     @property
-    def replaces_null(self) -> bool:
-        """Whether a field's default is written for null."""
-        return not self.settings["ignore.default.for.nullables"]
-
-    @property
     def _options(self) -> ProtobufOptions:
         settings = self.settings
         return ProtobufOptions(

@@ -103,9 +103,9 @@ class RegisteredConverter(Converter):
         """How the payload of a schema of Connect is written with a schema of the registry. Raises DataError."""
 
     @property
-    @abstractmethod
     def replaces_null(self) -> bool:
         """Whether a field's default is written for null."""
+        return not self.settings["ignore.default.for.nullables"]
 
     def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None:
         """The id, or GUID, of the schema, if it is a new one."""
