@@ -31,7 +31,13 @@ if TYPE_CHECKING:
     from headrace.testing.worker import EmbeddedWorker
 
 # The same examples each time, so that a failure is of the change that is tested; HEADRACE_TESTS=all looks for new ones.
-hypothesis.settings.register_profile("same", derandomize=os.environ.get("HEADRACE_TESTS") != "all")
+# No time limit for an example, or for making them: a test does not depend on how busy the machine is.
+hypothesis.settings.register_profile(
+    "same",
+    derandomize=os.environ.get("HEADRACE_TESTS") != "all",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 hypothesis.settings.load_profile("same")
 
 # The process has one session, made by whoever asks first: it has what tests of formats need.
