@@ -1,6 +1,6 @@
 """Retries: how long to wait before the next attempt, and until when to try (docs/decisions/0020-libraries.md).
 
-Who retries decides what may be retried; nothing else in headrace doubles a pause or counts down to a deadline.
+Who retries decides what may be retried.
 """
 
 from __future__ import annotations

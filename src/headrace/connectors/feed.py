@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headrace.connectors.base import Offsets, OffsetTask, StoredOffsets
+from headrace.connectors.base import Offsets, OffsetTask, StoredOffsets, TaskContext
 from headrace.connectors.data_loss import Loss
 from headrace.kafka.groups import Partition
 from headrace.record import RecordColumns
@@ -42,7 +42,46 @@ class FeedSource:
     """The most records of a batch, for a chain that cannot go record by record."""
 
 
-class FeedTask(OffsetTask):
+class FeedOwner(ABC):
+    """What the run of a feed asks of the task that it is for."""
+
+    context: TaskContext
+    look_s: float = 15.0
+    """The longest time between two calls of `look`, in seconds, if it is less than the runtime's own."""
+
+    @abstractmethod
+    def offsets(self, ends: Mapping[Partition, int]) -> Offsets:
+        """The Connect offsets that say that everything before these offsets is copied."""
+
+    def check(self, topics: Collection[str]) -> None:  # noqa: B027 - most have nothing to do
+        """Raise RetriableError if one of these source topics is another one than when it was opened.
+
+        Nothing may be stored then.
+        """
+
+    def look(self) -> bool:
+        """Look, every now and then, whether what is read is still there; returns whether the task is to be opened again.
+
+        Raises RetriableError to be opened again after a pause.
+        """
+        return False
+
+    def active_topics(self, update: Update) -> Collection[str]:
+        """The topics that are active by what has come (KIP-558): those that were written to."""
+        return update.written
+
+    def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:  # noqa: B027 - most have nothing to do
+        """Take note of what has come since the last time. Must neither block for long nor raise."""
+
+    def copied(self, ends: Mapping[Partition, int]) -> None:  # noqa: B027 - most have nothing to do
+        """Take note that the offsets of everything before these are stored. Must neither block for long nor raise."""
+
+    def behind(self) -> Mapping[str, int] | None:
+        """How many records of each partition (`<topic>-<number>`) are still to be copied; None if that is not known."""
+        return None
+
+
+class FeedTask(OffsetTask, FeedOwner):
     """A task whose records the data plane moves: from partitions of a Kafka cluster to the worker's, record by record.
 
     Life: `start` → `partitions` → `open` → (`acknowledged` → `check` → `committed`)* → `stop`; after a failure that may pass,
@@ -57,39 +96,5 @@ class FeedTask(OffsetTask):
         """
 
     @abstractmethod
-    def offsets(self, ends: Mapping[Partition, int]) -> Offsets:
-        """The Connect offsets that say that everything before these offsets is copied."""
-
-    @abstractmethod
     def ends(self, positions: Mapping[Partition, int]) -> Mapping[Partition, int]:
         """Up to which offset each of these partitions can be read now. Raises RetriableError, KafkaFailure."""
-
-    def check(self, topics: Collection[str]) -> None:
-        """Raise RetriableError if one of these source topics is another one than when it was opened.
-
-        Nothing may be stored then.
-        """
-
-    look_s: float = 15.0
-    """The longest time between two calls of `look`, in seconds, if it is less than the runtime's own."""
-
-    def look(self) -> bool:
-        """Look, every now and then, whether what is read is still there; returns whether the task is to be opened again.
-
-        Raises RetriableError to be opened again after a pause.
-        """
-        return False
-
-    def active_topics(self, update: Update) -> Collection[str]:
-        """The topics that are active by what has come (KIP-558): those that were written to."""
-        return update.written
-
-    def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:
-        """Take note of what has come since the last time. Must neither block for long nor raise."""
-
-    def copied(self, ends: Mapping[Partition, int]) -> None:
-        """Take note that the offsets of everything before these are stored. Must neither block for long nor raise."""
-
-    def behind(self) -> Mapping[str, int] | None:
-        """How many records of each partition (`<topic>-<number>`) are still to be copied; None if that is not known."""
-        return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Generic, TypeVar
 
 from headrace.errors import HeadraceError
@@ -57,6 +57,15 @@ class CoalescedRequest(Generic[Key, Value]):
 
 
 _LOCK = threading.Lock()
+
+
+def behind(admin: Admin, positions: Mapping[Partition, int]) -> dict[str, int] | None:
+    """How many records there are from these offsets on, by `<topic>-<partition>`; None if the cluster cannot be asked now."""
+    try:
+        ends = latest_offsets(admin).of(positions.keys())
+    except HeadraceError:  # whoever reads there will say what is wrong
+        return None
+    return {f"{t}-{p}": max(0, end - positions[t, p]) for (t, p), end in ends.items()}
 
 
 def latest_offsets(admin: Admin) -> CoalescedRequest[Partition, int]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from headrace.connectors.feed import FeedSource, FeedTask
+from headrace.connectors.feed import FeedOwner, FeedSource
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.groups import Partition
 from headrace.retry import Backoff
@@ -51,7 +51,7 @@ class FeedDependencies:
 
     name: str
     """`<connector>-<task>`."""
-    task: FeedTask
+    task: FeedOwner
     producer: Mapping[str, str]
     """Java settings."""
     tolerance: Tolerance
@@ -89,7 +89,7 @@ class FeedRun:
         self.batches = 0
 
     def run(self, spark: SparkSession, plan: Any) -> None:
-        """Run until `stop`, or until the task is to be opened again (`FeedTask.look`); raises what ended the feed: an error of
+        """Run until `stop`, or until the task is to be opened again (`FeedOwner.look`); raises what ended the feed: an error of
         headrace.
 
         plan: the first of the chain (`FeedPlans.first`).

@@ -24,7 +24,7 @@ from headrace.connectors.kafka_source.metrics import OF_TASK, PartitionMetrics
 from headrace.connectors.kafka_source.source_lag import Copied
 from headrace.errors import HeadraceError, RetriableError
 from headrace.kafka.admin import shared
-from headrace.kafka.coalesced_requests import latest_offsets, topic_ids
+from headrace.kafka.coalesced_requests import behind, topic_ids
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import StartPositions, decide, warn
@@ -105,12 +105,7 @@ class KafkaSourceTask(FeedTask):
 
     def behind(self) -> dict[str, int] | None:
         """How many records of each partition are still to be copied; None if the source cannot be asked now."""
-        at = dict(self._copied)
-        try:
-            ends = latest_offsets(self._admin).of(at)
-        except HeadraceError:  # the task will say what is wrong
-            return None
-        return {f"{t}-{p}": max(0, end - at[t, p]) for (t, p), end in ends.items()}
+        return behind(self._admin, dict(self._copied))
 
     def _decide(self, stored: StoredOffsets) -> tuple[StartPositions, list[Loss]]:
         topics = self._admin.topics(_TIMEOUT_S)

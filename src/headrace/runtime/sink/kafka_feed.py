@@ -6,8 +6,8 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from headrace.connectors.base import Offsets, Props, SourcePartition, StoredOffsets
-from headrace.connectors.feed import FeedSource, FeedTask
+from headrace.connectors.base import Offsets
+from headrace.connectors.feed import FeedOwner, FeedSource
 from headrace.connectors.sink import KafkaTarget, SinkTask
 from headrace.errors import RetriableError
 from headrace.kafka.groups import Partition
@@ -25,27 +25,20 @@ if TYPE_CHECKING:
 _TOPIC, _PARTITION, _OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"  # as Connect's REST shows a sink's offsets
 
 
-class KafkaFeed(FeedTask):
+class KafkaFeed(FeedOwner):
     """What a task reads until its share of the partitions changes, for `headrace.runtime.feed_run.FeedRun`."""
 
     def __init__(
         self, task: SinkTask, plan: SinkPlan, partitions: SinkPartitions, share: AssignedPartitions, start: StartPositions
     ) -> None:
-        super().__init__(task.context)
+        self.context = task.context
         self._plan, self._partitions, self._share = plan, partitions, share
         self._positions, self._committed = dict(start.positions), dict(start.positions)
         self._read: set[str] = set()
         self._looked_at = time.monotonic()
         self.look_s = plan.look_s
 
-    def start(self, props: Props) -> None:
-        """Nothing: the sink's task has the configuration."""
-
-    def partitions(self) -> list[SourcePartition]:
-        """None: what is stored are the offsets of a consumer group."""
-        return []
-
-    def open(self, stored: StoredOffsets | None = None) -> FeedSource:
+    def source(self) -> FeedSource:
         """All partitions of the share."""
         return FeedSource(self._positions, self._plan.consumer, sink_record, lambda topic: topic)
 
@@ -53,10 +46,6 @@ class KafkaFeed(FeedTask):
         """Those of all partitions: as Kafka Connect does, what has no records (yet) is committed, too, once something is."""
         self._positions |= ends
         return [({_TOPIC: t, _PARTITION: p}, {_OFFSET: end}) for (t, p), end in self._positions.items()]
-
-    def ends(self, positions: Mapping[Partition, int]) -> Mapping[Partition, int]:
-        """The ends of the logs."""
-        return self._partitions.ends(positions)
 
     def copied(self, ends: Mapping[Partition, int]) -> None:
         """Take note of what is committed."""

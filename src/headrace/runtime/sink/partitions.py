@@ -13,7 +13,7 @@ import structlog
 
 from headrace.errors import ConnectError, HeadraceError
 from headrace.kafka.admin import Admin, TopicInfo
-from headrace.kafka.coalesced_requests import latest_offsets
+from headrace.kafka.coalesced_requests import behind
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import StartPositions, decide, warn
 from headrace.runtime.sink.plan import SinkPlan
@@ -102,11 +102,7 @@ class SinkPartitions:
 
     def behind(self, positions: Mapping[Partition, int]) -> dict[str, int] | None:
         """How many records there are after these offsets, by `<topic>-<partition>`; None if the cluster cannot be asked now."""
-        try:
-            ends = latest_offsets(self._admin).of(positions)
-        except HeadraceError:
-            return None
-        return {f"{t}-{p}": max(0, end - positions[t, p]) for (t, p), end in ends.items()}
+        return behind(self._admin, positions)
 
     def still_there(self, ranges: Mapping[Partition, tuple[int, int]]) -> bool:
         """Whether these offsets are still in the log; True where that cannot be known now."""

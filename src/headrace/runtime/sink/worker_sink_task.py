@@ -121,7 +121,7 @@ class WorkerSinkTask:
             letter_producer=plan.letter_producer if plan.tolerance.dead_letters else None,
         )
         self._ports.recorder.follow_lag(feed.behind)
-        self._run = run = FeedRun(needs, feed.open(), Routing(None, None if target.keeps_partition else counts), plans)
+        self._run = run = FeedRun(needs, feed.source(), Routing(None, None if target.keeps_partition else counts), plans)
         log.info("sink.reading", group=plan.group, partitions=len(share.partitions))
         try:
             if not self._stopping.is_set():
