@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from headrace.config import ConfigDef, Option, Type
+from headrace.config import Type, option
 from headrace.predicates import ColumnPredicate
 from headrace.transforms import ArrowTransform, Columns, ColumnTransform
 
@@ -17,12 +17,10 @@ from headrace.transforms import ArrowTransform, Columns, ColumnTransform
 class Routed(ColumnTransform):
     """Appends a field of the value to the topic, and puts the key into a header."""
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        return ConfigDef([Option("field", Type.STRING, doc="The field.")])
+    field: str = option("field", Type.STRING, doc="The field.")
 
     def apply(self, record: Columns) -> Columns:
-        field = F.variant_get(record.value, f"$.{self.settings['field']}", "int").cast("string")
+        field = F.variant_get(record.value, f"$.{self.field}", "int").cast("string")
         header = F.create_map(F.lit("key"), record.key)
         return replace(record, topic=F.concat(record.topic, F.lit("-"), field), headers=header)
 

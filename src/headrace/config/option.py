@@ -91,21 +91,25 @@ class ConfigValue:
 class OptionAttribute:
     """The class attribute that `option()` makes: on an instance the parsed value, on the class the Option."""
 
-    def __init__(self, declared: Option) -> None:
-        self.option = declared
+    def __init__(self, declared: Option, convert: Callable[[Any], Any] | None = None) -> None:
+        self.option, self._convert = declared, convert
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Return the Option when read from the class, the value when read from a configuration."""
-        return self.option if instance is None else instance.values[self.option.name]
+        if instance is None:
+            return self.option
+        value = instance.values[self.option.name]
+        return value if self._convert is None else self._convert(value)
 
     def __set__(self, instance: Any, value: Any) -> None:
         """Refuse: a configuration does not change."""
         raise AttributeError(f"{self.option.name} of {type(instance).__name__} cannot be set; make a new configuration instead.")
 
 
-def option(name: str, type: Type, default: Any = REQUIRED, **fields: Any) -> Any:
+def option(name: str, type: Type, default: Any = REQUIRED, *, convert: Callable[[Any], Any] | None = None, **fields: Any) -> Any:
     """Declare an option as an attribute of a Config class: `group_id: str = option("group.id", Type.STRING, doc="…")`.
 
-    Takes the fields of Option. Typed Any, so that the attribute can carry the type of its value.
+    Takes the fields of Option. convert: makes the attribute's value of the parsed and validated one; must not raise for any
+    that is valid. Typed Any, so that the attribute can carry the type of its value.
     """
-    return OptionAttribute(Option(name, type, default, **fields))
+    return OptionAttribute(Option(name, type, default, **fields), convert)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Importance, Type, option
 from headrace.config.example import EUROPEAN, Example
 from headrace.config.validators import ValidList
 from headrace.plugins import Kind, plugin
@@ -26,13 +26,13 @@ class Or(Combination):
 
     refers_by = "predicates"
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """`predicates`."""
-        return ConfigDef([
-            Option("predicates", Type.LIST, validator=ValidList(empty_ok=False), importance=Importance.HIGH,
-                   doc="The aliases of the predicates of which one has to hold."),
-        ])  # fmt: skip
+    predicates: list[str] = option(
+        "predicates",
+        Type.LIST,
+        validator=ValidList(empty_ok=False),
+        importance=Importance.HIGH,
+        doc="The aliases of the predicates of which one has to hold.",
+    )
 
     def test(self, record: ConnectRecord) -> Sql:
         """Whether one holds."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from headrace.config import ConfigDef
+from headrace.config import Config
 from headrace.config.example import Example
 from headrace.plugins import Kind
 
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from headrace.values.sql import Sql
 
 
-class Predicate(ABC):
-    """One predicate, with its settings; every use of it in a chain has an instance of its own."""
+class Predicate(Config, ABC):
+    """One predicate; its options are attributes. Every use of it in a chain has an instance of its own.
+
+    It is made of the settings under `predicates.<alias>.`, prefix taken off; unknown keys are ignored. Raises ConfigError.
+    """
 
     version: ClassVar[str | None] = None
     plugin_kind: ClassVar[Kind] = Kind.PREDICATE
@@ -26,19 +29,6 @@ class Predicate(ABC):
     """Where the options stand in the connector's configuration (`predicates.<alias>.`), for messages."""
     by_topic: bool = False
     """Whether the topic alone decides."""
-
-    def __init__(self, props: Mapping[str, str]) -> None:
-        """props: the settings under `predicates.<alias>.`, prefix taken off; unknown keys are ignored. Raises ConfigError."""
-        self.settings = self.definition().parse(dict(props))
-        self.configure()
-
-    def configure(self) -> None:  # noqa: B027 - a hook that few need
-        """Make attributes of the settings; raises ConfigError for rules that need more than one option. For subclasses."""
-
-    @classmethod
-    @abstractmethod
-    def definition(cls) -> ConfigDef:
-        """The predicate's options."""
 
     @abstractmethod
     def test(self, record: ConnectRecord) -> Sql:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from headrace.config import ConfigDef
+from headrace.config import Config
 from headrace.plugins import Kind
 from headrace.predicates.base import Predicate
 from headrace.predicates.sql import boolean
@@ -20,31 +19,20 @@ if TYPE_CHECKING:
     from headrace.values.sql import Sql
 
 
-class ColumnPredicate(ABC):
+class ColumnPredicate(Config, ABC):
     """A predicate of one's own, used by its dotted name: `predicates.<alias>.type=my_module.MyPredicate`.
 
     `test` runs once, on the driver, when the stream is defined; the Column that it returns runs in the one pass of the chain.
 
         class Large(ColumnPredicate):
+            limit: int = option("limit", Type.INT, doc="What the amount has to exceed.")
+
             def test(self, record: Columns) -> Column:
-                return F.try_variant_get(record.value, "$.amount", "double") > 100
+                return F.try_variant_get(record.value, "$.amount", "double") > self.limit
     """
 
     plugin_kind: ClassVar[Kind] = Kind.PREDICATE
     version: ClassVar[str | None] = None
-
-    def __init__(self, props: Mapping[str, str]) -> None:
-        """props: the settings under `predicates.<alias>.`, prefix taken off; unknown keys are ignored. Raises ConfigError."""
-        self.settings: dict[str, Any] = self.definition().parse(dict(props))
-        self.configure()
-
-    def configure(self) -> None:  # noqa: B027 - a hook that few need
-        """Make attributes of the settings; raises ConfigError for rules that need more than one option. For subclasses."""
-
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The predicate's options; none, by default."""
-        return ConfigDef()
 
     @abstractmethod
     def test(self, record: Columns) -> Column:
@@ -55,13 +43,8 @@ class ColumnPredicateStage(Predicate):
     """Makes a ColumnPredicate a predicate of a chain."""
 
     def __init__(self, user: ColumnPredicate) -> None:
+        super().__init__({})
         self.user = user
-        self.settings = user.settings
-
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """No options: the user's class has read its own."""
-        return ConfigDef()
 
     def test(self, record: ConnectRecord) -> Sql:
         """Whether the user's Column is true."""

@@ -18,7 +18,7 @@ class Combination(Predicate):
     @property
     def aliases(self) -> list[str]:
         """Those of the predicates that it is made of."""
-        given = self.settings[self.refers_by]
+        given = self[self.refers_by]
         return given if isinstance(given, list) else [given]
 
     def reads(self) -> Sequence[tuple[str, ...]]:

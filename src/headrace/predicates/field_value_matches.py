@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.validators import CaseInsensitiveValidString, Lambda, NonEmptyString, Regex
 from headrace.errors import ConfigError
@@ -41,35 +41,57 @@ class FieldValueMatches(Predicate):
         Example({"field": "id", "equals": "7"}, {"value": {"id": 8}}, False),
     )
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The field, and what to ask of it."""
-        return ConfigDef([
-            Option("field", Type.STRING, validator=NonEmptyString(), importance=Importance.HIGH,
-                   doc="The field; dots lead into nested fields, backticks enclose a name that has dots, as in syntax "
-                       "<code>V2</code> of Kafka's transforms: <code>address.`zip.code`</code>."),
-            Option("part", Type.STRING, "value", validator=CaseInsensitiveValidString("key", "value"),
-                   doc="Where the field is: <code>key</code> or <code>value</code>."),
-            Option("equals", Type.STRING, None, importance=Importance.HIGH,
-                   doc="The text that the field's value has to be: of a number or boolean as JSON has it, of bytes base64, of "
-                       "a list or object its JSON without white space."),
-            Option("pattern", Type.STRING, None, validator=Lambda(_regex, "a Java regular expression"),
-                   importance=Importance.HIGH,
-                   doc="A Java regular expression that has to match the whole text."),
-            Option("exists", Type.BOOLEAN, None, importance=Importance.HIGH,
-                   doc="<code>true</code>: the field is there and not null; <code>false</code>: it is absent or null."),
-        ])  # fmt: skip
+    field: str = option(
+        "field",
+        Type.STRING,
+        validator=NonEmptyString(),
+        importance=Importance.HIGH,
+        doc="The field; dots lead into nested fields, backticks enclose a name that has dots, as in syntax "
+        "<code>V2</code> of Kafka's transforms: <code>address.`zip.code`</code>.",
+    )
+    part: str = option(
+        "part",
+        Type.STRING,
+        "value",
+        convert=str.lower,
+        validator=CaseInsensitiveValidString("key", "value"),
+        doc="Where the field is: <code>key</code> or <code>value</code>.",
+    )
+    equals: str | None = option(
+        "equals",
+        Type.STRING,
+        None,
+        importance=Importance.HIGH,
+        doc="The text that the field's value has to be: of a number or boolean as JSON has it, of bytes base64, of "
+        "a list or object its JSON without white space.",
+    )
+    pattern: str | None = option(
+        "pattern",
+        Type.STRING,
+        None,
+        validator=Lambda(_regex, "a Java regular expression"),
+        importance=Importance.HIGH,
+        doc="A Java regular expression that has to match the whole text.",
+    )
+    exists: bool | None = option(
+        "exists",
+        Type.BOOLEAN,
+        None,
+        importance=Importance.HIGH,
+        doc="<code>true</code>: the field is there and not null; <code>false</code>: it is absent or null.",
+    )
 
-    def configure(self) -> None:
-        """`path`: steps; `part`: key or value; `equals`, `pattern` and `exists`: None but for one."""
-        self.path = field_path(self.settings["field"])
-        self.part: str = self.settings["part"].lower()
-        self.equals: str | None = self.settings["equals"]
-        self.pattern: str | None = self.settings["pattern"]
-        self.exists: bool | None = self.settings["exists"]
-        given = [name for name in ("equals", "pattern", "exists") if self.settings[name] is not None]
+    def check(self) -> None:
+        """Refuse a path that cannot be read, more than one condition, and none."""
+        field_path(self.field)
+        given = [name for name in ("equals", "pattern", "exists") if self[name] is not None]
         if len(given) != 1:
             raise ConfigError(f"Set one of equals, pattern and exists; given: {', '.join(given) or 'none'}")
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The steps to the field."""
+        return field_path(self.field)
 
     def reads(self) -> Sequence[tuple[str, ...]]:
         """The field."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Option, Type
+from headrace.config import Type, option
 from headrace.config.example import Example
 from headrace.config.validators import NonEmptyString
 from headrace.plugins import Kind, plugin
@@ -25,14 +25,7 @@ class HasHeaderKey(Predicate):
         Example({"name": "trace"}, {"headers": {"app": "1"}, "value": 1}, False),
     )
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """`name`."""
-        return ConfigDef([Option("name", Type.STRING, validator=NonEmptyString(), doc="The header name.")])
-
-    def configure(self) -> None:
-        """`name`: of the header."""
-        self.name: str = self.settings["name"]
+    name: str = option("name", Type.STRING, validator=NonEmptyString(), doc="The header name.")
 
     def reads(self) -> Sequence[tuple[str, ...]]:
         """The header."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Importance, Type, option
 from headrace.config.example import EUROPEAN, Example
 from headrace.config.validators import NonEmptyString
 from headrace.plugins import Kind, plugin
@@ -23,13 +23,13 @@ class Not(Combination):
 
     refers_by = "predicate"
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """`predicate`."""
-        return ConfigDef([
-            Option("predicate", Type.STRING, validator=NonEmptyString(), importance=Importance.HIGH,
-                   doc="The alias of the predicate that must not hold."),
-        ])  # fmt: skip
+    predicate: str = option(
+        "predicate",
+        Type.STRING,
+        validator=NonEmptyString(),
+        importance=Importance.HIGH,
+        doc="The alias of the predicate that must not hold.",
+    )
 
     def test(self, record: ConnectRecord) -> Sql:
         """Whether it does not hold."""

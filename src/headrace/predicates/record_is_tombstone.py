@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef
 from headrace.config.example import Example
 from headrace.plugins import Kind, plugin
 from headrace.predicates.base import Predicate
@@ -23,11 +22,6 @@ class RecordIsTombstone(Predicate):
         Example({}, {"value": None}, True),
         Example({}, {"value": 1}, False),
     )
-
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """No options."""
-        return ConfigDef()
 
     def reads(self) -> Sequence[tuple[str, ...]]:
         """The value."""

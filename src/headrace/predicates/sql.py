@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.validators import NonEmptyString
 from headrace.errors import ConfigError
@@ -31,20 +31,16 @@ class SqlPredicate(Predicate):
         Example({"condition": "value:amount::double > 100"}, {"value": {}}, False),
     )
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """`condition`."""
-        return ConfigDef([
-            Option("condition", Type.STRING, validator=NonEmptyString(), importance=Importance.HIGH,
-                   doc="A condition over the columns that an expression of <code>headrace.transforms.Sql</code> sees: "
-                       "<code>topic</code>, <code>partition</code>, <code>offset</code>, <code>timestamp</code>, "
-                       "<code>headers</code>, <code>key</code> and <code>value</code>, for example "
-                       "<code>value:amount::double > 100 AND topic LIKE 'orders-%'</code>."),
-        ])  # fmt: skip
-
-    def configure(self) -> None:
-        """`condition`: SQL text."""
-        self.condition: str = self.settings["condition"]
+    condition: str = option(
+        "condition",
+        Type.STRING,
+        validator=NonEmptyString(),
+        importance=Importance.HIGH,
+        doc="A condition over the columns that an expression of <code>headrace.transforms.Sql</code> sees: "
+        "<code>topic</code>, <code>partition</code>, <code>offset</code>, <code>timestamp</code>, "
+        "<code>headers</code>, <code>key</code> and <code>value</code>, for example "
+        "<code>value:amount::double > 100 AND topic LIKE 'orders-%'</code>.",
+    )
 
     def reads(self) -> Sequence[tuple[str, ...]]:
         """What the condition names."""

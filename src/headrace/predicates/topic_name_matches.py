@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Option, Type
+from headrace.config import Type, option
 from headrace.config.example import Example
 from headrace.config.validators import All, NonEmptyString, Regex
 from headrace.plugins import Kind, plugin
@@ -27,17 +27,12 @@ class TopicNameMatches(Predicate):
 
     by_topic = True
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """`pattern`."""
-        return ConfigDef([
-            Option("pattern", Type.STRING, validator=All(NonEmptyString(), Regex()),
-                   doc="A Java regular expression for matching against the name of a record's topic."),
-        ])  # fmt: skip
-
-    def configure(self) -> None:
-        """`pattern`: in Java's syntax."""
-        self.pattern: str = self.settings["pattern"]
+    pattern: str = option(
+        "pattern",
+        Type.STRING,
+        validator=All(NonEmptyString(), Regex()),
+        doc="A Java regular expression for matching against the name of a record's topic.",
+    )
 
     def reads(self) -> Sequence[tuple[str, ...]]:
         """The topic."""

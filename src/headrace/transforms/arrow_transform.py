@@ -8,7 +8,6 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from headrace.config import ConfigDef
 from headrace.errors import ConfigError
 from headrace.transforms.base import Transformation
 from headrace.transforms.column_transform import UserTransform
@@ -55,14 +54,9 @@ class OfArrow(Transformation):
     """Makes an ArrowTransform a stage of a chain."""
 
     def __init__(self, user: ArrowTransform) -> None:
+        super().__init__({})
         self.user = user
         self.routes = "no"
-        self.settings = user.settings
-
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """No options: the user's class has read its own."""
-        return ConfigDef()
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """The part is made of itself."""

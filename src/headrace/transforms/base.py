@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import new_class
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from headrace.config import ConfigDef, Option, Type
+from headrace.config import Config, Type, option
 from headrace.config.example import Example
 from headrace.config.types import invalid
 from headrace.config.validators import Lambda
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord
 
 
-class Transformation(ABC):
-    """One stage of a connector's chain, with its settings."""
+class Transformation(Config, ABC):
+    """One stage of a connector's chain; its options are attributes (`headrace.config.option`).
+
+    It is made of the settings under `transforms.<alias>.`, prefix taken off; unknown keys are ignored. Raises ConfigError.
+    """
 
     version: ClassVar[str | None] = None
     plugin_kind: ClassVar[Kind] = Kind.TRANSFORMATION
@@ -32,19 +35,6 @@ class Transformation(ABC):
     """Whether the topic may change, and whether the old topic alone decides the new one."""
     drops: ClassVar[bool] = False
     """Whether it takes out every record that it is applied to."""
-
-    def __init__(self, props: Mapping[str, str]) -> None:
-        """props: the settings under `transforms.<alias>.`, prefix taken off; unknown keys are ignored. Raises ConfigError."""
-        self.settings = self.definition().parse(dict(props))
-        self.configure()
-
-    def configure(self) -> None:  # noqa: B027 - a hook that few need
-        """Make attributes of the settings; raises ConfigError for rules that need more than one option. For subclasses."""
-
-    @classmethod
-    @abstractmethod
-    def definition(cls) -> ConfigDef:
-        """The transformation's options."""
 
     @abstractmethod
     def apply(self, record: ConnectRecord) -> ConnectRecord:
@@ -89,9 +79,9 @@ def _fill(fields: Mapping[str, object], namespace: dict[str, object]) -> None:
     namespace.update(fields)
 
 
-def replace_null_option() -> Option:
+def replace_null_option() -> Any:
     """`replace.null.with.default`, which most transformations have."""
-    return Option(
+    return option(
         "replace.null.with.default",
         Type.BOOLEAN,
         True,

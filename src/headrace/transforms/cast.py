@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.types import invalid, trim
 from headrace.config.validators import Lambda
@@ -72,24 +72,27 @@ class Cast(PartTransformation):
         Example({"spec": "int32"}, {"value": "42"}, {"value": 42}),
     )
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `Cast`."""
-        return ConfigDef([
-            Option("spec", Type.LIST, importance=Importance.HIGH,
-                   validator=Lambda(_valid_spec, "list of colon-delimited pairs, e.g. foo:bar,abc:xyz"),
-                   doc="List of fields and the type to cast them to of the form field1:type,field2:type to cast fields of Maps "
-                       "or Structs. A single type to cast the entire value. Valid types are int8, int16, int32, int64, float32, "
-                       "float64, boolean, and string. Note that binary fields can only be cast to string."),
-            replace_null_option(),
-        ])  # fmt: skip
+    spec: dict[str | None, str] = option(
+        "spec",
+        Type.LIST,
+        convert=_parse_spec,
+        importance=Importance.HIGH,
+        validator=Lambda(_valid_spec, "list of colon-delimited pairs, e.g. foo:bar,abc:xyz"),
+        doc="List of fields and the type to cast them to of the form field1:type,field2:type to cast fields of Maps "
+        "or Structs. A single type to cast the entire value. Valid types are int8, int16, int32, int64, float32, "
+        "float64, boolean, and string. Note that binary fields can only be cast to string.",
+    )
+    replace_null_with_default: bool = replace_null_option()
 
-    def configure(self) -> None:
-        """`whole`: the type of a cast of everything, or None; `casts`: field → type; types as `int8` … `string`."""
-        found = _parse_spec(self.settings["spec"])
-        self.whole: str | None = found.get(None)
-        self.casts: dict[str, str] = {field: kind for field, kind in found.items() if field is not None}
-        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+    @property
+    def whole(self) -> str | None:
+        """The type of a cast of the whole key or value, as `int8` … `string`; None if fields are cast."""
+        return self.spec.get(None)
+
+    @property
+    def casts(self) -> dict[str, str]:
+        """Field → type."""
+        return {field: kind for field, kind in self.spec.items() if field is not None}
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """The fields come of themselves."""

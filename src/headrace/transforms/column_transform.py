@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from headrace.config import ConfigDef
+from headrace.config import Config
 from headrace.errors import ConfigError
 from headrace.plugins import Kind
 from headrace.transforms.base import Transformation
@@ -18,24 +17,11 @@ if TYPE_CHECKING:
     from headrace.values.record import ConnectRecord
 
 
-class UserTransform(ABC):
-    """What transforms that users write in Python have in common."""
+class UserTransform(Config, ABC):
+    """What transforms that users write in Python have in common; their options are attributes (`headrace.config.option`)."""
 
     plugin_kind: ClassVar[Kind] = Kind.TRANSFORMATION
     version: ClassVar[str | None] = None
-
-    def __init__(self, props: Mapping[str, str]) -> None:
-        """props: the settings under `transforms.<alias>.`, prefix taken off; unknown keys are ignored. Raises ConfigError."""
-        self.settings: dict[str, Any] = self.definition().parse(dict(props))
-        self.configure()
-
-    def configure(self) -> None:  # noqa: B027 - a hook that few need
-        """Make attributes of the settings; raises ConfigError for rules that need more than one option. For subclasses."""
-
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The transformation's options; none, by default."""
-        return ConfigDef()
 
     @abstractmethod
     def stage(self) -> Transformation:
@@ -48,8 +34,10 @@ class ColumnTransform(UserTransform):
     `apply` runs once, on the driver, when the stream is defined; the Columns that it returns run in the one pass of the chain.
 
         class Routed(ColumnTransform):
+            field: str = option("field", Type.STRING, doc="The field whose text ends the topic's name.")
+
             def apply(self, record: Columns) -> Columns:
-                kind = F.try_variant_get(record.value, "$.kind", "string")
+                kind = F.try_variant_get(record.value, f"$.{self.field}", "string")
                 return replace(record, topic=F.concat(record.topic, F.lit("-"), kind))
     """
 
@@ -69,13 +57,8 @@ class ColumnTransformation(Transformation):
     """Makes a ColumnTransform a stage of a chain."""
 
     def __init__(self, user: ColumnTransform) -> None:
+        super().__init__({})
         self.user = user
-        self.settings = user.settings
-
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """No options: the user's class has read its own."""
-        return ConfigDef()
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Set the parts of which the user's class has returned another Column."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.validators import ValidList
 from headrace.plugins import Kind, plugin
@@ -25,17 +25,14 @@ class DropHeaders(Transformation):
 
     routes = "no"
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `DropHeaders`."""
-        return ConfigDef([
-            Option("headers", Type.LIST, validator=ValidList(empty_ok=False), importance=Importance.HIGH,
-                   doc="The name of the headers to be removed."),
-        ])  # fmt: skip
-
-    def configure(self) -> None:
-        """`headers`: the names of the headers that go."""
-        self.headers: tuple[str, ...] = tuple(self.settings["headers"])
+    headers: tuple[str, ...] = option(
+        "headers",
+        Type.LIST,
+        convert=tuple,
+        validator=ValidList(empty_ok=False),
+        importance=Importance.HIGH,
+        doc="The name of the headers to be removed.",
+    )
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """The other headers stay."""

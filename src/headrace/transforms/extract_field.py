@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.validators import CaseInsensitiveValidString
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
@@ -30,29 +30,37 @@ class ExtractField(PartTransformation):
         Example({"field": "a.b", "field.syntax.version": "V2"}, {"value": {"a": {"b": 1}}}, {"value": 1}),
     )
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `ExtractField`."""
-        return ConfigDef([
-            Option("field", Type.STRING, doc="Field name to extract."),
-            replace_null_option(),
-            Option("field.syntax.version", Type.STRING, "V1", validator=CaseInsensitiveValidString("V1", "V2"),
-                   importance=Importance.HIGH,
-                   doc="Defines the version of the syntax to access fields. If set to <code>V1</code>, then the field paths are "
-                       "limited to access the elements at the root level of the struct or map. If set to <code>V2</code>, the "
-                       "syntax will support accessing nested elements. To access nested elements, dotted notation is used. If "
-                       "dots are already included in the field name, then backtick pairs can be used to wrap field names "
-                       "containing dots. E.g. to access the subfield <code>baz</code> from a field named "
-                       '"foo.bar" in a struct/map the following format can be used to access its elements: '
-                       '"<code>foo.bar</code>.baz".'),
-        ])  # fmt: skip
+    field: str = option("field", Type.STRING, doc="Field name to extract.")
+    replace_null_with_default: bool = replace_null_option()
+    field_syntax_version: str = option(
+        "field.syntax.version",
+        Type.STRING,
+        "V1",
+        convert=str.upper,
+        validator=CaseInsensitiveValidString("V1", "V2"),
+        importance=Importance.HIGH,
+        doc="Defines the version of the syntax to access fields. If set to <code>V1</code>, then the field paths are "
+        "limited to access the elements at the root level of the struct or map. If set to <code>V2</code>, the "
+        "syntax will support accessing nested elements. To access nested elements, dotted notation is used. If "
+        "dots are already included in the field name, then backtick pairs can be used to wrap field names "
+        "containing dots. E.g. to access the subfield <code>baz</code> from a field named "
+        '"foo.bar" in a struct/map the following format can be used to access its elements: '
+        '"<code>foo.bar</code>.baz".',
+    )
 
-    def configure(self) -> None:
-        """`field`: as it was given; `path`: its steps, of which V1 has one."""
-        self.field: str = self.settings["field"]
-        nested = self.settings["field.syntax.version"].upper() == "V2"
-        self.path: tuple[str, ...] = field_path(self.field) if nested else (self.field,)
-        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+    def check(self) -> None:
+        """Refuse a path that cannot be read."""
+        if self._nested:
+            field_path(self.field)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The steps to the field, of which V1 has one."""
+        return field_path(self.field) if self._nested else (self.field,)
+
+    @property
+    def _nested(self) -> bool:
+        return self.field_syntax_version == "V2"
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """The whole is the field."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef
 from headrace.config.example import EUROPEAN, Example
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
@@ -26,11 +25,6 @@ class Filter(Transformation):
 
     routes = "no"
     drops = True
-
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """No options."""
-        return ConfigDef()
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """What is left is as it was."""

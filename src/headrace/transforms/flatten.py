@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Option, Type
+from headrace.config import Type, option
 from headrace.config.example import Example
 from headrace.transforms.base import PartTransformation, key_and_value
 from headrace.values.record import members, nulls, of_null, opened, struct
@@ -26,18 +26,12 @@ class Flatten(PartTransformation):
 
     examples = (Example({"delimiter": "_"}, {"value": {"a": {"b": 1, "c": [2]}}}, {"value": {"a_b": 1, "a_c": [2]}}),)
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `Flatten`."""
-        return ConfigDef([
-            Option("delimiter", Type.STRING, ".",
-                   doc="Delimiter to insert between field names from the input record when generating field names for the output "
-                       "record"),
-        ])  # fmt: skip
-
-    def configure(self) -> None:
-        """`delimiter`: what stands between the names."""
-        self.delimiter: str = self.settings["delimiter"]
+    delimiter: str = option(
+        "delimiter",
+        Type.STRING,
+        ".",
+        doc="Delimiter to insert between field names from the input record when generating field names for the output record",
+    )
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """Fields of fields come of these, under their joined names."""

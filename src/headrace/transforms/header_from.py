@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.validators import ValidString
 from headrace.errors import ConfigError
@@ -32,28 +32,34 @@ class HeaderFrom(PartTransformation):
         ),
     )
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `HeaderFrom`."""
-        return ConfigDef([
-            Option("fields", Type.LIST, validator=NON_EMPTY_LIST, importance=Importance.HIGH,
-                   doc="Field names in the record whose values are to be copied or moved to headers."),
-            Option("headers", Type.LIST, validator=NON_EMPTY_LIST, importance=Importance.HIGH,
-                   doc="Header names, in the same order as the field names listed in the fields configuration property."),
-            Option("operation", Type.STRING, validator=ValidString("move", "copy"), importance=Importance.HIGH,
-                   doc="Either <code>move</code> if the fields are to be moved to the headers (removed from the key/value), or "
-                       "<code>copy</code> if the fields are to be copied to the headers (retained in the key/value)."),
-            replace_null_option(),
-        ])  # fmt: skip
+    fields: list[str] = option(
+        "fields",
+        Type.LIST,
+        validator=NON_EMPTY_LIST,
+        importance=Importance.HIGH,
+        doc="Field names in the record whose values are to be copied or moved to headers.",
+    )
+    headers: list[str] = option(
+        "headers",
+        Type.LIST,
+        validator=NON_EMPTY_LIST,
+        importance=Importance.HIGH,
+        doc="Header names, in the same order as the field names listed in the fields configuration property.",
+    )
+    operation: Literal["move", "copy"] = option(
+        "operation",
+        Type.STRING,
+        validator=ValidString("move", "copy"),
+        importance=Importance.HIGH,
+        doc="Either <code>move</code> if the fields are to be moved to the headers (removed from the key/value), or "
+        "<code>copy</code> if the fields are to be copied to the headers (retained in the key/value).",
+    )
+    replace_null_with_default: bool = replace_null_option()
 
-    def configure(self) -> None:
-        """`fields` and `headers`: their names, in pairs; `operation`: `move` or `copy`."""
-        self.fields: list[str] = self.settings["fields"]
-        self.headers: list[str] = self.settings["headers"]
+    def check(self) -> None:
+        """Refuse lists of different lengths."""
         if len(self.fields) != len(self.headers):
             raise ConfigError("'fields' config must have the same number of elements as 'headers' config.")
-        self.operation: Literal["move", "copy"] = self.settings["operation"]
-        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """The headers are made of fields, beside headers of the same names that are there already."""

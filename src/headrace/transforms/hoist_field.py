@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Option, Type
+from headrace.config import Type, option
 from headrace.config.example import Example
 from headrace.transforms.base import PartTransformation, key_and_value
 from headrace.transforms.column_lineage import closed
@@ -24,17 +24,9 @@ class HoistField(PartTransformation):
 
     examples = (Example({"field": "line"}, {"value": "text"}, {"value": {"line": "text"}}),)
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `HoistField`."""
-        return ConfigDef([
-            Option("field", Type.STRING,
-                   doc="Field name for the single field that will be created in the resulting Struct or Map."),
-        ])  # fmt: skip
-
-    def configure(self) -> None:
-        """`field`: the name of the field."""
-        self.field: str = self.settings["field"]
+    field: str = option(
+        "field", Type.STRING, doc="Field name for the single field that will be created in the resulting Struct or Map."
+    )
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """The one field is the whole."""

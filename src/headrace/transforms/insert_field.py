@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Option, Type
+from headrace.config import Type, option
 from headrace.config.example import Example
 from headrace.config.types import invalid
 from headrace.errors import ConfigError
@@ -52,37 +52,35 @@ class InsertField(PartTransformation):
         ),
     )
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `InsertField`."""
-        return ConfigDef([
-            Option("topic.field", Type.STRING, None, doc="Field name for Kafka topic. " + _OPTIONALITY),
-            Option("partition.field", Type.STRING, None, doc="Field name for Kafka partition. " + _OPTIONALITY),
-            Option("offset.field", Type.STRING, None,
-                   doc="Field name for Kafka offset - only applicable to sink connectors.<br/>" + _OPTIONALITY),
-            Option("timestamp.field", Type.STRING, None, doc="Field name for record timestamp. " + _OPTIONALITY),
-            Option("static.field", Type.STRING, None, doc="Field name for static data field. " + _OPTIONALITY),
-            Option("static.value", Type.STRING, None, doc="Static field value, if field name configured."),
-            replace_null_option(),
-        ])  # fmt: skip
+    topic_field: InsertionSpec | None = option(
+        "topic.field", Type.STRING, None, convert=InsertionSpec.parse, doc="Field name for Kafka topic. " + _OPTIONALITY
+    )
+    partition_field: InsertionSpec | None = option(
+        "partition.field", Type.STRING, None, convert=InsertionSpec.parse, doc="Field name for Kafka partition. " + _OPTIONALITY
+    )
+    offset_field: InsertionSpec | None = option(
+        "offset.field",
+        Type.STRING,
+        None,
+        convert=InsertionSpec.parse,
+        doc="Field name for Kafka offset - only applicable to sink connectors.<br/>" + _OPTIONALITY,
+    )
+    timestamp_field: InsertionSpec | None = option(
+        "timestamp.field", Type.STRING, None, convert=InsertionSpec.parse, doc="Field name for record timestamp. " + _OPTIONALITY
+    )
+    static_field: InsertionSpec | None = option(
+        "static.field", Type.STRING, None, convert=InsertionSpec.parse, doc="Field name for static data field. " + _OPTIONALITY
+    )
+    static_value: str | None = option("static.value", Type.STRING, None, doc="Static field value, if field name configured.")
+    replace_null_with_default: bool = replace_null_option()
 
-    def configure(self) -> None:
-        """The fields to add, None for those not wanted, and `static_value`."""
-        self.topic_field = self._field("topic")
-        self.partition_field = self._field("partition")
-        self.offset_field = self._field("offset")
-        self.timestamp_field = self._field("timestamp")
-        self.static_field = self._field("static")
-        self.static_value: str | None = self.settings["static.value"]
-        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+    def check(self) -> None:
+        """Refuse a transform that adds nothing, and a static field without a value."""
         fields = (self.topic_field, self.partition_field, self.offset_field, self.timestamp_field, self.static_field)
         if not any(fields):
             raise ConfigError("No field insertion configured")
         if self.static_field and self.static_value is None:
             raise invalid("static.value", None, f"No value specified for static field: {self.static_field.name}")
-
-    def _field(self, what: str) -> InsertionSpec | None:
-        return InsertionSpec.parse(self.settings[f"{what}.field"])
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """The fields that are added are made of parts of the record."""

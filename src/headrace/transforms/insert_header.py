@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.validators import NonNull
 from headrace.plugins import Kind, plugin
@@ -34,19 +34,14 @@ class InsertHeader(Transformation):
 
     routes = "no"
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `InsertHeader`."""
-        return ConfigDef([
-            Option("header", Type.STRING, validator=NonNull(), importance=Importance.HIGH, doc="The name of the header."),
-            Option("value.literal", Type.STRING, validator=NonNull(), importance=Importance.HIGH,
-                   doc="The literal value that is to be set as the header value on all records."),
-        ])  # fmt: skip
-
-    def configure(self) -> None:
-        """`header`: its name; `value_literal`: its value as text."""
-        self.header: str = self.settings["header"]
-        self.value_literal: str = self.settings["value.literal"]
+    header: str = option("header", Type.STRING, validator=NonNull(), importance=Importance.HIGH, doc="The name of the header.")
+    value_literal: str = option(
+        "value.literal",
+        Type.STRING,
+        validator=NonNull(),
+        importance=Importance.HIGH,
+        doc="The literal value that is to be set as the header value on all records.",
+    )
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """The header is a constant, beside headers of the same name that are there already."""

@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.validators import NonEmptyString, ValidList
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
@@ -33,23 +33,23 @@ class MaskField(PartTransformation):
         Example({"fields": "card", "replacement": "****"}, {"value": {"card": "4111"}}, {"value": {"card": "****"}}),
     )
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `MaskField`."""
-        return ConfigDef([
-            Option("fields", Type.LIST, validator=ValidList(empty_ok=False), importance=Importance.HIGH,
-                   doc="Names of fields to mask."),
-            Option("replacement", Type.STRING, None, validator=NonEmptyString(), importance=Importance.LOW,
-                   doc="Custom value replacement, that will be applied to all 'fields' values (numeric or non-empty string "
-                       "values only)."),
-            replace_null_option(),
-        ])  # fmt: skip
-
-    def configure(self) -> None:
-        """`fields`: those to mask; `replacement`: a text, or None for the type's empty value."""
-        self.fields: tuple[str, ...] = tuple(self.settings["fields"])
-        self.replacement: str | None = self.settings["replacement"]
-        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+    fields: tuple[str, ...] = option(
+        "fields",
+        Type.LIST,
+        convert=tuple,
+        validator=ValidList(empty_ok=False),
+        importance=Importance.HIGH,
+        doc="Names of fields to mask.",
+    )
+    replacement: str | None = option(
+        "replacement",
+        Type.STRING,
+        None,
+        validator=NonEmptyString(),
+        importance=Importance.LOW,
+        doc="Custom value replacement, that will be applied to all 'fields' values (numeric or non-empty string values only).",
+    )
+    replace_null_with_default: bool = replace_null_option()
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """The fields come of themselves."""

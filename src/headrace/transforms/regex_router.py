@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.validators import Regex
 from headrace.plugins import Kind, plugin
@@ -29,19 +29,10 @@ class RegexRouter(Transformation):
 
     routes = "by topic"
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `RegexRouter`."""
-        return ConfigDef([
-            Option("regex", Type.STRING, validator=Regex(), importance=Importance.HIGH,
-                   doc="Regular expression to use for matching."),
-            Option("replacement", Type.STRING, importance=Importance.HIGH, doc="Replacement string."),
-        ])  # fmt: skip
-
-    def configure(self) -> None:
-        """`regex` and `replacement`: in Java's syntax; what the replacement refers to is not checked, as in Kafka."""
-        self.regex: str = self.settings["regex"]
-        self.replacement: str = self.settings["replacement"]
+    regex: str = option(
+        "regex", Type.STRING, validator=Regex(), importance=Importance.HIGH, doc="Regular expression to use for matching."
+    )
+    replacement: str = option("replacement", Type.STRING, importance=Importance.HIGH, doc="Replacement string.")
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """The topic is made of the topic."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Option, Type
+from headrace.config import Type, option
 from headrace.config.example import Example
 from headrace.config.types import invalid
 from headrace.config.validators import Lambda, ValidList
@@ -48,26 +48,31 @@ class ReplaceField(PartTransformation):
         Example({"include": "id"}, {"value": {"id": 7, "name": "y"}}, {"value": {"id": 7}}),
     )
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `ReplaceField`."""
-        return ConfigDef([
-            Option("exclude", Type.LIST, [], validator=ValidList(),
-                   doc="Fields to exclude. This takes precedence over the fields to include."),
-            Option("include", Type.LIST, [], validator=ValidList(),
-                   doc="Fields to include. If specified, only these fields will be used."),
-            Option("renames", Type.LIST, [],
-                   validator=Lambda(_valid_renames, "list of colon-delimited pairs, e.g. foo:bar,abc:xyz"),
-                   doc="Field rename mappings."),
-            replace_null_option(),
-        ])  # fmt: skip
-
-    def configure(self) -> None:
-        """`exclude`, `include`: old names (an empty `include` is every field); `renames`: old name → new name."""
-        self.exclude: frozenset[str] = frozenset(self.settings["exclude"])
-        self.include: frozenset[str] = frozenset(self.settings["include"])
-        self.renames: dict[str, str] = _parse_renames(self.settings["renames"])
-        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+    exclude: frozenset[str] = option(
+        "exclude",
+        Type.LIST,
+        [],
+        convert=frozenset,
+        validator=ValidList(),
+        doc="Fields to exclude. This takes precedence over the fields to include.",
+    )
+    include: frozenset[str] = option(
+        "include",
+        Type.LIST,
+        [],
+        convert=frozenset,
+        validator=ValidList(),
+        doc="Fields to include. If specified, only these fields will be used.",
+    )
+    renames: dict[str, str] = option(
+        "renames",
+        Type.LIST,
+        [],
+        convert=_parse_renames,
+        validator=Lambda(_valid_renames, "list of colon-delimited pairs, e.g. foo:bar,abc:xyz"),
+        doc="Field rename mappings.",
+    )
+    replace_null_with_default: bool = replace_null_option()
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """Fields that are renamed come of the old ones."""

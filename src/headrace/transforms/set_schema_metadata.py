@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.errors import ConfigError
 from headrace.transforms.base import PartTransformation, key_and_value, replace_null_option
@@ -35,20 +35,14 @@ class SetSchemaMetadata(PartTransformation):
         ),
     )  # fmt: skip
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `SetSchemaMetadata`."""
-        return ConfigDef([
-            Option("schema.name", Type.STRING, None, importance=Importance.HIGH, doc="Schema name to set."),
-            Option("schema.version", Type.INT, None, importance=Importance.HIGH, doc="Schema version to set."),
-            replace_null_option(),
-        ])  # fmt: skip
+    schema_name: str | None = option("schema.name", Type.STRING, None, importance=Importance.HIGH, doc="Schema name to set.")
+    schema_version: int | None = option(
+        "schema.version", Type.INT, None, importance=Importance.HIGH, doc="Schema version to set."
+    )
+    replace_null_with_default: bool = replace_null_option()
 
-    def configure(self) -> None:
-        """`schema_name` and `schema_version`: None to leave what is there."""
-        self.schema_name: str | None = self.settings["schema.name"]
-        self.schema_version: int | None = self.settings["schema.version"]
-        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+    def check(self) -> None:
+        """Refuse a transform that sets nothing."""
         if self.schema_name is None and self.schema_version is None:
             raise ConfigError("Neither schema name nor version configured")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.validators import NonEmptyString
 from headrace.errors import ConfigError
@@ -38,6 +38,10 @@ _FIELD = (
 )
 
 
+def _expression(part: str, doc: str) -> Any:
+    return option(part, Type.STRING, None, validator=NonEmptyString(), importance=Importance.HIGH, doc=doc)
+
+
 @plugin("headrace.transforms.Sql", Kind.TRANSFORMATION)
 class Sql(Transformation):
     """Sets the key, value, topic, partition, timestamp or headers, or single fields, by Spark SQL expressions over the record.
@@ -55,37 +59,31 @@ class Sql(Transformation):
         Example({"topic": "concat('eu-', topic)"}, {"topic": "orders", "value": 1}, {"topic": "eu-orders"}),
     )
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """An option for each part; those of fields (`value.<field>`) are read besides."""
-        docs = {
-            "key": "The new key. " + _SEES + _FIELD.format("key"),
-            "value": "The new value: VARIANT, ARRAY, MAP and STRUCT give JSON data without schema, but STRUCT gives a Connect "
-            "struct if the value had a schema; NULL gives null. It sees what <code>key</code> sees." + _FIELD.format("value"),
-            "topic": "The new topic, a STRING.",
-            "partition": "The new partition, an integer; NULL leaves the choice to the producer.",
-            "timestamp": "The new timestamp: a TIMESTAMP or DATE, or an integer, ms since the epoch.",
-            "headers": "The new headers, all of them: an ARRAY of STRUCTs of two fields, STRING and BINARY or STRING, or a MAP "
-            "of the same.",
-        }
-        assert tuple(docs) == PARTS
-        return ConfigDef(
-            Option(name, Type.STRING, None, validator=NonEmptyString(), importance=Importance.HIGH, doc=doc)
-            for name, doc in docs.items()
-        )
+    key = _expression("key", "The new key. " + _SEES + _FIELD.format("key"))
+    value = _expression(
+        "value",
+        "The new value: VARIANT, ARRAY, MAP and STRUCT give JSON data without schema, but STRUCT gives a Connect struct if the "
+        "value had a schema; NULL gives null. It sees what <code>key</code> sees." + _FIELD.format("value"),
+    )
+    topic = _expression("topic", "The new topic, a STRING.")
+    partition = _expression("partition", "The new partition, an integer; NULL leaves the choice to the producer.")
+    timestamp = _expression("timestamp", "The new timestamp: a TIMESTAMP or DATE, or an integer, ms since the epoch.")
+    headers = _expression(
+        "headers",
+        "The new headers, all of them: an ARRAY of STRUCTs of two fields, STRING and BINARY or STRING, or a MAP of the same.",
+    )
 
-    def __init__(self, props: Mapping[str, str]) -> None:
-        self._props = dict(props)
-        super().__init__(props)
+    def check(self) -> None:
+        """Set `parts`, the expressions of whole parts, and `fields`: part → path → option and expression.
 
-    def configure(self) -> None:
-        """`parts`: expressions of whole parts; `fields`: part → path → option and expression."""
-        self.parts: dict[str, str] = {name: self.settings[name] for name in PARTS if self.settings[name] is not None}
+        Raises ConfigError for a path that has an empty step, for a part that is set as a whole and by fields, and for nothing.
+        """
+        self.parts: dict[str, str] = {name: self[name] for name in PARTS if self[name] is not None}
         self.fields: dict[str, dict[tuple[str, ...], tuple[str, str]]] = {"key": {}, "value": {}}
-        for option, text in self._props.items():
-            part, dot, path = option.partition(".")
+        for name, text in self.originals.items():
+            part, dot, path = name.partition(".")
             if part in self.fields and dot:
-                self.fields[part][self._path(option, path, text)] = (option, text)
+                self.fields[part][self._path(name, path, text)] = (name, text)
         for part, fields in self.fields.items():
             if part in self.parts and fields:
                 raise ConfigError.invalid(
@@ -95,12 +93,12 @@ class Sql(Transformation):
         if not self.parts and not any(self.fields.values()):
             raise ConfigError(f"No expression configured: set one of {', '.join(PARTS)}, key.<field> or value.<field>")
 
-    def _path(self, option: str, path: str, text: Any) -> tuple[str, ...]:
+    def _path(self, name: str, path: str, text: Any) -> tuple[str, ...]:
         steps = field_path(path)
         if not steps or not all(steps):
-            raise ConfigError.invalid(option, text, "The path has an empty step")
+            raise ConfigError.invalid(name, text, "The path has an empty step")
         if not str(text).strip():
-            raise ConfigError.invalid(option, text, "String must be non-empty")
+            raise ConfigError.invalid(name, text, "String must be non-empty")
         return steps
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
@@ -116,8 +114,8 @@ class Sql(Transformation):
         """Evaluate all expressions, then set what they are for."""
         expressions = {part: Expression(self.prefix + part, text, fit=fit_to(part)) for part, text in self.parts.items()}
         for part, fields in self.fields.items():
-            for path, (option, text) in fields.items():
-                expressions[f"{part}.{path}"] = Expression(self.prefix + option, text)
+            for path, (name, text) in fields.items():
+                expressions[f"{part}.{path}"] = Expression(self.prefix + name, text)
         found = evaluate(record, expressions)
         changed = with_parts(record, {part: found[part] for part in self.parts})
         for part, fields in self.fields.items():

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.validators import ValidString
 from headrace.errors import ConfigError
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.compile_context import CompileContext
     from headrace.values.record import ConnectRecord
+
+
+def _or_none(text: str) -> str | None:
+    return text or None
 
 
 @key_and_value("org.apache.kafka.connect.transforms.TimestampConverter")
@@ -42,33 +46,43 @@ class TimestampConverter(PartTransformation):
         ),
     )
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `TimestampConverter`."""
-        return ConfigDef([
-            Option("field", Type.STRING, "", importance=Importance.HIGH,
-                   doc="The field containing the timestamp, or empty if the entire value is a timestamp"),
-            Option("target.type", Type.STRING, validator=ValidString("string", "unix", "Date", "Time", "Timestamp"),
-                   importance=Importance.HIGH,
-                   doc="The desired timestamp representation: string, unix, Date, Time, or Timestamp"),
-            Option("format", Type.STRING, "",
-                   doc="A SimpleDateFormat-compatible format for the timestamp. Used to generate the output when type=string or "
-                       "used to parse the input if the input is a string."),
-            Option("unix.precision", Type.STRING, "milliseconds",
-                   validator=ValidString("nanoseconds", "microseconds", "milliseconds", "seconds"), importance=Importance.LOW,
-                   doc="The desired Unix precision for the timestamp: seconds, milliseconds, microseconds, or nanoseconds. Used "
-                       "to generate the output when type=unix or used to parse the input if the input is a Long.Note: This SMT "
-                       "will cause precision loss during conversions from, and to, values with sub-millisecond components."),
-            replace_null_option(),
-        ])  # fmt: skip
+    field: str | None = option(
+        "field",
+        Type.STRING,
+        "",
+        convert=_or_none,
+        importance=Importance.HIGH,
+        doc="The field containing the timestamp, or empty if the entire value is a timestamp",
+    )
+    target_type: str = option(
+        "target.type",
+        Type.STRING,
+        validator=ValidString("string", "unix", "Date", "Time", "Timestamp"),
+        importance=Importance.HIGH,
+        doc="The desired timestamp representation: string, unix, Date, Time, or Timestamp",
+    )
+    format: str | None = option(
+        "format",
+        Type.STRING,
+        "",
+        convert=_or_none,
+        doc="A SimpleDateFormat-compatible format for the timestamp. Used to generate the output when type=string or "
+        "used to parse the input if the input is a string.",
+    )
+    unix_precision: str = option(
+        "unix.precision",
+        Type.STRING,
+        "milliseconds",
+        validator=ValidString("nanoseconds", "microseconds", "milliseconds", "seconds"),
+        importance=Importance.LOW,
+        doc="The desired Unix precision for the timestamp: seconds, milliseconds, microseconds, or nanoseconds. Used "
+        "to generate the output when type=unix or used to parse the input if the input is a Long.Note: This SMT "
+        "will cause precision loss during conversions from, and to, values with sub-millisecond components.",
+    )
+    replace_null_with_default: bool = replace_null_option()
 
-    def configure(self) -> None:
-        """`field`: None for the whole value; `format`: None if there is none, else a pattern that Java takes."""
-        self.field: str | None = self.settings["field"] or None
-        self.target_type: str = self.settings["target.type"]
-        self.format: str | None = self.settings["format"] or None
-        self.unix_precision: str = self.settings["unix.precision"]
-        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+    def check(self) -> None:
+        """Refuse a format that is missing or that Java does not take."""
         if self.target_type == "string" and self.format is None:
             raise ConfigError("TimestampConverter requires format option to be specified when using string timestamps")
         if self.format is not None:

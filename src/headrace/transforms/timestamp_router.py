@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.plugins import Kind, plugin
 from headrace.transforms.base import Transformation
@@ -30,21 +30,21 @@ class TimestampRouter(Transformation):
         ),
     )
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `TimestampRouter`."""
-        return ConfigDef([
-            Option("topic.format", Type.STRING, "${topic}-${timestamp}", importance=Importance.HIGH,
-                   doc="Format string which can contain <code>${topic}</code> and <code>${timestamp}</code> as placeholders for "
-                       "the topic and timestamp, respectively."),
-            Option("timestamp.format", Type.STRING, "yyyyMMdd", importance=Importance.HIGH,
-                   doc="Format string for the timestamp that is compatible with <code>java.text.SimpleDateFormat</code>."),
-        ])  # fmt: skip
-
-    def configure(self) -> None:
-        """`topic_format` and `timestamp_format`; Kafka reads the latter only when a record comes, errors included."""
-        self.topic_format: str = self.settings["topic.format"]
-        self.timestamp_format: str = self.settings["timestamp.format"]
+    topic_format: str = option(
+        "topic.format",
+        Type.STRING,
+        "${topic}-${timestamp}",
+        importance=Importance.HIGH,
+        doc="Format string which can contain <code>${topic}</code> and <code>${timestamp}</code> as placeholders for "
+        "the topic and timestamp, respectively.",
+    )
+    timestamp_format: str = option(
+        "timestamp.format",
+        Type.STRING,
+        "yyyyMMdd",
+        importance=Importance.HIGH,
+        doc="Format string for the timestamp that is compatible with <code>java.text.SimpleDateFormat</code>.",
+    )
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """The topic is made of the topic and the timestamp."""

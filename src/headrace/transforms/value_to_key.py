@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.validators import ValidList
 from headrace.plugins import Kind, plugin
@@ -31,19 +31,15 @@ class ValueToKey(Transformation):
 
     routes = "no"
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `ValueToKey`."""
-        return ConfigDef([
-            Option("fields", Type.LIST, validator=ValidList(empty_ok=False), importance=Importance.HIGH,
-                   doc="Field names on the record value to extract as the record key."),
-            replace_null_option(),
-        ])  # fmt: skip
-
-    def configure(self) -> None:
-        """`fields`: their names, in the order of the new key."""
-        self.fields: tuple[str, ...] = tuple(self.settings["fields"])
-        self.replace_null_with_default: bool = self.settings["replace.null.with.default"]
+    fields: tuple[str, ...] = option(
+        "fields",
+        Type.LIST,
+        convert=tuple,
+        validator=ValidList(empty_ok=False),
+        importance=Importance.HIGH,
+        doc="Field names on the record value to extract as the record key.",
+    )
+    replace_null_with_default: bool = replace_null_option()
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """The key's fields are those of the value."""
