@@ -38,7 +38,8 @@ def made(tmp_path: Path) -> Callable[[DesiredState], int]:
         worker: Any = SimpleNamespace(config=SimpleNamespace(task_shutdown_timeout_ms=0, resolver=Resolver()))
         worker.start_connector = start_connector
         reports = StatusReporter(stores.status, "w", tracking=True)
-        supervisor = Supervisor("c", lambda: want, worker, reports, lambda _name, tasks: handed.append(tasks), lambda _name: None)
+        leader: Any = SimpleNamespace(submit_task_configs=lambda _name, tasks: handed.append(tasks))
+        supervisor = Supervisor("c", lambda: want, worker, reports, leader, lambda _name: None)
         supervisor.start()
         supervisor.shut_down()  # once all that came before is done
         wait_until(supervisor.ended.is_set, 30, "the supervisor has ended")

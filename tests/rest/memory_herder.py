@@ -25,6 +25,19 @@ class Info:
     type: str = "source"
 
 
+class NoLeader:
+    """Of a worker without a group."""
+
+    def verify(self, body: bytes, headers: Mapping[str, str]) -> None:
+        raise RestError(403, "Internal request contained invalid signature.")
+
+    def fence_zombies(self, name: str) -> None:
+        raise NotFoundError(f"Connector {name} not found")
+
+    def put_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
+        raise NotFoundError(f"Connector {name} not found")
+
+
 class MemoryHerder:
     """Connectors with one task each that runs as soon as it is created."""
 
@@ -32,6 +45,7 @@ class MemoryHerder:
     cluster_id = "memory"
 
     def __init__(self) -> None:
+        self.leader = NoLeader()
         self.metrics = Metrics()
         self.history, self.audit = EventLog(), EventLog()
         self.configs: dict[str, Config] = {}
@@ -111,15 +125,6 @@ class MemoryHerder:
 
     def stop(self, name: str) -> None:
         self._set(name, "STOPPED")
-
-    def verify(self, body: bytes, headers: Mapping[str, str]) -> None:
-        raise RestError(403, "Internal request contained invalid signature.")
-
-    def fence_zombies(self, name: str) -> None:
-        raise NotFoundError(f"Connector {name} not found")
-
-    def put_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
-        raise NotFoundError(f"Connector {name} not found")
 
     def restart(self, name: str, include_tasks: bool, only_failed: bool) -> Json | None:
         if name not in self.configs:

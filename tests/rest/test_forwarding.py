@@ -49,8 +49,8 @@ def test_task_configurations_are_handed_over_for_the_same_connector(
     serve: Callable[..., Client], herder: MemoryHerder, name: str
 ) -> None:
     taken: list[tuple[str, list[dict[str, str]]]] = []
-    herder.verify = lambda body, headers: None  # type: ignore[method-assign]
-    herder.put_task_configs = lambda name, configs: taken.append((name, configs))  # type: ignore[method-assign]
+    herder.leader.verify = lambda body, headers: None  # type: ignore[method-assign]
+    herder.leader.put_task_configs = lambda name, configs: taken.append((name, configs))  # type: ignore[method-assign]
     others = WorkerClient()
     signed = {"X-Connect-Authorization": "c2lnbmVk", "X-Connect-Request-Signature-Algorithm": "HmacSHA256"}
     others.post(f"http://{serve().address}/", ["connectors", name, "tasks"], b'[{"a":"1"}]', signed)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
+
+import structlog
 
 from headrace.cluster import records
 from headrace.cluster.records import (
@@ -30,7 +31,7 @@ from headrace.kafka.internal_topics import require_single_partition
 from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord
 from headrace.kafka.transactional_writer import PrivilegedWriteError, TransactionalWriter
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 TIMEOUT_S = 30.0  # Connect's READ_WRITE_TOTAL_TIMEOUT_MS
 FAILED_WRITE = "Failed to write to config topic; this may be due to a transient error and the request can be safely retried"

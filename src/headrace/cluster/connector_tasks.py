@@ -11,6 +11,7 @@ from functools import partial
 import structlog
 
 from headrace.cluster.desired_state import DesiredState
+from headrace.cluster.leader import Leader
 from headrace.cluster.restarts import Failure, plan_restart
 from headrace.cluster.status_reporter import FAILED, PAUSED, RUNNING, UNASSIGNED, StatusReporter
 from headrace.config.java_pattern import JavaRegexError
@@ -43,11 +44,13 @@ class ConnectorTasks:
         name: str,
         worker: Worker,
         reporter: StatusReporter,
+        leader: Leader,
         later: Callable[[Callable[[], None]], None],
         wake: Callable[[], None],
     ) -> None:
         """later: has a step done on the supervisor's thread; wake: has the supervisor converge."""
         self._name, self._worker, self._reporter, self._later, self._wake = name, worker, reporter, later, wake
+        self._leader = leader
         self._grace_s = worker.config.task_shutdown_timeout_ms / 1000
         self._slots: dict[int, TaskSlot] = {}
         self._version: int | None = None
@@ -103,6 +106,7 @@ class ConnectorTasks:
             running=lambda: self._reporter.task(self._name, number, RUNNING, self.class_version),
             failed=lambda error: self._later(partial(self._failed, number, slot, error, want)),
             streams=lambda mode: self._reporter.task_stream(self._name, number, self.class_version, mode),
+            fence_zombies=lambda: self._leader.fence_before_tasks(self._name),
         )
         slot.state = RUNNING
         try:

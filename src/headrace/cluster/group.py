@@ -119,7 +119,7 @@ class Group:
         """Where the worker of this id (host:port) is reached: workers of one group speak one scheme."""
         return f"{self.url.partition('://')[0]}://{worker_id}/"
 
-    def hand_over(self, name: str, configs: Sequence[dict[str, str]], key: SessionKey | None) -> None:
+    def submit_task_configs(self, name: str, configs: Sequence[dict[str, str]], key: SessionKey | None) -> None:
         """Give the task configurations of a connector to the leader. Raises RetriableError if there is none, or it refuses."""
         body = json.dumps(list(configs)).encode()
         url, headers = self._to_leader(body, key)

@@ -6,7 +6,6 @@ there. So what a request has changed survives any crash, and a worker that start
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
@@ -17,6 +16,7 @@ from headrace.cluster.assignment import Assignment
 from headrace.cluster.current_stage import CurrentStage
 from headrace.cluster.desired_state import Restart
 from headrace.cluster.group import Group
+from headrace.cluster.leader import Leader
 from headrace.cluster.offsets import SourceOffsets
 from headrace.cluster.rest_bodies import ConnectorInfo, connector_type, restart_plan
 from headrace.cluster.sink_offsets import SinkOffsets
@@ -25,10 +25,9 @@ from headrace.cluster.status_reporter import RESTARTING, StatusReporter, remove_
 from headrace.cluster.stores import WorkerStores
 from headrace.cluster.supervisors import Supervisors
 from headrace.cluster.topic_rules import drift_of
-from headrace.cluster.zombie_fencing import ZombieFencing
 from headrace.config.redaction import concealed
 from headrace.connect_config import validation
-from headrace.errors import AlreadyExistsError, BadRequestError, ElsewhereError, NotFoundError, RestError
+from headrace.errors import AlreadyExistsError, ElsewhereError, NotFoundError, RestError
 from headrace.runtime.worker import Worker
 
 log = structlog.get_logger(__name__)
@@ -44,19 +43,16 @@ class Herder:
     def __init__(
         self, worker: Worker, stores: WorkerStores, worker_id: str, cluster_id: str, group: Group | StandaloneGroup
     ) -> None:
-        """group: the other workers."""
+        """group: the other workers; `leader` is the one of them that writes configurations, or this worker."""
         self.worker_id, self.cluster_id = worker_id, cluster_id
         self.worker, self.config, self.metrics = worker, worker.config, worker.metrics
         self._stores, self._group = stores, group
         self.history, self.audit = stores.events.history, stores.events.audit
         self._reporter = StatusReporter(stores.status, worker_id, self.config.topic_tracking_enable, self.metrics, self.history)
-        self._supervisors = Supervisors(worker, stores.config, self._reporter, self._hand_over)
+        self.leader = Leader(worker, stores.config, group)
+        self._supervisors = Supervisors(worker, stores.config, self._reporter, self.leader)
         self._offsets = SourceOffsets(worker.offsets_of, self._group.proof)
         self._sink_offsets = SinkOffsets(worker.config, worker.spark)
-        # One change of configurations at a time: check, write and read back belong together. Readers never take it.
-        self._changing = threading.RLock()
-        self._fencing = ZombieFencing(worker, stores.config, group, self._changing)
-        worker.fence_zombies = self._fencing.before_tasks
         self._log_level_listeners: list[Callable[[str, str], None]] = []
         self._stages = CurrentStage()
 
@@ -89,18 +85,6 @@ class Herder:
             self._restart_parts(name)
         elif what != "session-key":
             self._supervisors.changed(what, name)
-
-    def _lead(self) -> None:
-        """Go on only as the leader. Raises ElsewhereError."""
-        if not self._group.leads():
-            raise ElsewhereError("Only the leader of the group can do this", self._group.leader_url())
-
-    def _hand_over(self, name: str, configs: list[dict[str, str]]) -> None:
-        """Give the task configurations that a connector made to the leader, who may be this worker."""
-        if self._group.leads():
-            self.put_task_configs(name, configs)
-        else:
-            self._group.hand_over(name, configs, self._stores.config.snapshot().session_key)
 
     # ------------------------------------------------------------------------------------------------- health
     def ready(self) -> bool:
@@ -182,9 +166,9 @@ class Herder:
     # ------------------------------------------------------------------------------------------------- changing
     def create(self, name: str, config: Mapping[str, Any], initial_state: str | None = None) -> ConnectorInfo:
         """Create a connector. Raises BadRequestError for a bad configuration, AlreadyExistsError if the name is taken."""
-        self._lead()
+        self.leader.require()
         validation.check(config, self.config)
-        with self._changing:
+        with self.leader.changing:
             if name in self._stores.config.snapshot().connectors:
                 raise AlreadyExistsError(f"Connector {name} already exists")
             self._put(name, config, _TARGETS[initial_state.upper()] if initial_state else None)
@@ -192,9 +176,9 @@ class Herder:
 
     def put_config(self, name: str, config: Mapping[str, Any]) -> tuple[bool, ConnectorInfo]:
         """Create or replace a connector; the answer's first part tells whether it is new. Raises BadRequestError."""
-        self._lead()
+        self.leader.require()
         validation.check(config, self.config)
-        with self._changing:
+        with self.leader.changing:
             created = name not in self._stores.config.snapshot().connectors
             before = [] if created else self.info(name).tasks
             self._put(name, config, None)
@@ -202,8 +186,8 @@ class Herder:
 
     def patch_config(self, name: str, patch: Mapping[str, Any]) -> ConnectorInfo:
         """Change single keys (KIP-477); None removes one. Raises NotFoundError, BadRequestError."""
-        self._lead()
-        with self._changing:
+        self.leader.require()
+        with self.leader.changing:
             merged = {**self._config(name), **patch}
             return self.put_config(name, {k: v for k, v in merged.items() if v is not None})[1]
 
@@ -214,8 +198,8 @@ class Herder:
 
     def delete(self, name: str) -> None:
         """Delete a connector; its tasks end soon after. Raises NotFoundError."""
-        self._lead()
-        with self._changing:
+        self.leader.require()
+        with self.leader.changing:
             self._config(name)
             self._stores.config.remove_connector(name)
 
@@ -229,40 +213,20 @@ class Herder:
 
     def stop(self, name: str) -> None:
         """Stop: no tasks are left; configuration and offsets stay (KIP-875). Raises NotFoundError."""
-        self._lead()
-        with self._changing:
+        self.leader.require()
+        with self.leader.changing:
             self._known(name)
             self._stores.config.put_task_configs(name, [])
             self._stores.config.put_target_state(name, "STOPPED")
 
     def _set_target(self, name: str, target: str) -> None:
-        with self._changing:
+        with self.leader.changing:
             self._known(name)
             self._stores.config.put_target_state(name, target)
 
     def _known(self, name: str) -> None:
         if name not in self._stores.config.snapshot().connectors:
             raise NotFoundError(f"Unknown connector {name}")
-
-    def verify(self, body: bytes, headers: Mapping[str, str]) -> None:
-        """Raise BadRequestError or RestError unless a request comes from another worker of the group (KIP-507)."""
-        self._group.verify(body, headers, self._stores.config.snapshot().session_key)
-
-    def put_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
-        """Write the task configurations that a connector made, as the leader. Raises NotFoundError, BadRequestError."""
-        self._lead()
-        with self._changing:
-            state = self._stores.config.snapshot()
-            if name not in state.connectors:
-                raise NotFoundError(f"Connector {name} not found")
-            if configs and state.target_state(name) == "STOPPED":
-                raise BadRequestError(f"Cannot submit non-empty set of task configs for stopped connector {name}")
-            self._stores.config.put_task_configs(name, configs)
-
-    def fence_zombies(self, name: str) -> None:
-        """Fence off the tasks of a connector's last generation, as the leader (KIP-618). Raises NotFoundError, RestError 409."""
-        self._lead()
-        self._fencing.as_leader(name)
 
     # ------------------------------------------------------------------------------------------------- restarting
     def restart(self, name: str, include_tasks: bool, only_failed: bool) -> dict[str, Any] | None:
@@ -277,7 +241,7 @@ class Herder:
                 self._owner_of(self._stores.status.connector(name), f"connector {name}")
             self._restart(name, Restart(connector=True))
             return None
-        self._lead()
+        self.leader.require()
         body = self.status(name)
         plan = restart_plan(body["connector"], {t["id"]: t for t in body["tasks"]}, include_tasks, only_failed)
         self._stores.config.put_restart_request(name, include_tasks, only_failed)
@@ -373,23 +337,23 @@ class Herder:
         Raises NotFoundError, BadRequestError, ConnectError for what the connector refuses.
         """
         self._before_offsets(name)
-        with self._changing, concealed():
+        with self.leader.changing, concealed():
             config = self._stopped_config(name)
             return self._offsets_of(config).alter(name, config, changes)
 
     def reset_offsets(self, name: str) -> str:
         """Remove all offsets of a stopped connector; returns the message. Raises NotFoundError, BadRequestError."""
         self._before_offsets(name)
-        with self._changing, concealed():
+        with self.leader.changing, concealed():
             config = self._stopped_config(name)
             return self._offsets_of(config).reset(name, config)
 
     def _before_offsets(self, name: str) -> None:
         """Offsets are the leader's to change, and no task that is taken for dead may change them back."""
-        self._lead()
+        self.leader.require()
         config = self._stopped_config(name)
         if self.config.exactly_once_enabled and connector_type(config) == "source":
-            self._fencing.as_leader(name)
+            self.leader.fence_zombies(name)
 
     def _offsets_of(self, config: Mapping[str, Any]) -> SourceOffsets | SinkOffsets:
         return self._sink_offsets if connector_type(config) == "sink" else self._offsets

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import structlog
 
 from headrace.cluster import json_text
 from headrace.cluster.json_text import java_class
 from headrace.connectors.base import SourceOffset, SourcePartition
 from headrace.errors import DataError
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 
 def encode_key(connector: str, partition: SourcePartition | None) -> bytes:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import structlog
 
 from headrace.cluster import offset_records
 from headrace.cluster.offset_records import identity
@@ -15,7 +16,7 @@ from headrace.kafka.failures import KafkaFailure, make
 from headrace.kafka.group_transactions import GroupTransactions, Proof, Write
 from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 TIMEOUT_S = 30.0
 

@@ -5,18 +5,19 @@ Sources: KIP-26, KIP-415, KIP-507 (session keys), KIP-618 (fencing), KIP-745 (re
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeGuard
 
+import structlog
+
 from headrace.cluster import json_text
 from headrace.cluster.json_text import java_class
 from headrace.connectors.base import Props
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 Properties = Props  # as text; only by way of REST, a value may be None
 TASK_ID = re.compile(r"(.*)-([0-9]{1,9})", re.DOTALL)

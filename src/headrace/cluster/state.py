@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
+
+import structlog
 
 from headrace.cluster.records import (
     ConfigRecord,
@@ -21,7 +22,7 @@ from headrace.cluster.records import (
     TasksCommit,
 )
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")

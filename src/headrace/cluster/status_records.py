@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict, cast
+
+import structlog
 
 from headrace.cluster import json_text
 from headrace.cluster.json_text import java_class
 from headrace.cluster.records import TASK_ID
 from headrace.topics import active
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 OWN = ("restart", "stream")
 """The fields of a status that are headrace's own, and need not be there."""

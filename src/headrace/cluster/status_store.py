@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any, cast
+
+import structlog
 
 from headrace.cluster import status_records
 from headrace.cluster.status import StatusState, fold, may_overwrite
@@ -13,7 +14,7 @@ from headrace.cluster.status_records import ActiveTopic, ConnectorStatusRecord, 
 from headrace.kafka.log import START_TIMEOUT_S, LogFactory, LogRecord, WrittenAt
 from headrace.topics.active import TopicStatus
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 TIMEOUT_S = 30.0
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+
+import structlog
 
 from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.connector_offset_topic import OWN_TOPIC, OffsetStores, Own
@@ -26,7 +27,7 @@ from headrace.kafka.transactional_writer import TransactionalWriter
 from headrace.runtime.distributed_config import DistributedConfig
 from headrace.runtime.plan import client_settings
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 WRITE_TIMEOUT_S = 30.0
 # A source task that died may have a transaction open, with offsets in it, for a minute (`transaction.timeout.ms`); brokers look
@@ -57,7 +58,7 @@ class WorkerTransactions:
                 raise
             return self._go_without(timeout_s)
         if undecided := self._undecided(timeout_s):
-            log.info("Partitions %s of topic '%s' have open transactions; mine are completed", undecided, self.offsets)
+            log.info("offsets.transactions-completed", topic=self.offsets, partitions=undecided)
             self.writes.complete([(self.offsets, partition) for partition in undecided], encode_key("", None), timeout_s)
         return None
 
@@ -80,11 +81,8 @@ class WorkerTransactions:
                 f"This worker may not write in transactions: {rights}. Without them a worker can only run alone, and group "
                 f"'{self.group}' has {len(others)} other member{'s' if len(others) > 1 else ''}: {', '.join(sorted(others))}."
             )
-        log.warning(
-            "THIS WORKER WRITES WITHOUT TRANSACTIONS, which its principal may not use: %s. It has to stay the only worker of "
-            "group '%s': if another one takes its place while it still runs, nothing keeps it from storing older offsets.",
-            rights, self.group,
-        )  # fmt: skip
+        hint = "it has to stay the only worker: nothing keeps it from storing older offsets when another one takes its place"
+        log.warning("worker.writes-without-transactions", group=self.group, cause=str(rights), hint=hint)
         self.writes.without_transactions()
         self.fenced.without_transactions()
 

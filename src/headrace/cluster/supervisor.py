@@ -16,6 +16,7 @@ import structlog
 
 from headrace.cluster.connector_tasks import ConnectorTasks, shown
 from headrace.cluster.desired_state import DesiredState, Restart
+from headrace.cluster.leader import Leader
 from headrace.cluster.status_reporter import FAILED, PAUSED, RESTARTING, RUNNING, STOPPED, UNASSIGNED, StatusReporter
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import ConnectorContext
@@ -37,16 +38,18 @@ class Supervisor:
         wanted: Callable[[], DesiredState | None],
         worker: Worker,
         reporter: StatusReporter,
-        put_tasks: Callable[[str, list[dict[str, str]]], None],
+        leader: Leader,
         on_end: Callable[[str], None],
     ) -> None:
-        """put_tasks: hands task configurations to the leader; on_end: told on the supervisor's thread after `ended` is set; a
-        connector of the same name may be there by then, or this one may have come back.
+        """leader: gets the task configurations that the connector makes.
+
+        on_end: called on the supervisor's thread after `ended` is set; a connector of the same name may be there by then, or this
+        one may have come back.
         """
         self.name, self._on_end = name, on_end
-        self._wanted, self._worker, self._reporter, self._put_tasks = wanted, worker, reporter, put_tasks
+        self._wanted, self._worker, self._reporter, self._leader = wanted, worker, reporter, leader
         self._inbox: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._tasks = ConnectorTasks(name, worker, reporter, self._inbox.put, self.wake)
+        self._tasks = ConnectorTasks(name, worker, reporter, leader, self._inbox.put, self.wake)
         self._context: ConnectorContext | None = None
         self._running: RunningConnector | None = None
         self._state: str | None = None
@@ -129,7 +132,7 @@ class Supervisor:
         elif want.version != self._version or self._state not in (goal, FAILED):
             self._start_connector(want, goal)
         if want.connector_here and goal == STOPPED and want.tasks:  # made by the connector while it was being stopped
-            self._hand_over([])
+            self._submit([])
         self._tasks.converge(want, goal)
         if not want.anything_here:
             self.ended.set()
@@ -168,12 +171,12 @@ class Supervisor:
         # Converters, transforms and clients are the connector's, whether or not its tasks' own configurations tell (KAFKA-9228).
         if made != [dict(t) for t in want.tasks] or (made and want.applied != want.config):
             log.info("connector.tasks.reconfigured", tasks=len(made))
-            self._hand_over(made)
+            self._submit(made)
 
-    def _hand_over(self, made: list[dict[str, str]]) -> None:
+    def _submit(self, made: list[dict[str, str]]) -> None:
         """Give task configurations to the leader; retried later if there is none just now."""
         try:
-            self._put_tasks(self.name, made)
+            self._leader.submit_task_configs(self.name, made)
             self._leader_backoff.succeeded()
         except HeadraceError as error:
             pause_s = self._leader_backoff.failed()

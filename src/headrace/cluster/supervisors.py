@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
 
 from headrace.cluster.assignment import NOTHING, Assignment
 from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.desired_state import DesiredState, Restart
+from headrace.cluster.leader import Leader
 from headrace.cluster.status_reporter import StatusReporter
 from headrace.cluster.supervisor import Supervisor
 from headrace.runtime.worker import Worker
@@ -24,10 +24,9 @@ class Supervisors:
         worker: Worker,
         config: ConfigStore,
         reporter: StatusReporter,
-        put_tasks: Callable[[str, list[dict[str, str]]], None],
+        leader: Leader,
     ) -> None:
-        """put_tasks: hands the task configurations of a connector to the leader."""
-        self._worker, self._config, self._reporter, self._put_tasks = worker, config, reporter, put_tasks
+        self._worker, self._config, self._reporter, self._leader = worker, config, reporter, leader
         self._waking = threading.Lock()
         self._supervisors: dict[str, Supervisor] = {}
         self._written: Counter[tuple[str, str]] = Counter()  # (what, connector) -> how often it was written
@@ -53,7 +52,7 @@ class Supervisors:
             if self._stopped or want is None or not want.anything_here:
                 return
             supervisor = Supervisor(
-                name, lambda: self._wanted(name), self._worker, self._reporter, self._put_tasks, self._woken_by_end
+                name, lambda: self._wanted(name), self._worker, self._reporter, self._leader, self._woken_by_end
             )
             self._supervisors[name] = supervisor
             supervisor.start()

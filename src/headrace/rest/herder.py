@@ -31,8 +31,29 @@ Json = dict[str, Any]
 OffsetChange = tuple[Any, Any]  # partition and offset: an object, or None
 
 
+class RestLeader(Protocol):
+    """What workers ask of the leader of their group, as REST needs it."""
+
+    def verify(self, body: bytes, headers: Mapping[str, str]) -> None:
+        """Raise a RestError unless this request comes from another worker of the group."""
+        ...
+
+    def put_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
+        """Take over the task configurations that a connector made on another worker; NotFoundError, BadRequestError."""
+        ...
+
+    def fence_zombies(self, name: str) -> None:
+        """Fence off the tasks of a connector's last generation, for another worker; NotFoundError, RestError 409."""
+        ...
+
+
 class RestHerder(Protocol):
     """A worker, seen from its REST interface."""
+
+    @property
+    def leader(self) -> RestLeader:
+        """The leader of the group, for requests of other workers."""
+        ...
 
     @property
     def worker_id(self) -> str:
@@ -125,18 +146,6 @@ class RestHerder(Protocol):
 
     def stop(self, name: str) -> None:
         """End its tasks; NotFoundError."""
-        ...
-
-    def verify(self, body: bytes, headers: Mapping[str, str]) -> None:
-        """Raise a RestError unless this request comes from another worker of the group."""
-        ...
-
-    def put_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
-        """Take over the task configurations that a connector made on another worker; NotFoundError, BadRequestError."""
-        ...
-
-    def fence_zombies(self, name: str) -> None:
-        """Fence off the tasks of a connector's last generation, for another worker; NotFoundError, RestError 409."""
         ...
 
     def restart(self, name: str, include_tasks: bool, only_failed: bool) -> Json | None:

@@ -28,13 +28,16 @@ _CANCEL_S = 2.0
 
 @dataclass(frozen=True)
 class TaskEvents:
-    """Who is told: `running` once, when the task has started; `failed` with the error that ended it; `streams` how its stream
-    runs, and why, where there is a choice, whenever that is decided again.
-    """
+    """What a task calls of the cluster that it runs in."""
 
     running: Callable[[], None]
+    """Called once, when the task has started."""
     failed: Callable[[BaseException], None]
+    """Called with the error that ended it."""
     streams: Callable[[StreamMode], None]
+    """Called with how its stream runs, and why, where there is a choice, whenever that is decided again."""
+    fence_zombies: Callable[[], None]
+    """Returns when tasks of the connector's former generations can write no more (KIP-618)."""
 
 
 class WorkerTask(Protocol):

@@ -132,8 +132,6 @@ class Worker:
         self.config, self.spark, self._writes = config, spark, writes
         self._topics, self._session = topics, session
         self.offsets_of = own_offsets or (lambda _config: offsets)
-        self.fence_zombies: Callable[[str], None] = lambda _name: None
-        """The herder's: returns when the tasks of a connector's former generations can write no more (KIP-618)."""
         self.metrics = Metrics(config.metrics_window_ms, config.metrics_samples)
 
     def start_connector(self, props: Props, context: ConnectorContext) -> RunningConnector:
@@ -213,7 +211,7 @@ class Worker:
             recorder=recorder,
             streams=told[1].streams,
             record_losses=DataLossLog(plan.losses, plan.task, shared(plan.admin), plan.producer).write,
-            exactly=self._exactly_once(plan, type(task), store, proof, recorder) if self.config.exactly_once_enabled else None,
+            exactly=self._exactly_once(plan, type(task), store, proof, told) if self.config.exactly_once_enabled else None,
         )
         return WorkerSourceTask(plan, task, needs)
 
@@ -222,12 +220,12 @@ class Worker:
         return lambda partitions: [offset for _, offset in self.offsets_of(config).get(name, partitions)]
 
     def _exactly_once(
-        self, plan: TaskPlan, task: type[Any], store: OffsetStore, proof: Proof, recorder: TaskRecorder
+        self, plan: TaskPlan, task: type[Any], store: OffsetStore, proof: Proof, told: tuple[TaskRecorder, TaskEvents]
     ) -> ExactlyOnce:
         name = plan.connector
         ports = OffsetPorts(
             is_member=lambda: proof() is not None,
-            fence_zombies=lambda: self.fence_zombies(name),
+            fence_zombies=told[1].fence_zombies,
             topic=store.topic,
             records=lambda offsets: store.records(name, list(offsets)),
             copied=lambda offsets: store.copied(name, list(offsets), proof),
@@ -237,7 +235,7 @@ class Worker:
             if (value := plan.producer.get(key, own)) != own:
                 log.warning(f"The value '{value}' for the '{key}' property will be ignored as it cannot be overridden for source "
                             f"tasks with exactly-once support. The value '{own}' will be used instead.")  # fmt: skip
-        return ExactlyOnce(f"{name}-{plan.task}", TaskTransactions(ids, plan.producer), ports, recorder)
+        return ExactlyOnce(f"{name}-{plan.task}", TaskTransactions(ids, plan.producer), ports, told[0])
 
     def fence(self, name: str, config: Props, tasks: int) -> None:
         """Fence off the producers of a connector's so many tasks, whoever runs them (KIP-618). Raises KafkaFailure.

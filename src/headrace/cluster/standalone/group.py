@@ -69,6 +69,6 @@ class StandaloneGroup:
         """There is nobody to ask."""
         raise ConnectError(f"There is no other worker that could fence off tasks of connector {name}.")
 
-    def hand_over(self, name: str, configs: Sequence[dict[str, str]], key: SessionKey | None) -> NoReturn:
+    def submit_task_configs(self, name: str, configs: Sequence[dict[str, str]], key: SessionKey | None) -> NoReturn:
         """There is nobody to hand anything over to."""
         raise ConnectError(f"There is no other worker for the task configurations of connector {name}.")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
+
+import structlog
 
 from headrace.cluster import java_map
 from headrace.cluster.config_store import ConfigStore
@@ -19,7 +20,7 @@ from headrace.config import Config
 from headrace.errors import ConfigError, ConnectError
 from headrace.kafka.log import START_TIMEOUT_S, Entry, LogRecord, OnRecord, WrittenAt
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 OFFSET_FILE = "offset.storage.file.filename"
 
@@ -87,7 +88,7 @@ class MemoryLog:
         try:
             self._on_record(record)
         except Exception:
-            log.exception("A record could not be handled and is skipped")
+            log.exception("record.skipped", offset=record.offset)
 
 
 class FileLog(MemoryLog):

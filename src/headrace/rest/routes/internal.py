@@ -25,9 +25,9 @@ resource = Resource("internal")
 def put_task_configs(herder: RestHerder, request: Request, connector: str, raw: RawBody) -> Response:
     """Task configurations that the connector made on another worker."""
     _signed(request)
-    herder.verify(raw, request.headers)
+    herder.leader.verify(raw, request.headers)
     configs = [body.texts(config, "a task configuration") or {} for config in body.items(body.parse(raw), "the request") or []]
-    herder.put_task_configs(connector, [{k: v for k, v in config.items() if v is not None} for config in configs])
+    herder.leader.put_task_configs(connector, [{k: v for k, v in config.items() if v is not None} for config in configs])
     return responses.done(204)
 
 
@@ -35,8 +35,8 @@ def put_task_configs(herder: RestHerder, request: Request, connector: str, raw: 
 def fence_zombies(herder: RestHerder, request: Request, connector: str, raw: RawBody) -> Response:
     """Another worker is about to start tasks that deliver exactly once: their predecessors are fenced off (KIP-618)."""
     _signed(request)
-    herder.verify(raw, request.headers)
-    herder.fence_zombies(connector)
+    herder.leader.verify(raw, request.headers)
+    herder.leader.fence_zombies(connector)
     return responses.done(204)
 
 
