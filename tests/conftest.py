@@ -146,7 +146,9 @@ def destination(destination_broker: Broker) -> Cluster:
 @pytest.fixture
 def events() -> Iterator[list[MutableMapping[str, Any]]]:
     """What is logged during the test, as it happens: `{"event": …, "log_level": …, "connector": …, …}`."""
-    with capture_logs(processors=[structlog.contextvars.merge_contextvars, _echo]) as entries:
+    with capture_logs(
+        processors=[structlog.contextvars.merge_contextvars, structlog.stdlib.PositionalArgumentsFormatter(), _echo]
+    ) as entries:
         yield entries
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import logging
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
+
+import structlog
 
 from headrace import KAFKA_VERSION, __version__
 from headrace.errors import ConnectError, NotFoundError
@@ -33,7 +34,7 @@ _SUFFIXES = {
 }
 
 C = TypeVar("C", bound=type)
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 
 class Kind(StrEnum):
@@ -182,10 +183,10 @@ def dotted(name: str) -> type[Any] | None:
         found = getattr(importlib.import_module(module), attribute, None)
     except ModuleNotFoundError as error:
         if error.name is None or not (module + ".").startswith(error.name + "."):
-            log.warning("The module of %s cannot be imported: %s", name, error)
+            log.warning("plugin.import-failed", plugin=name, cause=str(error))
         return None
     except Exception as error:  # whatever the user's module does when it is imported
-        log.warning("The module of %s cannot be imported: %s: %s", name, type(error).__name__, error)
+        log.warning("plugin.import-failed", plugin=name, cause=f"{type(error).__name__}: {error}")
         return None
     if not isinstance(found, type) or found.__module__.startswith("headrace."):  # ours are registered
         return None

@@ -20,11 +20,12 @@ def log() -> Iterator[io.StringIO]:
     """What is logged during the test, as a worker writes it."""
     root = logging.getLogger()
     before, stream = (root.handlers[:], root.level), io.StringIO()
+    configured = structlog.get_config()
     logs.configure(stream, "INFO")
     yield stream
     root.handlers[:], level = before
     root.setLevel(level)
-    structlog.reset_defaults()
+    structlog.configure(**configured)
 
 
 def test_a_value_is_replaced_wherever_it_stands() -> None:

@@ -45,7 +45,7 @@ def test_alone_it_writes_without_them_and_says_so(
     with caplog.at_level(logging.WARNING, "headrace.cluster.stores"):
         stores.start()
     told = next(record.getMessage() for record in caplog.records if record.name == "headrace.cluster.stores")
-    assert told.startswith("THIS WORKER WRITES WITHOUT TRANSACTIONS")
+    assert told.startswith("worker.writes-without-transactions ")
     assert f"transactional ids 'connect-cluster-{config.group_id}' and 'headrace-{config.group_id}-*'" in told
     stores.offsets.put("c", [(PARTITION, OFFSET)], lambda: b"a member")
     assert stores.offsets.get("c", [PARTITION]) == [(PARTITION, OFFSET)]

@@ -116,7 +116,7 @@ def test_a_module_that_cannot_be_imported_is_warned_of(tmp_path, monkeypatch, ca
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(NotFoundError):
         plugins.find("broken_plugins.X", Kind.TRANSFORMATION)
-    assert "The module of broken_plugins.X cannot be imported: ZeroDivisionError" in caplog.text
+    assert "plugin.import-failed plugin=broken_plugins.X cause=ZeroDivisionError" in caplog.text
 
 
 def test_an_entry_point_may_name_a_class(monkeypatch):

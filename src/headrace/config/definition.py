@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+import structlog
 
 from headrace.config.markdown import table
 from headrace.config.option import ConfigValue, Option
@@ -12,7 +13,7 @@ from headrace.config.types import Importance
 from headrace.config.validators import ValidList
 from headrace.errors import ConfigError
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 
 class ConfigDef:

@@ -7,7 +7,6 @@ instance that the group has gone on without can commit nothing any more.
 
 from __future__ import annotations
 
-import logging
 import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -15,13 +14,14 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any, TypeVar
 
+import structlog
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, TopicPartition
 
 from headrace.errors import ConnectError
 from headrace.kafka import clients
 from headrace.kafka.failures import failure, timed_out
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 Partition = tuple[str, int]
 Value = TypeVar("Value")
@@ -98,7 +98,7 @@ class ActiveStandbyMember:
                 while not self._asked.empty():
                     self._asked.get()(consumer)
             except (KafkaException, RuntimeError):
-                log.exception("The membership of group '%s' is tried again after an error", self._group)
+                log.exception("group.member.failed", group=self._group, hint="it is tried again")
                 self._stopping.wait(_PAUSE_S)
         self._is_active(False)
         consumer.close()
@@ -155,7 +155,7 @@ class ActiveStandbyMember:
         try:
             self._listener(active)
         except ConnectError:
-            log.exception("A change of the group '%s' could not be carried out", self._group)
+            log.exception("group.rebalance.failed", group=self._group)
 
 
 def _own(props: Mapping[str, str], group: str) -> dict[str, Any]:

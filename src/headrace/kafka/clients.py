@@ -5,11 +5,11 @@ What has no counterpart (serializers, interceptors, metric reporters, the worker
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
+import structlog
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
@@ -19,7 +19,7 @@ from headrace.kafka.java_settings import ADMIN, CONSUMER, MAX_INT, PRODUCER, SET
 from headrace.kafka.sasl import sasl_settings
 from headrace.kafka.tls import tls_settings
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 Role = Literal["consumer", "producer", "admin"]
 Client = TypeVar("Client")

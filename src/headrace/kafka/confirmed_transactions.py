@@ -8,14 +8,15 @@ same transactional id ends its next transaction with this partition: they are co
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping
+
+import structlog
 
 from headrace.kafka.failures import RetriableKafkaFailure
 from headrace.kafka.log import RecordLog
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 _READ_BACK_S = 3.0  # a few milliseconds are usual; an open transaction of another process may take longer, and is no harm
 
@@ -39,4 +40,4 @@ def write_confirmed(write: Callable[[float], Mapping[int, int]], readers: Record
         except RetriableKafkaFailure:
             if (now := time.monotonic()) >= deadline or now < asked + patience_s:  # the latter: the log was closed
                 raise
-        log.warning("Records that Kafka acknowledged cannot be read, and are written again: %s", dict(ends))
+        log.warning("transaction.records-missing", ends=dict(ends), hint="Kafka acknowledged them; they are written again")

@@ -7,13 +7,13 @@ on its way share the next transaction, so that many tasks cost few transactions.
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from headrace.errors import RetriableError
@@ -22,7 +22,7 @@ from headrace.kafka.call_with_timeout import StuckError, call_with_timeout
 from headrace.kafka.failures import KafkaFailure, failure, kafka_error, timed_out
 from headrace.kafka.plain_writer import PlainWriter
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 Proof = Callable[[], bytes | None]
 GroupOffsets = Mapping[tuple[str, int], int]
@@ -160,7 +160,7 @@ class GroupTransactions:
             except KafkaFailure as error:
                 return _end(batch, error)
             except StuckError as why:
-                log.warning("A transaction of %s is given up: %s", self._transactional_id, why)
+                log.warning("transaction.abandoned", transactional_id=self._transactional_id, cause=why)
                 self._producer = None  # the next one fences it off; to end it would hang as well
                 if time.monotonic() > deadline:
                     return _end(batch, timed_out("Kafka did not take the transaction in time."))
@@ -239,7 +239,7 @@ class GroupTransactions:
             if not error.fatal():
                 producer.abort_transaction(_CALL_S)
         except KafkaException as problem:
-            log.warning("The transaction of %s could not be aborted: %s", self._transactional_id, kafka_error(problem).str())
+            log.warning("transaction.abort-failed", transactional_id=self._transactional_id, cause=kafka_error(problem).str())
         self._drop()
         return self._refused[0] if self._refused else error
 

@@ -5,18 +5,19 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+import structlog
 
 from headrace.config.prefixes import under
 from headrace.errors import ConfigError, ConnectError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure, timed_out
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 _OWN_SETTINGS = {"topic", "partitions", "replication.factor", "cleanup.policy"}
 _NOT_ALLOWED = {"TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"}

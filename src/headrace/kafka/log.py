@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Protocol
+
+import structlog
 
 from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.admin import Admin, TopicInfo
@@ -17,7 +18,7 @@ from headrace.kafka.tail import LogRecord, OnRecord, Tail
 from headrace.kafka.writer import RecordWriter, WrittenAt
 from headrace.retry import retry_until
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 START_TIMEOUT_S = 60.0
 _FIND_TIMEOUT_S = 30.0  # how long Connect waits for a topic just made to be known everywhere

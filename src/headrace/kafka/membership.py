@@ -7,7 +7,6 @@ deals them out, notices within the session time-out that a worker is gone, and m
 
 from __future__ import annotations
 
-import logging
 import struct
 import threading
 import time
@@ -17,6 +16,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, TopicPartition
 
 from headrace.errors import ConnectError
@@ -24,7 +24,7 @@ from headrace.kafka import clients
 from headrace.kafka.failures import failure, timed_out
 from headrace.kafka.groups import GroupOffsets
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 _POLL_S, _LEAVE_S, _PAUSE_S, _FENCED_S = 0.25, 15.0, 1.0, 60.0
 _FENCED = ("FENCED_INSTANCE_ID", "_FATAL")
@@ -131,7 +131,7 @@ class Membership:
             if again or error.name() not in _FENCED:
                 return self._listener.fatal(ConnectError(self._why(error)))
             fenced = time.monotonic()
-            log.warning("The membership of group '%s' starts again after: %s", self.settings.group, error.str())
+            log.warning("group.member.restarted", group=self.settings.group, cause=error.str())
         return None
 
     def _be_member(self) -> KafkaError | None:
@@ -143,7 +143,7 @@ class Membership:
             try:
                 message = consumer.poll(_POLL_S)
             except (KafkaException, RuntimeError):
-                log.exception("The membership of group '%s' is tried again after an error", self.settings.group)
+                log.exception("group.member.failed", group=self.settings.group, hint="it is tried again")
                 self._stopping.wait(_PAUSE_S)
                 continue
             self._proof = consumer.consumer_group_metadata()
@@ -173,7 +173,7 @@ class Membership:
     def _is_final(self, error: KafkaError) -> bool:
         if error.fatal() or error.name() in (*_FENCED, "INCONSISTENT_GROUP_PROTOCOL", "GROUP_AUTHORIZATION_FAILED"):
             return True
-        log.warning("The membership of group '%s' goes on after: %s", self.settings.group, error.str())
+        log.warning("group.poll.failed", group=self.settings.group, cause=error.str())
         return False
 
     def _why(self, error: KafkaError) -> str:
@@ -210,14 +210,14 @@ class Membership:
 
     def _gone(self, tell: Callable[[Place], None]) -> None:
         self._member, self._slots, self._session = False, frozenset(), self._session + 1
-        log.warning("Group '%s' has gone on without this worker, which did not answer in time", self.settings.group)
+        log.warning("group.member.expired", group=self.settings.group, cause="no answer within the session timeout")
         self._tell(tell)
 
     def _tell(self, tell: Callable[[Place], None]) -> None:
         try:
             tell(Place(self._slots, generation(self.proof())))
         except Exception:  # the membership has to go on, or the whole work of this worker would move
-            log.exception("A change of the membership of group '%s' could not be carried out", self.settings.group)
+            log.exception("group.rebalance.failed", group=self.settings.group)
 
 
 def client_id(member: str) -> str:

@@ -8,13 +8,14 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+import structlog
 from confluent_kafka import OFFSET_BEGINNING, KafkaException, Message, TopicPartition
 
 from headrace.kafka import clients
 from headrace.kafka.client_log import ClientLog
 from headrace.kafka.failures import timed_out
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 _POLL_S = 0.25  # how long stop() may have to wait; records end the poll at once
 _BATCH = 1000
@@ -98,7 +99,7 @@ class Tail:
                 with self._moved:  # once for all: there may be very many who wait
                     self._moved.notify_all()
             except (KafkaException, RuntimeError):
-                log.exception("Error polling topic '%s'; reading goes on", self._topic)
+                log.exception("topic.poll.failed", topic=self._topic)
                 self._stopping.wait(1.0)
 
     def _next(self) -> list[Message]:
@@ -125,12 +126,7 @@ class Tail:
         try:
             self._on_record(record)
         except Exception:
-            log.exception(
-                "The record at offset %d of topic '%s' partition %d could not be handled and is skipped",
-                record.offset,
-                self._topic,
-                record.partition,
-            )
+            log.exception("record.skipped", topic=self._topic, partition=record.partition, offset=record.offset)
 
     def _advance(self, partition: int | None, position: int | None, *, record: bool = False) -> None:
         with self._moved:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -13,8 +12,6 @@ from headrace.errors import ConnectError
 from headrace.kafka import clients
 from headrace.kafka.failures import failure
 from headrace.kafka.plain_writer import PlainWriter
-
-log = logging.getLogger(__name__)
 
 Entry = tuple[bytes, bytes | None]
 

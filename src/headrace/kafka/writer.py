@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Mapping
@@ -10,12 +9,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from headrace.kafka import clients
 from headrace.kafka.failures import failure, kafka_error, timed_out
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 _POLL_S = 0.25
 _QUEUE_FULL_S = 30.0
@@ -74,7 +74,7 @@ class RecordWriter:
         with self._lock:
             self._stopping.set()
         if not self.flush(timeout_s) and self._producer is not None:
-            log.warning("Some records for topic '%s' were not written before the end", self._topic)
+            log.warning("writer.closed-with-records", topic=self._topic)
             clients.give_up(self._producer, 1.0)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
@@ -122,7 +122,7 @@ class RecordWriter:
         """An idempotent producer that met a fatal error is of no use any more: the next send makes a new one."""
         if not error.fatal() and error.name() != "_FATAL":
             return False
-        log.warning("The producer of topic '%s' failed and is replaced: %s", self._topic, error.str())
+        log.warning("producer.replaced", topic=self._topic, cause=error.str())
         with self._lock:
             if self._producer is not None:
                 self._broken.append(self._producer)

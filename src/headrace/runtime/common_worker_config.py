@@ -8,10 +8,11 @@ started by asking for it.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
+
+import structlog
 
 from headrace import plugins
 from headrace.config import Config, ConfigDef, Importance, Type, option, validators
@@ -25,7 +26,7 @@ from headrace.plugins import Kind
 from headrace.runtime import listeners
 from headrace.runtime.listeners import ListenerAddress, ValidListeners
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"

@@ -7,15 +7,16 @@ again after a second, then two, four and so on, until the call fails.
 
 from __future__ import annotations
 
-import logging
 import selectors
 import time
 from typing import TYPE_CHECKING, Any
 
+import structlog
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 _WAITING, _LOOK_S, _PAUSE_S = 1024, 5.0, 0.1
 
@@ -40,7 +41,7 @@ def start_callbacks(spark: SparkSession) -> None:
                             self._take(server)
                     except OSError as error:  # one call that is lost must not end all others
                         if not self.is_shutdown:
-                            log.warning("A call from the JVM could not be taken: %s", error)
+                            log.warning("jvm.callback.failed", cause=str(error))
                             time.sleep(_PAUSE_S)
 
         def _take(self, server: Any) -> None:

@@ -7,14 +7,15 @@ them together ask a limited number of times a second; with its next batch it is 
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-log = logging.getLogger(__name__)
+import structlog
+
+log = structlog.get_logger(__name__)
 
 QUIET_S = 10.0
 """How long a query has no batch before it is slowed down."""
@@ -84,7 +85,7 @@ def _set(query: _Paced, delay_ms: int) -> None:
     try:
         query.set_ms(delay_ms)
     except Exception as error:  # the query has ended, or Spark is gone
-        log.debug("The pace of a query could not be changed: %s", error)
+        log.debug("query.polling-delay.unchanged", cause=str(error))
 
 
 PACE = PollingDelay()

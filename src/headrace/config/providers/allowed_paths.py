@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from pathlib import Path
+
+import structlog
 
 from headrace.config.config import Config
 from headrace.config.option import option
 from headrace.config.types import Importance, Type
 from headrace.errors import ConfigError
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 
 class AllowedPaths(Config):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Any
+
+import structlog
 
 from headrace import plugins
 from headrace.config.prefixes import under
@@ -14,7 +15,7 @@ from headrace.config.types import parse_list
 from headrace.errors import ConfigError, ConnectError
 from headrace.plugins import Kind
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 _PROVIDERS = "config.providers"
 

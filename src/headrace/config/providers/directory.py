@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Set
 from pathlib import Path
+
+import structlog
 
 from headrace.config.definition import ConfigDef
 from headrace.config.providers.allowed_paths import AllowedPaths
@@ -12,7 +13,7 @@ from headrace.config.providers.base import ConfigProvider
 from headrace.errors import ConfigError
 from headrace.plugins import Kind, plugin
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 
 @plugin("org.apache.kafka.common.config.provider.DirectoryConfigProvider", Kind.CONFIG_PROVIDER)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping, Set
+
+import structlog
 
 from headrace.config.config import Config
 from headrace.config.definition import ConfigDef
@@ -15,7 +16,7 @@ from headrace.config.types import Importance, Type
 from headrace.errors import ConfigError
 from headrace.plugins import Kind, plugin
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 _PATTERN = "allowlist.pattern"
 
