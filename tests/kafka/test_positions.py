@@ -10,11 +10,11 @@ from headrace.kafka.positions import advanced, decide, summary
 A, B = ("a", 0), ("b", 1)
 
 
-def test_reading_goes_on_at_the_stored_offset() -> None:
+def test_reading_resumes_at_the_stored_offset() -> None:
     assert decide([A], {A: 5}, {A: (0, 10)}, "earliest").positions == {A: 5}
 
 
-def test_a_partition_that_is_read_to_its_end_goes_on_at_its_end() -> None:
+def test_a_partition_that_is_read_to_its_end_resumes_at_its_end() -> None:
     start = decide([A], {A: 10}, {A: (0, 10)}, "earliest")
     assert start.positions == {A: 10}
     assert not start.lost

@@ -20,7 +20,7 @@ Name = Callable[[str], str]
 FILE, STRING = "FileStreamSink", "org.apache.kafka.connect.storage.StringConverter"
 
 
-def test_a_sink_goes_on_at_the_committed_offsets(cluster: Cluster, sink: Make, topic_name: Name, file: Path) -> None:
+def test_a_sink_resumes_at_the_committed_offsets(cluster: Cluster, sink: Make, topic_name: Name, file: Path) -> None:
     topic = topic_name("numbers")
     cluster.create(topic, partitions=2)
     cluster.produce(topic, [record(None, b"%d" % n, partition=n % 2) for n in range(10)])

@@ -130,7 +130,7 @@ def test_tables_go_through_a_topic_into_tables(
     assert [v["id"] for v in values(destination, copied, 4, stream)[3:]] == [3]
 
 
-def test_a_data_source_in_python_goes_on_at_its_own_offset(
+def test_a_data_source_in_python_resumes_at_its_own_offset(
     run: Run, destination: Cluster, topic_name: Name, tmp_path: Path
 ) -> None:
     source = (Path(__file__).parent / "counting.py").read_text(encoding="utf-8")

@@ -51,7 +51,7 @@ def test_new_rows_are_read_in_the_order_of_the_growing_column(source: Make, sql:
     assert rows.values() == ["d"]
 
 
-def test_a_new_task_goes_on_at_the_stored_offset(source: Make, sql: Sql, table: str) -> None:
+def test_a_new_task_resumes_at_the_stored_offset(source: Make, sql: Sql, table: str) -> None:
     sql(f"INSERT INTO {table} (id, name) VALUES (1, 'a'), (2, 'b')")
     rows = source("incrementing")
     assert rows.values() == ["a", "b"]

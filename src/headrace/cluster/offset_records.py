@@ -34,19 +34,19 @@ def decode_key(key: bytes | None) -> tuple[str, SourcePartition | None] | None:
         return None
     ignoring = "Ignoring offset partition key with an"
     if not isinstance(content, list):
-        log.warning(f"{ignoring} unexpected format. Expected type: java.util.List, actual type: {java_class(content)}")
+        log.warning("%s unexpected format. Expected type: java.util.List, actual type: %s", ignoring, java_class(content))
         return None
     if len(content) != 2:
-        log.warning(f"{ignoring} unexpected number of elements. Expected: 2, actual: {len(content)}")
+        log.warning("%s unexpected number of elements. Expected: 2, actual: %s", ignoring, len(content))
         return None
     connector, partition = content
     expected = "element in the partition key list. Expected type: java.lang."
     if not isinstance(connector, str):
-        log.warning(f"{ignoring} unexpected format for the first {expected}String, actual type: {java_class(connector)}")
+        log.warning("%s unexpected format for the first %sString, actual type: %s", ignoring, expected, java_class(connector))
         return None
     if partition is not None and not isinstance(partition, dict):
         expected = expected.replace("lang", "util")
-        log.warning(f"{ignoring} unexpected format for the second {expected}Map, actual type: {java_class(partition)}")
+        log.warning("%s unexpected format for the second %sMap, actual type: %s", ignoring, expected, java_class(partition))
         return None
     return connector, partition
 

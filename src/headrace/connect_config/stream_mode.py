@@ -45,4 +45,4 @@ def warn_of_stream_mode(props: Mapping[str, str]) -> None:
     """Log a warning for each of these options that a configuration has."""
     for name in _IGNORED:
         if props.get(name) is not None:
-            log.warning(f"'{name}' is accepted and ignored: the data plane copies record by record, whatever it says")
+            log.warning("'%s' is accepted and ignored: the data plane copies record by record, whatever it says", name)

@@ -66,14 +66,14 @@ def decide(
 def warn(start: StartPositions, who: str) -> None:
     """Warn of what is not where it was; who: `source` or `sink`, the beginning of the events' names."""
     for topic, partition in start.missing:
-        log.warning(f"{who}.partition.missing", topic=topic, partition=partition,
+        log.warning("%s.partition.missing", who, topic=topic, partition=partition,
                     hint="deleted in the source cluster? it is left out until the next reconfiguration")  # fmt: skip
     for (topic, partition), first, last in start.lost:
-        log.warning(f"{who}.offsets.lost", topic=topic, partition=partition, first=first, last=last,
-                    goes_on_at=start.positions[topic, partition], hint="deleted before they were copied?")  # fmt: skip
+        log.warning("%s.offsets.lost", who, topic=topic, partition=partition, first=first, last=last,
+                    resumes_at=start.positions[topic, partition], hint="deleted before they were copied?")  # fmt: skip
     for (topic, partition), position, end in start.beyond:
-        log.warning(f"{who}.offset.beyond-end", topic=topic, partition=partition, position=position, end=end,
-                    goes_on_at=start.positions[topic, partition], hint="was the topic deleted and recreated?")  # fmt: skip
+        log.warning("%s.offset.beyond-end", who, topic=topic, partition=partition, position=position, end=end,
+                    resumes_at=start.positions[topic, partition], hint="was the topic deleted and recreated?")  # fmt: skip
 
 
 def advanced(before: Mapping[str, Mapping[int, int]], after: Mapping[str, Mapping[int, int]]) -> dict[Partition, tuple[int, int]]:

@@ -233,8 +233,11 @@ class Worker:
         ids = transactional_ids(self.config.worker_group or "", name, plan.task, writers(task))
         for key, own in (("transactional.id", ids[0]), ("enable.idempotence", "true")):
             if (value := plan.producer.get(key, own)) != own:
-                log.warning(f"The value '{value}' for the '{key}' property will be ignored as it cannot be overridden for source "
-                            f"tasks with exactly-once support. The value '{own}' will be used instead.")  # fmt: skip
+                log.warning(
+                    "The value '%s' for the '%s' property will be ignored as it cannot be overridden for source tasks with "
+                    "exactly-once support. The value '%s' will be used instead.",
+                    *(value, key, own),
+                )
         return ExactlyOnce(f"{name}-{plan.task}", TaskTransactions(ids, plan.producer), ports, told[0])
 
     def fence(self, name: str, config: Props, tasks: int) -> None:

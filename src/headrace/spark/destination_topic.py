@@ -42,6 +42,8 @@ def _max_message_bytes(admin: Admin, topic: str) -> int | None:
     except RetriableError:
         raise
     except KafkaFailure as error:
-        log.info(f"max.message.bytes of topic '{topic}' may not be read ({error}); batches of {KAFKA_BATCH_BYTES} bytes are sent")
+        log.info(
+            "max.message.bytes of topic '%s' may not be read (%s); batches of %s bytes are sent", topic, error, KAFKA_BATCH_BYTES
+        )
         return None
     return int(value) if value else None

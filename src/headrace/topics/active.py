@@ -58,7 +58,7 @@ def decode_key(key: str) -> tuple[str, str] | None:
         problem = "containing empty connector "
     else:
         return topic, rest.removeprefix(SEPARATOR)
-    log.warning(f"Discarding record with invalid topic status key {problem}{key}")
+    log.warning("Discarding record with invalid topic status key %s%s", problem, key)
     return None
 
 
@@ -73,19 +73,19 @@ def decode_value(value: bytes) -> TopicStatus | None:
     try:
         document = json.loads(value)
     except (ValueError, RecursionError) as error:
-        log.error(f"Failed to deserialize topic status: {error}")
+        log.error("Failed to deserialize topic status: %s", error)
         return None
     if not isinstance(document, dict):
-        log.error(f"Invalid topic status value {document}")
+        log.error("Invalid topic status value %s", document)
         return None
     fields = document.get("topic")
     if not isinstance(fields, dict):
-        log.error(f"Invalid topic status value {fields} for field topic")
+        log.error("Invalid topic status value %s for field topic", fields)
         return None
     try:
         return TopicStatus(str(fields["name"]), str(fields["connector"]), int(fields["task"]), int(fields["discoverTimestamp"]))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        log.error(f"Failed to deserialize topic status: {type(error).__name__} {error} in {fields}")
+        log.error("Failed to deserialize topic status: %s %s in %s", type(error).__name__, error, fields)
         return None
 
 
@@ -103,7 +103,7 @@ def fold(active: ActiveTopics, key: str, value: bytes | None) -> ActiveTopics:
         return remove(active, connector, topic)
     status = decode_value(value)
     if status is None:
-        log.warning(f"Failed to parse topic status with key {key}")
+        log.warning("Failed to parse topic status with key %s", key)
         return active
     return add(active, TopicStatus(topic, connector, status.task, status.discover_timestamp_ms))
 

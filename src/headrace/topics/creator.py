@@ -69,8 +69,9 @@ class TopicCreator:
         for topic in topics:
             if topic in self._known or self._creation is None:
                 log.debug(
-                    f"Topic creation by the connector is disabled or the topic {topic} was previously created. If "
-                    "auto.create.topics.enable is enabled on the broker, the topic will be created with default settings"
+                    "Topic creation by the connector is disabled or the topic %s was previously created. If "
+                    "auto.create.topics.enable is enabled on the broker, the topic will be created with default settings",
+                    topic,
                 )
             if topic in self._known:
                 continue
@@ -95,10 +96,10 @@ class TopicCreator:
                 continue
             plan = rules and self._planned(rules, topic)
             if plan and self._create(plan):
-                log.warning(f"Topic '{topic}' was deleted while it is written to. It is created again, without what was in it")
+                log.warning("Topic '%s' was deleted while it is written to. It is created again, without what was in it", topic)
                 made.add(topic)
             elif not plan and topic not in self._missed:
-                log.warning(f"Topic '{topic}' was deleted while it is written to; waiting until it exists")
+                log.warning("Topic '%s' was deleted while it is written to; waiting until it exists", topic)
                 self._missed.add(topic)
         return made
 
@@ -115,21 +116,21 @@ class TopicCreator:
         self._known.add(topic)
 
     def _find_or_create(self, topic: str, creation: TopicCreation) -> None:
-        log.info(f"The task will send records to topic '{topic}' for the first time. Checking whether topic exists")
+        log.info("The task will send records to topic '%s' for the first time. Checking whether topic exists", topic)
         if self._describe(topic) is not None:
-            log.info(f"Topic '{topic}' already exists.")
+            log.info("Topic '%s' already exists.", topic)
             return
         plan = self._planned(creation, topic)
         if plan is None:
             self._waiter.wait_for(topic)
             return
-        log.info(f"Creating topic '{topic}'")
-        log.debug(f"Topic '{topic}' matched topic creation group: {plan.group}")
+        log.info("Creating topic '%s'", topic)
+        log.debug("Topic '%s' matched topic creation group: %s", topic, plan.group)
         if self._create(plan):
-            log.info(f"Created topic {plan} on brokers at {self._brokers}")
-            log.info(f"Created topic '{plan}' using creation group {plan.group}")
+            log.info("Created topic %s on brokers at %s", plan, self._brokers)
+            log.info("Created topic '%s' using creation group %s", plan, plan.group)
         else:
-            log.info(f"Found existing topic '{topic}'")
+            log.info("Found existing topic '%s'", topic)
 
     def _planned(self, creation: TopicCreation, topic: str) -> NewTopicPlan | None:
         """The topic as rules and hook want it; None, which is logged, if it is not to be created."""
@@ -162,11 +163,11 @@ class TopicCreator:
             self._admin.create(plan.name, *numbers, plan.configs, timeout_s=self._timeout_s)
         except KafkaFailure as failure:
             if failure.code == "TOPIC_ALREADY_EXISTS":
-                log.debug(f"Found existing topic '{plan.name}' on the brokers at {self._brokers}")
+                log.debug("Found existing topic '%s' on the brokers at %s", plan.name, self._brokers)
                 return False
             if text := assumption(plan.name, failure, self._brokers):
                 log.debug(text)
-                log.warning(f"Request to create new topic '{plan.name}' failed")
+                log.warning("Request to create new topic '%s' failed", plan.name)
             raise not_created(plan, failure) from failure
         return True
 

@@ -50,12 +50,12 @@ class TopicWaiter:
         while (problem := self._problem(topic)) is not None:
             now = self._clock()
             if warned_at is None or now - warned_at >= _WARN_EVERY_S:
-                log.warning(f"{problem}; waiting until topic '{topic}' exists")
+                log.warning("%s; waiting until topic '%s' exists", problem, topic)
                 warned_at = now
             if self._stopping.wait(_POLL_S):
                 raise RetriableError(f"The task was stopped before topic '{topic}' existed.")
         if warned_at is not None:
-            log.info(f"Topic '{topic}' exists now.")
+            log.info("Topic '%s' exists now.", topic)
 
     def _problem(self, topic: str) -> str | None:
         if self._producer is None:

@@ -28,7 +28,7 @@ def test_complete_lines_are_read_and_the_rest_waits(spark: SparkSession, tmp_pat
     assert poll(spark, file) == (["één", "", "three"], 14)
 
 
-def test_reading_goes_on_at_the_stored_position(spark: SparkSession, tmp_path: Path) -> None:
+def test_reading_resumes_at_the_stored_position(spark: SparkSession, tmp_path: Path) -> None:
     file = tmp_path / "in.txt"
     file.write_text("a\nb\nc\n", encoding="utf-8")
     assert poll(spark, file, 2) == (["b", "c"], 6)

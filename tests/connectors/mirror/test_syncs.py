@@ -25,7 +25,7 @@ def test_before_the_first_record_a_group_starts_at_the_beginning_of_the_copy() -
     assert translations(pair(P, Ends(7, 0), alone=True)).translate(P, 7) == 0
 
 
-def test_what_was_read_to_the_end_of_a_copy_goes_on_at_its_end() -> None:
+def test_what_was_read_to_the_end_of_a_copy_resumes_at_its_end() -> None:
     assert translations(pair(P, Ends(50, 20), alone=True)).translate(P, 50) == 20
 
 

@@ -121,6 +121,6 @@ class MirrorCheckpointTask(PollingSourceTask):
             except HeadraceError as error:
                 text = f"Unable to sync offsets for consumer group {group}."
                 if isinstance(error, KafkaFailure) and error.code == "UNKNOWN_MEMBER_ID":
-                    log.warning(f"{text} This is likely caused by consumers currently using this group in the target cluster.")
+                    log.warning("%s This is likely caused by consumers currently using this group in the target cluster.", text)
                 else:
                     log.error(text, cause=str(error))

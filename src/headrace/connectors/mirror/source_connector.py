@@ -188,7 +188,7 @@ class MirrorSourceConnector(SourceConnector):
                 target = self._config.target_cluster_alias
                 text = f"the target cluster '{target}' is not compatible with IncrementalAlterConfigs API"
                 self.context.raise_error(ConnectError(text))
-            log.warning(f"Could not alter configuration of topic {copy}.", cause=str(failure))
+            log.warning("Could not alter configuration of topic %s.", copy, cause=str(failure))
 
     def _sync_acls(self) -> None:
         """Give the copies the ACLs of their topics, as far as they are for reading."""
