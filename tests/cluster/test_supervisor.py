@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from headrace.cluster.desired_state import DesiredState
+from headrace.cluster.desired_state import DesiredState, Restart
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.status_reporter import StatusReporter
 from headrace.cluster.supervisor import Supervisor
 from headrace.config import Config
 from headrace.config.providers import Resolver
+from headrace.errors import ConnectError, RetriableError
 from headrace.runtime.worker import RunningConnector
 from tests.support import wait_until
 
@@ -55,5 +56,100 @@ def test_tasks_that_fit_stay(made: Callable[[DesiredState], int]) -> None:
     assert made(RUNNING) == 0
 
 
-def test_tasks_begin_anew_if_only_what_all_connectors_have_has_changed(made: Callable[[DesiredState], int]) -> None:
+def test_tasks_restart_if_only_what_all_connectors_have_has_changed(made: Callable[[DesiredState], int]) -> None:
     assert made(replace(RUNNING, config=CONFIG | {"transforms": ""})) == 1
+
+
+class Supervised:
+    """A supervisor, and what it has asked of the worker and the leader."""
+
+    def __init__(self, folder: Path) -> None:
+        self.want: DesiredState | None = RUNNING
+        self.submitted: list[list[dict[str, str]]] = []
+        self.leader_away = 0
+        self.refusal: Exception | None = None
+        self.started, self.stopped = 0, 0
+        self.context: Any = None
+        self.statuses = memory_stores(Config({"offset.storage.file.filename": str(folder / "offsets")})).status
+        worker: Any = SimpleNamespace(config=SimpleNamespace(task_shutdown_timeout_ms=0, resolver=Resolver()))
+        worker.start_connector = self._start
+        leader: Any = SimpleNamespace(submit_task_configs=self._submit)
+        reports = StatusReporter(self.statuses, "w", tracking=True)
+        self.supervisor = Supervisor("c", lambda: self.want, worker, reports, leader, lambda _name: None)
+
+    def _start(self, config: Any, context: Any) -> RunningConnector:
+        if self.refusal is not None:
+            raise self.refusal
+        self.started, self.context = self.started + 1, context
+        instance: Any = SimpleNamespace(task_configs=lambda _most: [dict(OWN)], stop=self._stop)
+        return RunningConnector(instance, "1", "T", Resolver().resolve(config))
+
+    def _stop(self) -> None:
+        self.stopped += 1
+
+    def _submit(self, _name: str, configs: list[dict[str, str]]) -> None:
+        if self.leader_away:
+            self.leader_away -= 1
+            raise RetriableError("The leader of the group is not known at the moment.")
+        self.submitted.append(configs)
+
+    def state(self) -> str | None:
+        status = self.statuses.connector("c")
+        return status and status["state"]
+
+    def reaches(self, state: str | None) -> None:
+        wait_until(lambda: self.state() == state, 30, f"the connector is {state}")
+
+
+@pytest.fixture
+def supervised(tmp_path: Path) -> Iterator[Supervised]:
+    made = Supervised(tmp_path)
+    yield made
+    made.supervisor.shut_down()
+    wait_until(made.supervisor.ended.is_set, 30, "the supervisor has ended")
+
+
+def test_a_connector_that_cannot_start_is_failed_and_starts_when_it_is_restarted(supervised: Supervised) -> None:
+    supervised.refusal = ConnectError("the source is not there")
+    supervised.supervisor.start()
+    supervised.reaches("FAILED")
+    assert "the source is not there" in (supervised.statuses.connector("c") or {})["trace"]
+    supervised.refusal = None
+    request = Restart(connector=True)
+    supervised.supervisor.restart(request)
+    assert request.done.wait(30)
+    supervised.reaches("RUNNING")
+
+
+def test_a_connector_that_fails_while_it_runs_is_stopped_and_says_why(supervised: Supervised) -> None:
+    supervised.supervisor.start()
+    supervised.reaches("RUNNING")
+    supervised.context.raise_error(ConnectError("the source is gone"))
+    supervised.reaches("FAILED")
+    assert supervised.stopped == 1
+
+
+def test_task_configurations_wait_for_a_leader(supervised: Supervised) -> None:
+    supervised.leader_away, supervised.want = 2, replace(RUNNING, tasks=[])
+    supervised.supervisor.start()
+    wait_until(lambda: len(supervised.submitted) == 1, 30, "the task configurations have been submitted")
+    assert supervised.submitted == [[{**OWN, "task.class": "T"}]]
+
+
+def test_a_stopped_connector_has_no_instance_and_no_task_configurations(supervised: Supervised) -> None:
+    supervised.supervisor.start()
+    supervised.reaches("RUNNING")
+    supervised.want = replace(RUNNING, target="STOPPED")
+    supervised.supervisor.wake()
+    supervised.reaches("STOPPED")
+    wait_until(lambda: [] in supervised.submitted, 30, "the task configurations are removed")
+    assert supervised.stopped == 1
+
+
+def test_of_a_deleted_connector_nothing_is_left(supervised: Supervised) -> None:
+    supervised.supervisor.start()
+    supervised.reaches("RUNNING")
+    supervised.want = None
+    supervised.supervisor.retire(connector_here=True)
+    supervised.reaches(None)
+    assert supervised.stopped == 1
