@@ -113,7 +113,8 @@ def test_a_connector_that_cannot_start_is_failed_and_starts_when_it_is_restarted
     supervised.refusal = ConnectError("the source is not there")
     supervised.supervisor.start()
     supervised.reaches("FAILED")
-    assert "the source is not there" in (supervised.statuses.connector("c") or {})["trace"]
+    status = supervised.statuses.connector("c")
+    assert status and "the source is not there" in str(status.get("trace"))
     supervised.refusal = None
     request = Restart(connector=True)
     supervised.supervisor.restart(request)
