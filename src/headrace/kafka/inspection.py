@@ -3,7 +3,6 @@
 # pyright: reportPrivateImportUsage=false
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from functools import partial
@@ -15,6 +14,7 @@ from confluent_kafka.admin import NewTopic, OffsetSpec
 from headrace.kafka.admin import DEFAULT_TIMEOUT_S, Admin
 from headrace.kafka.failures import KafkaFailure, RetriableKafkaFailure
 from headrace.kafka.groups import Partition
+from headrace.retry import retry_until
 
 _PAUSE_S = 0.1
 
@@ -41,16 +41,12 @@ class InspectingAdmin(Admin):
 
     def group_operations(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> frozenset[str]:
         """What this principal may do with a consumer group, whether or not it exists. Raises KafkaFailure without `DESCRIBE`."""
-        deadline = time.monotonic() + timeout_s
-        while True:
-            left = max(deadline - time.monotonic(), _PAUSE_S)
-            try:
-                found = self._ask_coordinator(group, partial(_describe_group, group), left)
-                break
-            except RetriableKafkaFailure:  # a coordinator that is only just loading its groups
-                if time.monotonic() + _PAUSE_S > deadline:
-                    raise
-            time.sleep(_PAUSE_S)
+        found = retry_until(
+            lambda left: self._ask_coordinator(group, partial(_describe_group, group), left),
+            timeout_s,
+            _PAUSE_S,
+            lambda error: isinstance(error, RetriableKafkaFailure),  # a coordinator that is only just loading its groups
+        )
         return frozenset(operation.name for operation in found.authorized_operations or ())
 
     def check_creation(

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from headrace.config.prefixes import under
 from headrace.errors import ConfigError, ConnectError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure, timed_out
+from headrace.retry import retry_until
 
 log = structlog.get_logger(__name__)
 
@@ -95,24 +95,28 @@ def ensure(admin: Admin, topic: WorkerTopic, timeout_s: float = 60.0, backoff_s:
     taken to exist. Raises ConfigError for a wrong clean-up policy or number of partitions, ConnectError, RetriableKafkaFailure.
     """
     deadline = time.monotonic() + timeout_s
-    pause = threading.Event()
-    while True:
-        left = deadline - time.monotonic()
-        try:
-            created = _create(admin, topic, max(left, 0.1))
-            break
-        except ConnectError as error:
-            cause = error.__cause__
-            if not isinstance(cause, KafkaFailure) or cause.code not in _RETRIED:
-                raise
-            if left <= 0:
-                raise timed_out("Timeout expired while trying to create topic(s)") from cause
-            message = "'%s' topic creation failed due to '%s', retrying, %dms remaining"
-            log.info(message, topic.name, cause.reason, left * 1000)
-            pause.wait(backoff_s)
+
+    def may_pass(error: Exception) -> bool:
+        if (cause := _transient_cause(error)) is None:
+            return False
+        left_ms = (deadline - time.monotonic()) * 1000
+        log.info("'%s' topic creation failed due to '%s', retrying, %dms remaining", topic.name, cause.reason, left_ms)
+        return True
+
+    try:
+        created = retry_until(lambda left_s: _create(admin, topic, left_s), timeout_s, backoff_s, may_pass)
+    except ConnectError as error:
+        if (cause := _transient_cause(error)) is not None:
+            raise timed_out("Timeout expired while trying to create topic(s)") from cause
+        raise
     if not created:
         _verify(admin, topic, timeout_s)
     return created
+
+
+def _transient_cause(error: Exception) -> KafkaFailure | None:
+    cause = error.__cause__
+    return cause if isinstance(cause, KafkaFailure) and cause.code in _RETRIED else None
 
 
 def _create(admin: Admin, topic: WorkerTopic, timeout_s: float) -> bool:
