@@ -395,6 +395,19 @@ def test_what_applications_report_is_shown_as_text(shared: tuple[Any, Client], t
         assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
 
 
+def test_who_may_operate_has_an_application_verify_its_topics_and_a_reader_is_offered_nothing(as_user: Callable[[str], Page]):
+    rita, olaf = as_user("rita"), as_user("olaf")
+    shown = "/ui/streams/application?application=app"
+    assert "Initialize …" in olaf.get(shown).text and "Verify" not in rita.get(shown).text
+    dialog = olaf.post("/ui/streams/confirm", application="app")
+    assert "there is nothing to create" in dialog.text and 'value="init"' not in dialog.text  # and none of its instances waits
+    assert rita.post("/ui/streams/command", application="app", command="verify").status == 403
+    assert olaf.post("/ui/streams/command", application="app", command="drop").status == 400
+    assert "is asked with its next report" in olaf.post("/ui/streams/command", application="app", command="dry-run").text
+    asked = rita.get(shown).text
+    assert "init, dry run" in asked and "by olaf" in asked
+
+
 def test_any_name_has_an_address(page: Page, herder: MemoryHerder):
     for name in ("..", "a/b", "50% größe", "?x=1&y#z"):
         herder.create(name, {**CONFIG, "name": name})

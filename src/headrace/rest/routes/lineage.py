@@ -27,7 +27,7 @@ def resource(reports: GroupReports) -> Resource:
         Of one `connector`, `topic` or `application`: what it reaches, both ways. `columns=true`: of each connector with
         transforms, also of which columns of its records each column is made.
         """
-        reported, _ = reports.instances(herder, request)
+        reported = reports.read(herder, request, []).instances
         found = joined([lineage_of(herder), *map(of_application, applications(reported))])
         if connector or topic or application:
             asked = {("connector", connector), ("topic", topic), ("application", application)}
