@@ -93,7 +93,10 @@ _STREAMS_REPORT = _object({
     "version": _TEXT, "state": _one_of(STREAMS_STATES), "active": _BOOLEAN, "paused": _BOOLEAN, "error": _TEXT_OR_NULL,
     "setup": _TEXT, "topology": _TEXT, "internal_topics": _INTERNAL_TOPICS, "problem": _TEXT_OR_NULL,
     "metrics": _map(_map(_NUMBER)),
-}, {"results": _list(_object({"id": _TEXT, "ok": _BOOLEAN, "message": _TEXT, "topics": _list(_TEXT)}))})  # fmt: skip
+}, {
+    "servers": {**_TEXT, "description": "The bootstrap servers of its cluster."},
+    "results": _list(_object({"id": _TEXT, "ok": _BOOLEAN, "message": _TEXT, "topics": _list(_TEXT)})),
+})  # fmt: skip
 _STREAMS_COMMAND: Schema = {
     "command": _one_of(("init", "verify")), "dry_run": {**_BOOLEAN, "description": "Of init: say what would be created only."},
     "setup_if_incomplete": {**_BOOLEAN, "description": "Of init: create what is missing, even if some topics are there."},
@@ -275,7 +278,7 @@ SCHEMAS: dict[str, Schema] = {
         "applications": _list(_object({
             "application": _TEXT, "state": _one_of((*STREAMS_STATES, "SILENT")), "lag": _INT_OR_NULL, "records": _INT,
             "init": _one_of(("ready", "missing", "incomplete", "misconfigured", "unknown"), description="KIP-698"),
-            "problem": _TEXT_OR_NULL, "setup": _TEXT, "topology": _TEXT, "internal_topics": _INTERNAL_TOPICS,
+            "problem": _TEXT_OR_NULL, "setup": _TEXT, "servers": _TEXT, "topology": _TEXT, "internal_topics": _INTERNAL_TOPICS,
             "metrics": _map(_map(_NUMBER)),
             "instances": _list(_object({
                 "instance": _TEXT, "state": _TEXT, "active": _BOOLEAN, "paused": _BOOLEAN, "version": _TEXT,

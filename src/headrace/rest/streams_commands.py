@@ -1,4 +1,4 @@
-"""What instances of streams applications are asked to do: handed over with the answer to their next report. In memory; thread-safe."""
+"""What instances of streams applications are asked to do, with the answer to their next report. In memory; thread-safe."""
 
 from __future__ import annotations
 

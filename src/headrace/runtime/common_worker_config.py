@@ -260,6 +260,14 @@ class WorkerConfig(Config):
         "openlineage.integration.job.namespace", Type.STRING, None, importance=LOW,
         doc="The namespace of the jobs in OpenLineage's events; by default the worker's `group.id`.",
     )  # fmt: skip
+    openlineage_description: str | None = option(
+        "openlineage.integration.job.description", Type.STRING, None, importance=LOW,
+        doc="The description of the jobs in OpenLineage's events; by default each says what it is.",
+    )  # fmt: skip
+    openlineage_owners: list[str] = option(
+        "openlineage.integration.job.owners", Type.LIST, [], importance=LOW,
+        doc="The owners of the jobs in OpenLineage's events, each `role=name`, like `MAINTAINER=team:data`.",
+    )  # fmt: skip
     ssl_client_auth: str = option(
         "ssl.client.auth",
         Type.STRING,

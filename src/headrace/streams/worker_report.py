@@ -86,6 +86,7 @@ class WorkerReporter:
             "paused": application.is_paused(),
             "error": str(error)[:_MOST_TEXT] if error is not None else None,
             "setup": application.config.internal_topics_setup,
+            "servers": ",".join(application.config.bootstrap_servers),
             "topology": application.topology.describe()[:_MOST_TEXT],
             "internal_topics": self._topics,
             "problem": self._topics_problem,

@@ -76,6 +76,4 @@ def _await(client: RestClient, asked: dict[str, Any], end: float) -> dict[str, A
             if command["id"] == asked["id"] and command["state"] not in ("waiting", "sent"):
                 return command
         time.sleep(_LOOK_S)
-    raise ConnectError(
-        f"{asked['instance']} was asked, and has not answered yet; `headrace streams list` shows whether it reports."
-    )
+    raise ConnectError(f"{asked['instance']} has not answered yet; `headrace streams list` shows whether it reports.")

@@ -55,6 +55,7 @@ class InstanceReport(BaseModel):
     paused: bool
     error: str | None
     setup: str
+    servers: str = ""
     topology: str
     internal_topics: list[TopicReport] | None
     problem: str | None

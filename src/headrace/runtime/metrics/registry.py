@@ -175,6 +175,11 @@ class Metrics:
             found += [Measure(*one) for one in recorder.own()]
         return found
 
+    def written(self, connector: str) -> int:
+        """Records that the source tasks of a connector on this worker have written since they were started."""
+        with self._lock:
+            return int(sum(r.state.written.total for (name, _), r in self._tasks.items() if name == connector))
+
     def figures(self) -> list[TaskFigures]:
         """What an overview shows of each task of this worker; whether they make progress is looked at, too."""
         now = self._now()
