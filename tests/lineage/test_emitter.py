@@ -33,10 +33,12 @@ MIRROR = {
 REPORTS = StreamsReports()  # nothing is ever reported
 
 
-def started(herder: MemoryHerder, file: Path, reports: StreamsReports = REPORTS, **more: str) -> LineageEmitter:
+def started(
+    herder: MemoryHerder, file: Path, reports: StreamsReports = REPORTS, more: dict[str, str] | None = None
+) -> LineageEmitter:
     config = file.with_suffix(".yml")
     config.write_text(json.dumps({"transport": {"type": "file", "log_file_path": str(file), "append": True}}))
-    settings = worker_config({**SETTINGS, "openlineage.integration.config.file.path": str(config), **more})
+    settings = worker_config({**SETTINGS, "openlineage.integration.config.file.path": str(config), **(more or {})})
     emitter = lineage_emitter(herder, settings, reports)  # type: ignore[arg-type]
     assert emitter is not None
     emitter.start()
@@ -73,7 +75,7 @@ def test_an_application_is_told_with_its_internal_topics_and_each_topic_with_tho
         {**STREAMS["internal_topics"][0], "name": "counts-by-city-changelog"},
     ]
     report = STREAMS | {"topology": TOPOLOGY, "internal_topics": internal, "servers": "kafka:9092"}
-    emitter = started(MemoryHerder(), file, reports, **{"openlineage.integration.job.owners": "MAINTAINER=team:data"})
+    emitter = started(MemoryHerder(), file, reports, {"openlineage.integration.job.owners": "MAINTAINER=team:data"})
     reports.put("counts", "one", report)
     wait_until(lambda: [one["eventType"] for one in events_of(file)] == ["START"], 20, "the first event")
     reports.put("counts", "one", report | {"state": "ERROR", "active": False, "error": "It broke."})
@@ -96,7 +98,7 @@ def test_an_application_is_told_with_its_internal_topics_and_each_topic_with_tho
 
 def test_a_bad_owner_is_refused_in_a_sentence(tmp_path: Path):
     with pytest.raises(ConfigError, match="has to be of the form role=name"):
-        started(MemoryHerder(), tmp_path / "e", **{"openlineage.integration.job.owners": "me"})
+        started(MemoryHerder(), tmp_path / "e", more={"openlineage.integration.job.owners": "me"})
 
 
 def test_a_worker_that_ends_has_completed_its_runs(tmp_path: Path):

@@ -99,7 +99,10 @@ def _job_facets(job: JobLineage, settings: JobSettings) -> dict[str, JobFacet]:
         "jobType": job_type_job.JobTypeJobFacet("STREAMING", "HEADRACE", job.kind),
         "documentation": documentation_job.DocumentationJobFacet(settings.description or job.description, "text/plain"),
     }
-    if entries := [_made_of(target, sources) for target, sources in job.targets.items() if sources is not None]:
+    entries: list[lineage_facet.LineageEntry] = [
+        _made_of(target, sources) for target, sources in job.targets.items() if sources is not None
+    ]
+    if entries:
         facets["lineage"] = lineage_facet.LineageJobFacet(entries)
     if settings.owners:
         facets["ownership"] = ownership_job.OwnershipJobFacet([ownership_job.Owner(n, role) for role, n in settings.owners])

@@ -49,7 +49,8 @@ def connector_job(herder: RestHerder, name: str, servers: str) -> JobLineage:
 
 def application_job(application: Mapping[str, Any]) -> JobLineage:
     """Of a streams application as it has reported: each topic is made of those that its sub-topology reads."""
-    lineage, clusters = of_application(application), {None: application["servers"]}
+    lineage = of_application(application)
+    clusters: Mapping[str | None, str] = {None: application["servers"]}
     sources, targets = dict[Dataset, None](), dict[Dataset, list[Dataset]]()
     for node in lineage.nodes:
         if node.kind != TOPIC:

@@ -249,6 +249,7 @@ SCHEMAS: dict[str, Schema] = {
                 "transformation": _one_of(("IDENTITY", "TRANSFORMATION", "MASKED", "CONDITION", "FILTER")),
             }), description="None: it is a constant."),
         }), description="Of connectors with transforms, if asked for."),
+        "not_reached": _list(_TEXT, description="Workers that did not answer: applications that report to them are missing."),
     }),
     "Drift": _object({
         "connector": _TEXT,

@@ -137,7 +137,7 @@ def _application(name: str, instances: list[Json]) -> Json:
         "init": _init(shown["internal_topics"]),
         "problem": shown["error"] or shown["problem"],
         "setup": shown["setup"],
-        "servers": shown["servers"],
+        "servers": shown.get("servers", ""),
         "topology": shown["topology"],
         "internal_topics": shown["internal_topics"],
         "metrics": shown["metrics"],
