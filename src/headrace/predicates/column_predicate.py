@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.config import ConfigDef
+from headrace.plugin_metrics import PluginMetrics
 from headrace.plugins import Kind
 from headrace.predicates.base import Predicate
 from headrace.predicates.sql import boolean
@@ -40,6 +41,9 @@ class ColumnPredicate(ABC):
 
     def configure(self) -> None:  # noqa: B027 - a hook that few need
         """Make attributes of the settings; raises ConfigError for rules that need more than one option. For subclasses."""
+
+    def with_plugin_metrics(self, metrics: PluginMetrics) -> None:  # noqa: B027 - a hook that few need
+        """Register metrics of one's own (KIP-877); called on the driver, before the task runs. For subclasses."""
 
     @classmethod
     def definition(cls) -> ConfigDef:

@@ -99,6 +99,7 @@ def _app(
     )
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(ClientDisconnect, _gone)
+    app.state.takes_initial_offsets = config.initial_offsets_enable
     for resource in resources:
         resource.mount(app, herder, others, limit_s)
     openapi.describe(app, resources, secured=allowed is not None)

@@ -127,7 +127,10 @@ SCHEMAS: dict[str, Schema] = {
             "description": "The state to begin in (KIP-980), RUNNING by default; upper or lower case.",
         }},
     ),
-    "ConnectorInfo": _object({"name": _TEXT, "config": ref("Config"), "tasks": _list(_TASK_ID), "type": _KIND}),
+    "ConnectorInfo": _object(
+        {"name": _TEXT, "config": ref("Config"), "tasks": _list(_TASK_ID), "type": _KIND},
+        {"offsets_status": {**_TEXT, "description": "Whether `initial_offsets` have been set (KIP-995)."}},
+    ),
     "Connectors": {
         "description": "The names; with `expand` an object of the connectors with what was asked for of each.",
         "anyOf": [

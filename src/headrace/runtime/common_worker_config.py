@@ -246,6 +246,10 @@ class WorkerConfig(Config):
         importance=LOW,
         doc="Whether the REST server has the operator's page under `/ui`; its users and roles are those of the REST API.",
     )
+    initial_offsets_enable: bool = option(
+        "connector.initial.offsets.enable", Type.BOOLEAN, False, importance=LOW,
+        doc="Of headrace: whether `POST /connectors` takes `initial_offsets` (KIP-995), which Kafka Connect 4.3 refuses.",
+    )  # fmt: skip
     openlineage_enabled: bool = option(
         "openlineage.integration.enabled", Type.BOOLEAN, False, importance=LOW,
         doc="Of headrace, under Debezium's name: whether the worker sends OpenLineage's events of its connectors (the extra "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.config import ConfigDef
 from headrace.errors import ConfigError
+from headrace.plugin_metrics import PluginMetrics
 from headrace.plugins import Kind
 from headrace.transforms.base import Transformation
 from headrace.transforms.record_parts import PARTS, fit_to, with_parts
@@ -31,6 +32,9 @@ class UserTransform(ABC):
 
     def configure(self) -> None:  # noqa: B027 - a hook that few need
         """Make attributes of the settings; raises ConfigError for rules that need more than one option. For subclasses."""
+
+    def with_plugin_metrics(self, metrics: PluginMetrics) -> None:  # noqa: B027 - a hook that few need
+        """Register metrics of one's own (KIP-877); called on the driver, before the task runs. For subclasses."""
 
     @classmethod
     def definition(cls) -> ConfigDef:
