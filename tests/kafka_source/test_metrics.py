@@ -91,7 +91,7 @@ def test_a_transform_in_python_shows_metrics_of_its_own(source: Cluster, mirror:
     source.create(topic)
     source.produce(topic, [record(None, b'{"n": 1}')] * 3)
     own = {"transforms": "mine", "transforms.mine.type": "tests.transforms.own_plugins.Counted"}
-    one = mirror(topic, **SCHEMALESS, **own)
+    one = mirror(topic, {**SCHEMALESS, **own})
     one.await_copied(topic, 3)
     found = await_measured(one.worker, one.name, {})
     assert found[f"{_KAFKA}plugins_seen"] >= 3  # Spark may run a batch more than once

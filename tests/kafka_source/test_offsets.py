@@ -115,5 +115,5 @@ def test_a_connector_begins_at_its_initial_offsets(source: Cluster, mirror: Make
     one.delete()
     at = [{"partition": {"topic:partition": f"{topic}:0"}, "offset": {"offset": 6}}]
     answer = one.worker.call("POST", "/connectors", {"name": one.name, "config": one.config, "initial_offsets": at})
-    assert answer["offsets_status"].endswith("altered successfully")
+    assert "have been altered successfully" in answer["offsets_status"]
     assert [copy.value for copy in one.await_copied(topic, 13)][10:] == [b"7", b"8", b"9"]
