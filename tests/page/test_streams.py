@@ -55,13 +55,13 @@ def test_an_application_is_verified_and_initialized_from_the_page(
     topic = dialog.locator("li span").first.inner_text()
     shot(page, "streams-init")
     dialog.get_by_role("button", name="Dry run").click()
-    expect(asked.first).to_contain_text("1 internal topics would be created.")
+    expect(asked.first).to_contain_text("1 internal topic would be created.")
     assert destination.admin.describe(topic) is None
     tab_to(page, "Initialize …")
     page.keyboard.press("Enter")
     expect(dialog.get_by_role("button", name="Initialize")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(asked.first).to_contain_text("1 internal topics created.")
+    expect(asked.first).to_contain_text("1 internal topic created.")
     info = destination.admin.describe(topic)
     assert info is not None and len(info.partitions) == 2
     expect(page.locator(".figures")).to_contain_text("ready")

@@ -78,7 +78,7 @@ def test_an_application_that_waits_is_verified_and_initialized_by_its_worker(wai
     assert verified["state"] == "failed" and "Missing internal topics" in verified["message"]
     tried = waiting.ask("init", dry_run=True)
     (topic,) = tried["topics"]
-    assert (tried["state"], tried["message"]) == ("done", "1 internal topics would be created.")
+    assert (tried["state"], tried["message"]) == ("done", "1 internal topic would be created.")
     assert destination.admin.describe(topic) is None
     assert waiting.ask("init")["topics"] == [topic]
     info = destination.admin.describe(topic)

@@ -99,4 +99,6 @@ class CommandRunner:
             created, done = to_create(self._application.look(), parameters), "would be created"
         else:
             created, done = self._application.init(parameters), "created"
-        return (f"{len(created)} internal topics {done}." if created else "The topology has no internal topics."), created
+        if not created:
+            return "The topology has no internal topics.", ()
+        return f"{len(created)} internal topic{'' if len(created) == 1 else 's'} {done}.", created
