@@ -128,7 +128,7 @@ def worker(destination_broker: Broker) -> Iterator[EmbeddedWorker]:
     """A worker on the destination cluster, in this process."""
     from headrace.testing.worker import EmbeddedWorker
 
-    props = worker_properties("tests", f"http://127.0.0.1:{free_port()}")
+    props = worker_properties("tests", f"http://127.0.0.1:{free_port()}") | {"connector.initial.offsets.enable": "true"}
     with EmbeddedWorker(destination_broker.bootstrap, props) as running:
         yield running
 

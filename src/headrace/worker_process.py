@@ -143,7 +143,7 @@ def _run(
         group.measure(worker.metrics)
         herder = Herder(worker, stores, config.worker_id(), cluster_id, group)
         server = RestServer(herder, config, others)
-        lineage = lineage_emitter(herder, config)
+        lineage = lineage_emitter(herder, config, server.reported)
         running.callback(server.stop)
         server.start()
         running.callback(stores.stop)

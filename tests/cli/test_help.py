@@ -17,7 +17,7 @@ CONNECTORS = (
     *("pause", "resume", "stop", "restart", "bulk", "offsets", "offsets show", "offsets set", "offsets reset"),
     *("plugins", "loggers", "loggers show", "loggers set"),
 )
-STREAMS = ("describe", "plan", "init", "verify")
+STREAMS = ("describe", "plan", "init", "verify", "run", "list", "ask")
 MIRROR = ("run", "failover")
 PLUGINS = ("list", "show", "add")
 COMMANDS = (

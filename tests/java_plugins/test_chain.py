@@ -11,9 +11,10 @@ import pytest
 
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
-from tests.deployed import Deployed
+from tests.deployed import CONNECTOR_S, Deployed
 from tests.java_plugins.archives import COUNTING, IS_ODD, PLAIN, SHOUT
 from tests.java_plugins.test_source import records_of
+from tests.support import wait_until
 
 Create = Callable[..., Deployed]
 LOUD = {"transforms": "loud", "transforms.loud.type": "Shout"}
@@ -97,3 +98,22 @@ def test_a_version_that_is_not_there_is_refused_with_those_that_are(java_worker:
     for option, name in (("transforms.loud.plugin.version", SHOUT), ("value.converter.plugin.version", PLAIN)):
         (why,) = found[option]["value"]["errors"]
         assert why == f"Plugin {name} not found that matches the version range [3.0,3.0], available versions: [1.0, 2.0-beta]"
+
+
+def test_a_dead_letter_of_a_source_in_java_is_replayed_through_its_chain(
+    connector: Create, cluster: Cluster, topic: str, topic_name: Callable[[str], str]
+):
+    letters = topic_name("letters")
+    source = connector(
+        COUNTING, topic=topic, records="2", transforms="cast",
+        transforms_cast_type="org.apache.kafka.connect.transforms.Cast$Value", transforms_cast_spec="word:int32",
+        errors_tolerance="all", errors_deadletterqueue_topic_name=letters,
+        errors_deadletterqueue_topic_replication_factor="1", errors_deadletterqueue_context_headers_enable="true",
+    )  # fmt: skip
+    wait_until(lambda: cluster.size(letters) == 1, CONNECTOR_S, "a dead letter")
+    source.configure({"transforms": ""})
+    replay = f"/headrace/dead-letters/{letters}/replay"
+    (done,) = source.worker.call("POST", replay, {"letters": ["0:0"]})["letters"]
+    assert (done["outcome"], done["topic"]) == ("replayed", topic)
+    copy = next(r for r in cluster.read(topic, settled=True) if r.key == b'"1"' or b"odd" in (r.value or b""))
+    assert json.loads(copy.value or b"") == {"n": 1, "word": "odd"}

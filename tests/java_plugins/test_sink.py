@@ -107,6 +107,9 @@ def test_an_errant_record_and_one_that_cannot_be_converted_are_dead_letters(
     assert found[b'"errant"']["__connect.errors.stage"] == b"TASK_PUT"
     assert found[b"no json"]["__connect.errors.stage"] == b"VALUE_CONVERTER"
     assert found[b"no json"]["__connect.errors.connector.name"] == sink.name.encode()
+    replayed = sink.worker.call("POST", f"/headrace/dead-letters/{letters}/replay", {"letters": ["0:0", "0:1"]})["letters"]
+    assert [(one["outcome"], one["topic"]) for one in replayed] == [("replayed", topic)] * 2
+    assert [r.value for r in cluster.read(topic, settled=True)][3:] == [r.value for r in cluster.read(letters)][:2]
 
 
 def test_partitions_are_shared_among_tasks_and_topics_found_by_a_pattern(

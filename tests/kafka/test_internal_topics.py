@@ -142,3 +142,13 @@ def test_the_config_topic_has_one_partition():
         "Topic 'c' supplied via the 'config.storage.topic' property is required to have a single partition in order to guarantee "
         "consistency of connector configurations, but found 2 partitions."
     )
+
+
+def test_a_topic_that_is_missing_is_not_created_where_that_is_switched_off(admin: Admin, topic_name):
+    name, off = topic_name("offsets"), {"internal.topics.automatic.creation.enable": "false"}
+    wanted = offset_topic({"offset.storage.topic": name, "offset.storage.replication.factor": "1", **off})
+    with pytest.raises(ConfigError, match=r"does not exist, and internal\.topics\.automatic\.creation\.enable is false"):
+        ensure(admin, wanted)
+    assert admin.describe(name) is None
+    admin.create(name, 25, 1, {"cleanup.policy": "compact"})
+    assert ensure(admin, wanted) is False

@@ -86,6 +86,17 @@ def test_counts_and_latencies_of_each_partition_are_measured_as_mirror_maker_doe
         assert low <= found[ages] <= high
 
 
+def test_a_transform_in_python_shows_metrics_of_its_own(source: Cluster, mirror: Make, topic_name: Name) -> None:
+    topic = topic_name("seen")
+    source.create(topic)
+    source.produce(topic, [record(None, b'{"n": 1}')] * 3)
+    own = {"transforms": "mine", "transforms.mine.type": "tests.transforms.own_plugins.Counted"}
+    one = mirror(topic, {**SCHEMALESS, **own})
+    one.await_copied(topic, 3)
+    found = await_measured(one.worker, one.name, {})
+    assert found[f"{_KAFKA}plugins_seen"] >= 3  # Spark may run a batch more than once
+
+
 def test_a_worker_of_a_group_shows_how_it_got_its_share(worker: EmbeddedWorker) -> None:
     families = text_string_to_metric_families(httpx.get(worker.url.rstrip("/") + "/metrics", timeout=30).text)
     prefix = "kafka_connect_connect_worker_rebalance_metrics_"

@@ -106,3 +106,14 @@ def test_clients_of_the_source_cluster_get_their_own_settings(mirror: Make, topi
     good = {"connector.admin.bootstrap.servers": source.bootstrap, "connector.consumer.bootstrap.servers": source.bootstrap}
     one = mirror(topic, {"source.bootstrap.servers": nowhere, **good})
     assert one.await_copied(topic, 10) == values(10)
+
+
+def test_a_connector_begins_at_its_initial_offsets(source: Cluster, mirror: Make, topic_name: Name):
+    topic = filled(source, topic_name("begun"))
+    one = mirror(topic)
+    one.await_copied(topic, 10)
+    one.delete()
+    at = [{"partition": {"topic:partition": f"{topic}:0"}, "offset": {"offset": 6}}]
+    answer = one.worker.call("POST", "/connectors", {"name": one.name, "config": one.config, "initial_offsets": at})
+    assert "have been altered successfully" in answer["offsets_status"]
+    assert [copy.value for copy in one.await_copied(topic, 13)][10:] == [b"7", b"8", b"9"]

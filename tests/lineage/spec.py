@@ -1,21 +1,104 @@
-"""OpenLineage's JSON Schemas, of a copy of its `spec` folder that HEADRACE_OPENLINEAGE_SPEC names."""
+"""Whether an OpenLineage event is valid: by the typed facets of its client, and by the specification's JSON Schemas.
+
+The client's facets are generated from the schemas; the schemas themselves are in no package. HEADRACE_OPENLINEAGE_SPEC names a
+copy of the specification's folder `spec`, by which the events are checked, too.
+"""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import attr
 from jsonschema_rs import Draft202012Validator, Registry
+from openlineage.client import event_v2, generated
 
 FOLDER = os.environ.get("HEADRACE_OPENLINEAGE_SPEC")
 _EVENT = "OpenLineage.json#/$defs/RunEvent"
+_OF_ALL_FACETS = ("_producer", "_schemaURL", "_deleted")
 
 
 def problems(event: Any) -> Iterator[str]:
-    """What in an event, and in each of its facets, is not as its schema says."""
+    """What in an event, and in each of its facets, is not as it has to be."""
+    yield from _typed_problems(event)
+    if FOLDER:
+        yield from _schema_problems(event)
+
+
+# ------------------------------------------------------------------------------------------------- the client's types
+def _facet_classes() -> dict[str, type[Any]]:
+    """The classes of facets by the address of their schema."""
+    modules = [
+        importlib.import_module(f"{generated.__name__}.{found.name}") for found in pkgutil.iter_modules(generated.__path__)
+    ]
+    classes = [one for module in modules for one in vars(module).values() if isinstance(one, type) and attr.has(one)]
+    return {getattr(one, "_get_schema")(): one for one in classes if hasattr(one, "_get_schema")}  # noqa: B009
+
+
+def _typed_problems(event: Any) -> Iterator[str]:
+    try:
+        event_v2.RunEvent(
+            eventTime=event["eventTime"], producer=event["producer"], eventType=event_v2.RunState[event["eventType"]],
+            run=event_v2.Run(event["run"]["runId"]), job=event_v2.Job(event["job"]["namespace"], event["job"]["name"]),
+        )  # fmt: skip
+    except (ValueError, KeyError) as error:
+        yield f"the event: {error}"
+    for dataset in (*event["inputs"], *event["outputs"]):
+        yield from (f"dataset: {name} is no text" for name in ("namespace", "name") if not isinstance(dataset.get(name), str))
+    classes = _facet_classes()
+    for name, facet in _facets(event):
+        kind = classes.get(facet["_schemaURL"])
+        if kind is None:
+            yield f"{name}: there is no facet {facet['_schemaURL']}"
+        else:
+            yield from (
+                f"{name}: {problem}" for problem in _misfits({k: v for k, v in facet.items() if k not in _OF_ALL_FACETS}, kind)
+            )
+
+
+def _misfits(value: Any, kind: Any) -> Iterator[str]:
+    """What in a value, as JSON has it, does not fit a type of the client."""
+    if attr.has(kind):
+        yield from _object_misfits(value, kind)
+    elif get_origin(kind) in (Union, UnionType):
+        found = [list(_misfits(value, one)) for one in get_args(kind)]
+        yield from min(found, key=len)
+    elif get_origin(kind) is Literal:
+        yield from () if value in get_args(kind) else (f"{value!r} is none of {get_args(kind)}",)
+    elif get_origin(kind) is list:
+        yield from (
+            (problem for one in value for problem in _misfits(one, get_args(kind)[0]))
+            if isinstance(value, list)
+            else ("no list",)
+        )
+    elif get_origin(kind) is dict:
+        yield from (problem for one in value.values() for problem in _misfits(one, get_args(kind)[1]))
+    elif isinstance(kind, type) and not isinstance(value, kind):
+        yield f"{value!r} is no {kind.__name__}"
+
+
+def _object_misfits(value: Any, kind: Any) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield f"{value!r} is no {kind.__name__}"
+        return
+    types = get_type_hints(kind)
+    fields = {field.name: field for field in attr.fields(kind) if field.name not in _OF_ALL_FACETS}
+    yield from (f"{name} is no field of {kind.__name__}" for name in value.keys() - fields.keys())
+    for name, field in fields.items():
+        if name in value:
+            yield from (f"{name}: {problem}" for problem in _misfits(value[name], types[name]))
+        elif field.default is attr.NOTHING:
+            yield f"{kind.__name__} has no {name}"
+
+
+# ------------------------------------------------------------------------------------------------- the specification's schemas
+def _schema_problems(event: Any) -> Iterator[str]:
     schemas = [json.loads(file.read_text()) for file in Path(FOLDER or "").rglob("*.json") if "tests" not in file.parts]
     known = {schema["$id"]: schema for schema in schemas if isinstance(schema, dict) and "$id" in schema}
     registry = Registry(list(known.items()))

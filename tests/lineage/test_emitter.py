@@ -10,9 +10,13 @@ import pytest
 
 from headrace.errors import ConfigError
 from headrace.lineage.emitter import LineageEmitter, lineage_emitter
+from headrace.rest.streams_reports import StreamsReports
 from headrace.runtime.worker_config import WorkerConfig
+from tests.lineage import spec
 from tests.rest.conftest import worker_config
 from tests.rest.memory_herder import MemoryHerder
+from tests.rest.test_lineage import TOPOLOGY
+from tests.rest.test_page import STREAMS
 from tests.support import wait_until
 
 SETTINGS = {
@@ -26,11 +30,16 @@ MIRROR = {
 }  # fmt: skip
 
 
-def started(herder: MemoryHerder, file: Path) -> LineageEmitter:
+REPORTS = StreamsReports()  # nothing is ever reported
+
+
+def started(
+    herder: MemoryHerder, file: Path, reports: StreamsReports = REPORTS, more: dict[str, str] | None = None
+) -> LineageEmitter:
     config = file.with_suffix(".yml")
     config.write_text(json.dumps({"transport": {"type": "file", "log_file_path": str(file), "append": True}}))
-    settings = worker_config({**SETTINGS, "openlineage.integration.config.file.path": str(config)})
-    emitter = lineage_emitter(herder, settings)  # type: ignore[arg-type]
+    settings = worker_config({**SETTINGS, "openlineage.integration.config.file.path": str(config), **(more or {})})
+    emitter = lineage_emitter(herder, settings, reports)  # type: ignore[arg-type]
     assert emitter is not None
     emitter.start()
     return emitter
@@ -59,6 +68,39 @@ def test_a_connector_is_told_with_what_it_reads_and_writes(tmp_path: Path):
     assert "s3cret" not in file.read_text()
 
 
+def test_an_application_is_told_with_its_internal_topics_and_each_topic_with_those_that_it_is_made_of(tmp_path: Path):
+    file, reports = tmp_path / "events.json", StreamsReports()
+    internal = [
+        {**STREAMS["internal_topics"][0], "name": "counts-by-city-repartition", "kind": "repartition"},
+        {**STREAMS["internal_topics"][0], "name": "counts-by-city-changelog"},
+    ]
+    report = STREAMS | {"topology": TOPOLOGY, "internal_topics": internal, "servers": "kafka:9092"}
+    emitter = started(MemoryHerder(), file, reports, {"openlineage.integration.job.owners": "MAINTAINER=team:data"})
+    reports.put("counts", "one", report)
+    wait_until(lambda: [one["eventType"] for one in events_of(file)] == ["START"], 20, "the first event")
+    reports.put("counts", "one", report | {"state": "ERROR", "active": False, "error": "It broke."})
+    wait_until(lambda: [one["eventType"] for one in events_of(file)] == ["START", "FAIL"], 20, "the failure")
+    emitter.stop()
+    start, failed = events_of(file)
+    assert [list(spec.problems(one)) for one in (start, failed)] == [[], []]
+    assert (start["job"]["name"], start["job"]["facets"]["jobType"]["jobType"]) == ("counts", "APPLICATION")
+    assert start["job"]["facets"]["ownership"]["owners"] == [{"name": "team:data", "type": "MAINTAINER"}]
+    assert failed["run"]["facets"]["errorMessage"]["message"] == "It broke."
+    made_of = {
+        entry["name"]: sorted(one["name"] for one in entry["inputs"]) for entry in start["job"]["facets"]["lineage"]["entries"]
+    }
+    assert made_of == {
+        "counts": ["counts-by-city-repartition"],
+        "counts-by-city-changelog": ["counts-by-city-repartition"],
+        "counts-by-city-repartition": ["more", "orders"],
+    }
+
+
+def test_a_bad_owner_is_refused_in_a_sentence(tmp_path: Path):
+    with pytest.raises(ConfigError, match="has to be of the form role=name"):
+        started(MemoryHerder(), tmp_path / "e", more={"openlineage.integration.job.owners": "me"})
+
+
 def test_a_worker_that_ends_has_completed_its_runs(tmp_path: Path):
     file, herder = tmp_path / "events.json", MemoryHerder()
     herder.create("c", {"connector.class": "FileStreamSource"})
@@ -69,10 +111,10 @@ def test_a_worker_that_ends_has_completed_its_runs(tmp_path: Path):
 
 
 def test_without_the_setting_there_is_no_emitter():
-    assert lineage_emitter(MemoryHerder(), WorkerConfig(worker_config().originals)) is None  # type: ignore[arg-type]
+    assert lineage_emitter(MemoryHerder(), WorkerConfig(worker_config().originals), REPORTS) is None  # type: ignore[arg-type]
 
 
 def test_a_bad_file_ends_the_start_with_a_sentence(tmp_path: Path):
     settings = worker_config({**SETTINGS, "openlineage.integration.config.file.path": str(tmp_path / "none.yml")})
     with pytest.raises(ConfigError, match="the client cannot be made"):
-        lineage_emitter(MemoryHerder(), settings)  # type: ignore[arg-type]
+        lineage_emitter(MemoryHerder(), settings, REPORTS)  # type: ignore[arg-type]

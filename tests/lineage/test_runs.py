@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from headrace.lineage.runs import EVERY_S, ConnectorState, Runs, follow
+from headrace.lineage.runs import EVERY_S, JobState, Runs, follow
 
 
 def told(*steps: tuple[float, str | None]) -> list[tuple[str, str]]:
@@ -10,7 +10,7 @@ def told(*steps: tuple[float, str | None]) -> list[tuple[str, str]]:
     ids, found = count(), list[tuple[str, str]]()
     runs: Runs = {}
     for now_s, state in steps:
-        here = [ConnectorState("c", state, "x.Y: It broke." if state == "FAILED" else None)] if state else []
+        here = [JobState("c", state, "x.Y: It broke." if state == "FAILED" else None)] if state else []
         events, runs = follow(runs, here, now_s, lambda: f"run{next(ids)}")
         found += [(event.kind, event.run) for event in events]
     return found
@@ -34,5 +34,15 @@ def test_a_connector_that_is_gone_from_here_has_completed_its_run():
 
 def test_a_failed_task_fails_its_connector():
     parts = {"state": "RUNNING"}, {"state": "FAILED", "trace": "x.Y: It broke."}
-    state = ConnectorState.of({"name": "c", "connector": parts[0], "tasks": [parts[0], parts[1]]})
+    state = JobState.of_connector({"name": "c", "connector": parts[0], "tasks": [parts[0], parts[1]]})
     assert (state.state, state.trace) == ("FAILED", "x.Y: It broke.")
+
+
+def test_an_application_is_at_work_here_if_its_active_instance_reports_here():
+    def state(state: str, active: bool, now: str = "RUNNING") -> JobState | None:
+        instances = [{"state": now, "active": active}]
+        return JobState.of_application({"application": "a", "state": state, "problem": "Why.", "instances": instances})
+
+    assert state("RUNNING", True) == JobState("a", "RUNNING")
+    assert state("RUNNING", False) is None and state("SILENT", True, "SILENT") is None
+    assert state("ERROR", False, "ERROR") == JobState("a", "FAILED", "Why.")

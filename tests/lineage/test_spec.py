@@ -5,7 +5,8 @@ import json
 import pytest
 from openlineage.client.serde import Serde
 
-from headrace.lineage.events import event, origin
+from headrace.lineage.events import JobSettings, event
+from headrace.lineage.jobs import CONNECTOR, JobLineage, origin, sides
 from headrace.lineage.runs import COMPLETE, FAIL, RUNNING, START, RunEventPlan
 from headrace.rest.lineage import EXTERNAL, TOPIC, Lineage, LineageEdge, LineageNode
 from headrace.transforms.stages import column_lineage, stages
@@ -32,12 +33,17 @@ CHAIN = {
 }  # fmt: skip
 
 
-@pytest.mark.skipif(not spec.FOLDER, reason="HEADRACE_OPENLINEAGE_SPEC names no copy of OpenLineage's folder `spec`")
+def job(lineage: Lineage, clusters: dict[str | None, str], written: int | None = None) -> JobLineage:
+    sources, targets = sides(lineage, "connector:c", clusters)
+    made_of = {target: [source] if (source := origin(target, sources)) else None for target in targets}
+    return JobLineage(CONNECTOR, "A connector.", sources, made_of, column_lineage(stages(CHAIN)), written)
+
+
 @pytest.mark.parametrize("kind", [START, RUNNING, COMPLETE, FAIL])
 def test_every_body_is_valid_by_the_schemas_of_the_specification(kind: str):
     plan = RunEventPlan(kind, "c", RUN, "x.Y: It broke.\nCaused by: z" if kind == FAIL else None)
     servers = {None: "here:9092", "a": "SSL://far:9093,b:1"}
-    body = json.loads(Serde.to_json(event(plan, LINEAGE, "prod", servers, column_lineage(stages(CHAIN)))))
+    body = json.loads(Serde.to_json(event(plan, job(LINEAGE, servers, 5), JobSettings("prod"))))
     assert list(spec.problems(body)) == []
     assert [(one["namespace"], one["name"]) for one in body["inputs"]] == [
         ("kafka://far:9093", "t"),
@@ -47,14 +53,17 @@ def test_every_body_is_valid_by_the_schemas_of_the_specification(kind: str):
     broken = body | {"eventTime": "yesterday", "run": {"runId": RUN, "facets": {"jobType": body["job"]["facets"]["jobType"]}}}
     broken["job"]["facets"]["jobType"].pop("processingType")
     assert len(list(spec.problems(broken))) >= 2
+    assert body["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"] == 5
+    assert "lineage" not in body["job"]["facets"]  # of which of the three it is made is not known
 
 
 def test_of_which_columns_an_output_is_made_is_in_its_facet():
     plan = RunEventPlan(START, "c", RUN)
     lineage = Lineage(LINEAGE.nodes, [edge for edge in LINEAGE.edges if not edge.source.startswith("external")])
-    body = json.loads(Serde.to_json(event(plan, lineage, "prod", {None: "here:1", "a": "far:1"}, column_lineage(stages(CHAIN)))))
-    if spec.FOLDER:
-        assert list(spec.problems(body)) == []
+    body = json.loads(Serde.to_json(event(plan, job(lineage, {None: "here:1", "a": "far:1"}), JobSettings("prod"))))
+    assert list(spec.problems(body)) == []
+    (entry,) = body["job"]["facets"]["lineage"]["entries"]
+    assert (entry["name"], [one["name"] for one in entry["inputs"]]) == ("u", ["t"])
     facet = body["outputs"][0]["facets"]["columnLineage"]
     made = {
         name: [

@@ -83,7 +83,7 @@ def test_over_rest_and_on_the_page(call: Client, herder: MemoryHerder):
         "topic:eu:9092/a",
     ]
     assert len(call("GET", "/headrace/lineage?topic=a").json["edges"]) == 3
-    assert call("GET", "/headrace/lineage?connector=none").json == {"nodes": [], "edges": [], "columns": []}
+    assert call("GET", "/headrace/lineage?connector=none").json == {"nodes": [], "edges": [], "columns": [], "not_reached": []}
     page = call("GET", "/ui/graph?connector=c", headers={"Accept": "text/html"}).text
     assert page.count('class="node') == 4 and "&lt;b&gt;" in page and "<b>" not in page
 

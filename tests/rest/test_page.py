@@ -395,6 +395,19 @@ def test_what_applications_report_is_shown_as_text(shared: tuple[Any, Client], t
         assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
 
 
+def test_who_may_operate_has_an_application_verify_its_topics_and_a_reader_is_offered_nothing(as_user: Callable[[str], Page]):
+    rita, olaf = as_user("rita"), as_user("olaf")
+    shown = "/ui/streams/application?application=app"
+    assert "Initialize …" in olaf.get(shown).text and "Verify" not in rita.get(shown).text
+    dialog = olaf.post("/ui/streams/confirm", application="app")
+    assert "there is nothing to create" in dialog.text and 'value="init"' not in dialog.text  # and none of its instances waits
+    assert rita.post("/ui/streams/command", application="app", command="verify").status == 403
+    assert olaf.post("/ui/streams/command", application="app", command="drop").status == 400
+    assert "is asked with its next report" in olaf.post("/ui/streams/command", application="app", command="dry-run").text
+    asked = rita.get(shown).text
+    assert "init, dry run" in asked and "by olaf" in asked
+
+
 def test_any_name_has_an_address(page: Page, herder: MemoryHerder):
     for name in ("..", "a/b", "50% größe", "?x=1&y#z"):
         herder.create(name, {**CONFIG, "name": name})
@@ -425,9 +438,9 @@ def thousand(tmp_path: Path) -> Iterator[Client]:
 
 def test_a_thousand_connectors_are_there_in_a_second_and_ten_idle_pages_cost_little(thousand: Client):
     page = Page(thousand)
-    begun = time.perf_counter()
+    begun = time.process_time()
     text = page.get("/ui").text
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1
     assert "<b>100</b> failed" in text and "Page 1 of 20" in text and text.count("It broke.") >= 50
     stamp = {"X-Seen": re.findall(r'data-seen="(\w+)"', text)[0]}
     spent = time.process_time()
@@ -439,12 +452,12 @@ def test_a_thousand_connectors_are_there_in_a_second_and_ten_idle_pages_cost_lit
 def test_with_a_thousand_connectors_no_screen_takes_a_second(thousand: Client):
     page, slow = Page(thousand), {}
     for path in (*(screen.replace("name=c", "name=c0500") for screen in SCREENS), "/ui/graph?connector=c0500"):
-        begun = time.perf_counter()
+        begun = time.process_time()  # of server and client: what others do on this machine does not count
         page.get(path)
-        slow[path] = time.perf_counter() - begun
-    begun = time.perf_counter()
+        slow[path] = time.process_time() - begun
+    begun = time.process_time()
     assert thousand("GET", "/headrace/lineage?columns=true").status == 200
-    slow["/headrace/lineage"] = time.perf_counter() - begun
+    slow["/headrace/lineage"] = time.process_time() - begun
     assert {path: round(taken, 2) for path, taken in slow.items() if taken >= 1} == {}
 
 

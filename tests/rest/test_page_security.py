@@ -38,7 +38,7 @@ BODY = json.dumps({
 })  # fmt: skip
 FORM: dict[str, Any] = {
     "name": "c", "action": "delete", "task": "0", "mode": "json", "json": json.dumps(CONFIG), "topic": "letters",
-    "letter": "0:1", "offsets": '[{"partition": {}, "offset": {}}]', "connector": "c",
+    "letter": "0:1", "offsets": '[{"partition": {}, "offset": {}}]', "connector": "c", "application": "app", "command": "init",
 }  # fmt: skip
 
 
@@ -57,7 +57,8 @@ def state_of(herder: MemoryHerder) -> Any:
 def test_there_are_routes_of_every_kind():
     paths = {path for _, path in ROUTES}
     assert {"/connectors", "/headrace/connectors/actions", "/headrace/dead-letters/letters/replay", "/ui/act",
-            "/ui/edit/apply", "/headrace/streams/app/i"} <= paths  # fmt: skip
+            "/ui/edit/apply", "/ui/streams/command", "/headrace/streams/app/i",
+            "/headrace/streams/app/commands"} <= paths  # fmt: skip
     assert len(ROUTES) > 30
 
 
@@ -77,7 +78,7 @@ def test_a_reader_changes_nothing_by_any_request(as_user: Callable[[str], Page],
     assert state_of(herder) == before
     looks = {"PUT /connector-plugins/FileStreamSource/config/validate", "POST /headrace/preview"}
     assert {request for request in allowed if "/ui/" not in request} <= looks
-    assert not [path for path in allowed if re.search("/ui/(act|edit/apply|restart|.*replay|.*apply|.*reset)", path)]
+    assert not [path for path in allowed if re.search("/ui/(act|edit/apply|restart|.*command|.*replay|.*apply|.*reset)", path)]
 
 
 def test_users_of_different_roles_at_the_same_time_do_only_what_each_may(as_user: Callable[[str], Page], herder: MemoryHerder):

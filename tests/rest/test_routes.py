@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from headrace.errors import NotFoundError
+from headrace.errors import BadRequestError, NotFoundError
 from headrace.runtime.metrics import Metrics
 from tests.rest.conftest import Client
 from tests.rest.memory_herder import MemoryHerder
@@ -176,3 +176,35 @@ def test_a_connector_that_cannot_tell_how_far_it_is_behind_says_so(herder: Memor
     herder.create("c", {"connector.class": "x"})
     answer = call("GET", "/headrace/connectors/c/lag")
     assert (answer.status, answer.message) == (400, "It is not known how far the connector is behind.")
+
+
+CREATION = {"name": "at", "config": {"connector.class": "FileStreamSource", "file": "/x", "topic": "t"}}
+POSITION = [{"partition": {"filename": "/x"}, "offset": {"position": 7}}]
+
+
+def test_a_connector_is_created_at_its_initial_offsets_where_that_is_switched_on(serve, herder: MemoryHerder):
+    call = serve({"connector.initial.offsets.enable": "true"})
+    answer = call("POST", "/connectors", {**CREATION, "initial_offsets": POSITION, "initial_state": "PAUSED"})
+    assert (answer.status, bool(answer.json["offsets_status"])) == (201, True)
+    assert herder.changes["at"] == [({"filename": "/x"}, {"position": 7})] and herder.states["at"] == "PAUSED"
+    assert (
+        call("POST", "/connectors", {**CREATION, "name": "b", "config": {**CREATION["config"]}}).json.get("offsets_status")
+        is None
+    )
+    broken = call("POST", "/connectors", {**CREATION, "name": "c", "initial_offsets": {"a": 1}})
+    assert (broken.status, "initial_offsets" in broken.message, "c" in herder.configs) == (400, True, False)
+
+
+def test_nothing_is_left_of_a_connector_that_refuses_its_initial_offsets(serve, herder: MemoryHerder):
+    def refuse(name: str, changes: object) -> str:
+        raise BadRequestError("No such partition.")
+
+    herder.alter_offsets = refuse  # type: ignore[method-assign]
+    call = serve({"connector.initial.offsets.enable": "true"})
+    assert call("POST", "/connectors", {**CREATION, "initial_offsets": POSITION}).status == 400
+    assert "at" not in herder.configs
+
+
+def test_without_that_initial_offsets_are_refused_as_by_kafka_connect(call: Client, herder: MemoryHerder):
+    answer = call("POST", "/connectors", {**CREATION, "initial_offsets": POSITION})
+    assert (answer.status, "Unrecognized field" in answer.message, herder.configs) == (500, True, {})

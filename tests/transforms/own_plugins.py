@@ -10,6 +10,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from headrace.config import Type, option
+from headrace.plugin_metrics import PluginMetrics
 from headrace.predicates import ColumnPredicate
 from headrace.transforms import ArrowTransform, Columns, ColumnTransform
 
@@ -58,6 +59,17 @@ class Doubled(ArrowTransform):
             return None if text is None else json.dumps({"n": json.loads(text)["n"] * 2})
 
         return pa.array([one(text) for text in values.to_pylist()], pa.string())
+
+
+class Counted(ArrowTransform):
+    """Counts the values that it sees in Spark's Python processes."""
+
+    def with_plugin_metrics(self, metrics: PluginMetrics) -> None:
+        self._seen = metrics.counter("seen")
+
+    def apply(self, values: pa.Array) -> pa.Array:
+        self._seen.add(len(values))
+        return values
 
 
 class Broken(ArrowTransform):

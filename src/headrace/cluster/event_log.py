@@ -148,10 +148,21 @@ class EventLogs:
         self.audit.stop()
 
 
-def kafka_event_logs(topics: Mapping[str, EventTopic | None], admin: Admin, make: Callable[[str], LogFactory]) -> EventLogs:
-    """Logs on these topics, by `history` and `audit` (None: memory only). make: of a topic's name."""
+def _require_event_topic(admin: Admin, topic: EventTopic, timeout_s: float = _START_S) -> None:
+    if admin.describe(topic.name, timeout_s) is None:
+        raise ConnectError(f"The topic '{topic.name}' does not exist, and internal.topics.automatic.creation.enable is false.")
+
+
+def kafka_event_logs(
+    topics: Mapping[str, EventTopic | None], admin: Admin, make: Callable[[str], LogFactory], *, create: bool = True
+) -> EventLogs:
+    """Logs on these topics, by `history` and `audit` (None: memory only).
+
+    make: of a topic's name; create: whether topics that are missing are created, else such a log is kept in memory.
+    """
+    prepare = create_event_topic if create else _require_event_topic
 
     def of(topic: EventTopic | None) -> EventLog:
-        return EventLog(make(topic.name), lambda: create_event_topic(admin, topic)) if topic else EventLog()
+        return EventLog(make(topic.name), lambda: prepare(admin, topic)) if topic else EventLog()
 
     return EventLogs(of(topics["history"]), of(topics["audit"]))

@@ -155,7 +155,8 @@ def kafka_stores(config: Config, member: str) -> WorkerStores:
     offsets = KafkaOffsetStore(make_log("offsets", committed=True), writes, topics["offsets"].name)
     own, events = None, EventLogs()
     if isinstance(config, DistributedConfig):
-        events = kafka_event_logs(_event_topics(config), admin, partial(_event_log, props=props, admin=admin))
+        make_events, create = partial(_event_log, props=props, admin=admin), config.internal_topics_creation
+        events = kafka_event_logs(_event_topics(config), admin, make_events, create=create)
         own = OffsetStores(offsets, partial(_own, worker=config, props=props, writes=writes))
     return WorkerStores(
         config=ConfigStore(make_log("config", committed=True), fenced, topics["config"].name),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from headrace.config import ConfigDef
 from headrace.connectors.partition_lag import PartitionLag
 from headrace.connectors.topic_settings import TopicSettings
+from headrace.plugin_metrics import PluginMetrics
 from headrace.plugins import Kind
 from headrace.record import RecordColumns
 
@@ -53,6 +54,8 @@ class ConnectorContext:
     """Set when the connector is being stopped; a `start` that waits for something should wait for this as well."""
     stored: Stored = _no_offsets
     """A source's stored offsets for these partitions, in their order, whenever it asks."""
+    metrics: PluginMetrics = field(default_factory=PluginMetrics)
+    """Where it registers metrics of its own (KIP-877)."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,8 @@ class TaskContext:
     """As a connector's."""
     own_transactions: bool = False
     """Whether the task itself says where a batch ends (`transaction.boundary=connector`)."""
+    metrics: PluginMetrics = field(default_factory=PluginMetrics)
+    """Where it registers metrics of its own (KIP-877)."""
 
     @property
     def id(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.errors import BadRequestError
 from headrace.preview.records import GivenRecord, notation
-from headrace.runtime.tolerance import DLQ, ERROR_HEADERS
+from headrace.runtime.tolerance import DLQ, ERROR_HEADERS, RECORD_TOPIC
 
 _SHOWN_BYTES = 8 << 10
 _LONG = 2**63
@@ -85,8 +85,8 @@ class Letter:
         return self.context.get("topic")
 
     def as_read(self, default_topic: str) -> GivenRecord:
-        """The record that failed. default_topic: its topic, where the letter does not name it."""
-        return self.record if self.topic else replace(self.record, topic=default_topic)
+        """The record that failed, as its source gave it. default_topic: its topic, where the letter does not name it."""
+        return self.record if self.topic else replace(self.record, topic=self.context.get(RECORD_TOPIC) or default_topic)
 
     def json(self) -> dict[str, Any]:
         """As the REST API shows it; of long keys and values the beginning."""

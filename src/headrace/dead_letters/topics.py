@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.config.redaction import concealed
 from headrace.connectors.base import Props
-from headrace.dead_letters.chains import Attempt, attempts
+from headrace.dead_letters.chains import Attempt, attempts, read_alike
 from headrace.dead_letters.letter import Letter, LetterId, reasons, topic_of
 from headrace.dead_letters.page import LetterReader
 from headrace.dead_letters.replays import Marks, Replays
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Config = Mapping[str, str | None]
 Json = dict[str, Any]
 _BRIEF_S, _AT_ONCE = 5.0, 8
+_NO_HEADERS = "errors.deadletterqueue.context.headers.enable=false"
 
 
 @dataclass(frozen=True)
@@ -96,11 +97,17 @@ class DeadLetterTopic:
 
         config: the chain's, None: that of the connector as it runs. Raises BadRequestError.
         """
-        letters = list(self._reader().named(ids).values())
+        letters = self._reader().named(ids)
         if config is None:
-            config = self._resolved(self._name(letters[0], connector))
-        prepared = prepare(dict(config), self._worker)
-        return prepared.run(spark(), [letter.as_read(prepared.topic) for letter in letters])
+            config = self._resolved(self._name(next(iter(letters.values())), connector))
+        answer: Json = {}
+        records: dict[LetterId, Json] = {}
+        for reading, some in read_alike(prepare(dict(config), self._worker), letters.items()):
+            if reading is None:
+                raise BadRequestError(f"Dead letter {some[0][0]} does not say of which types it is ({_NO_HEADERS}).")
+            answer = reading.run(spark(), [letter.as_read(reading.topic) for _, letter in some])
+            records |= zip((letter_id for letter_id, _ in some), answer["records"], strict=True)
+        return answer | {"records": [records[letter_id] for letter_id in letters]}
 
     def replay(self, request: ReplayRequest, spark: Callable[[], SparkSession]) -> list[Json]:
         """Write the letters where they belong; returns what became of each, in the order of the request."""
@@ -141,7 +148,7 @@ class DeadLetterTopic:
         if name is None:
             raise BadRequestError(
                 f"Dead letter {letter.id} does not say which connector it is of "
-                f"(errors.deadletterqueue.context.headers.enable=false); name one of {', '.join(self._topic.configs)}."
+                f"({_NO_HEADERS}); name one of {', '.join(self._topic.configs)}."
             )
         if name not in self._topic.configs:
             raise BadRequestError(f"Connector '{name}' does not exist, or '{self._topic.name}' is not its dead letter topic.")

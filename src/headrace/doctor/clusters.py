@@ -11,7 +11,7 @@ from headrace.doctor.finding import Finding, ok, warning, wrong
 from headrace.errors import ConfigError, HeadraceError
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.inspection import InspectingAdmin
-from headrace.kafka.internal_topics import WorkerTopic, config_topic, offset_topic, status_topic
+from headrace.kafka.internal_topics import CREATION, WorkerTopic, config_topic, offset_topic, status_topic
 
 _NEEDED_OPERATIONS = ("DESCRIBE", "READ", "WRITE", "DESCRIBE_CONFIGS")
 """What a worker needs of its internal topics (KIP-605; the security chapter of Kafka Connect)."""
@@ -59,10 +59,15 @@ def internal_topics(admin: InspectingAdmin, props: Mapping[str, str], timeout_s:
             yield wrong("topic", str(error).rstrip("."), "correct it in the worker file")
 
 
+def _missing(topic: WorkerTopic) -> Finding:
+    why = f"{topic.name} ({topic.setting}) does not exist, and {CREATION} is false"
+    return wrong("topic", why, f"create it with {topic.partitions} partitions and cleanup.policy=compact")
+
+
 def _internal_topic(admin: InspectingAdmin, topic: WorkerTopic, brokers: int, timeout_s: float) -> Iterator[Finding]:
     operations = admin.topic_operations(topic.name, timeout_s)
     if operations is None:
-        yield _creation(admin, topic, timeout_s)
+        yield _creation(admin, topic, timeout_s) if topic.create else _missing(topic)
         return
     yield from _allowed(topic.name, operations)
     if "DESCRIBE_CONFIGS" in operations:

@@ -1,6 +1,7 @@
 """Connect's three internal topics: described from the worker's settings, then made or verified.
 
-`describe` is pure; `ensure` is the only part that talks to Kafka. Sources: KIP-26, KIP-605 (further topic settings), KIP-154.
+`describe` is pure; `ensure` is the only part that talks to Kafka. Sources: KIP-26, KIP-605 (further topic settings), KIP-154,
+KIP-1209 (no creation).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from headrace.config import Type, parse_type
 from headrace.config.prefixes import under
 from headrace.errors import ConfigError, ConnectError
 from headrace.kafka.admin import Admin
@@ -19,6 +21,7 @@ from headrace.retry import retry_until
 
 log = structlog.get_logger(__name__)
 
+CREATION = "internal.topics.automatic.creation.enable"
 _OWN_SETTINGS = {"topic", "partitions", "replication.factor", "cleanup.policy"}
 _NOT_ALLOWED = {"TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"}
 _RETRIED = {"INVALID_REPLICATION_FACTOR", "REQUEST_TIMED_OUT"}
@@ -38,6 +41,8 @@ class WorkerTopic:
     partitions: int
     replication_factor: int
     configs: Mapping[str, str] = field(default_factory=dict)
+    create: bool = True
+    """Whether the worker creates one that is missing (KIP-1209)."""
 
 
 def offset_topic(props: Mapping[str, str]) -> WorkerTopic:
@@ -73,6 +78,7 @@ def _topic(props: Mapping[str, str], prefix: str, holds: str, partitions: int) -
         partitions=_count(prefix, "partitions", given, partitions),
         replication_factor=_count(prefix, "replication.factor", given, 3),
         configs={name: value for name, value in given.items() if name not in _OWN_SETTINGS},
+        create=parse_type(CREATION, props.get(CREATION, "true"), Type.BOOLEAN),
     )
 
 
@@ -92,8 +98,13 @@ def ensure(admin: Admin, topic: WorkerTopic, timeout_s: float = 60.0, backoff_s:
 
     A replication factor that cannot be had yet and timeouts are retried every `backoff_s` until `timeout_s`
     (`retry.backoff.ms` and `default.api.timeout.ms` in Connect). Without permission a log line is written and the topic is
-    taken to exist. Raises ConfigError for a wrong clean-up policy or number of partitions, ConnectError, RetriableKafkaFailure.
+    taken to exist. Raises ConfigError for a wrong clean-up policy or number of partitions, and for a topic that is missing and is
+    not to be created; ConnectError, RetriableKafkaFailure.
     """
+    if not topic.create:
+        require_existing(admin, topic, timeout_s)
+        _verify(admin, topic, timeout_s)
+        return False
     deadline = time.monotonic() + timeout_s
 
     def may_pass(error: Exception) -> bool:
@@ -117,6 +128,16 @@ def ensure(admin: Admin, topic: WorkerTopic, timeout_s: float = 60.0, backoff_s:
 def _transient_cause(error: Exception) -> KafkaFailure | None:
     cause = error.__cause__
     return cause if isinstance(cause, KafkaFailure) and cause.code in _RETRIED else None
+
+
+def require_existing(admin: Admin, topic: WorkerTopic, timeout_s: float) -> None:
+    """Raise ConfigError for a topic that is missing: it may hold what a worker must not begin without (KIP-1209)."""
+    if admin.describe(topic.name, timeout_s) is None:
+        raise ConfigError(
+            f"Topic '{topic.name}' supplied via the '{topic.setting}' property does not exist, and {CREATION} is false. If it "
+            f"has existed, {topic.holds} are lost with it: find out who deleted it, or whether another name is meant. For a new "
+            f"group of workers create it with {max(topic.partitions, 1)} partition(s) and cleanup.policy=compact."
+        )
 
 
 def _create(admin: Admin, topic: WorkerTopic, timeout_s: float) -> bool:

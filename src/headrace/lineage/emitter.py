@@ -1,40 +1,89 @@
-"""Sends OpenLineage's events of the connectors that run on this worker. On a thread of its own: nothing waits for it."""
+"""Sends OpenLineage's events of this worker's connectors and applications. On a thread of its own: nothing waits for it."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 
 from headrace.errors import ConfigError, HeadraceError, SetupError
-from headrace.lineage.runs import ConnectorState, RunEventPlan, Runs, follow
-from headrace.rest.column_lineage import column_rows
+from headrace.lineage.jobs import JobLineage, application_job, connector_job
+from headrace.lineage.runs import JobState, RunEventPlan, Runs, follow
 from headrace.rest.herder import RestHerder
-from headrace.rest.lineage import lineage_of_connector
+from headrace.rest.streams_reports import StreamsReports, applications
 from headrace.runtime.worker_config import WorkerConfig
 
 if TYPE_CHECKING:
     from openlineage.client import OpenLineageClient
 
+    from headrace.lineage.events import JobSettings
+
 log = structlog.get_logger(__name__)
 
 _LOOK_S, _STOP_S = 2.0, 10.0
-_SOURCE_SERVERS = ("source.bootstrap.servers", "source.cluster.bootstrap.servers")
+
+
+class JobSource(Protocol):
+    """Jobs of one kind."""
+
+    def states(self) -> Iterable[JobState]: ...  # noqa: D102
+    def lineage(self, job: str) -> JobLineage: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class ConnectorJobs:
+    """The connectors that run on this worker."""
+
+    herder: RestHerder
+    servers: str
+    """The bootstrap servers of the workers."""
+
+    def states(self) -> Iterator[JobState]:
+        """How they are."""
+        for name in self.herder.connectors():
+            try:
+                status = self.herder.status(name)
+            except HeadraceError:  # just created
+                continue
+            if status["connector"]["worker_id"] == self.herder.worker_id:
+                yield JobState.of_connector(status)
+
+    def lineage(self, job: str) -> JobLineage:
+        """What one reads and writes."""
+        return connector_job(self.herder, job, self.servers)
+
+
+class ApplicationJobs:
+    """The streams applications whose active instance reports to this worker."""
+
+    def __init__(self, reports: StreamsReports) -> None:
+        self._reports = reports
+        self._known: dict[str, Mapping[str, Any]] = {}
+
+    def states(self) -> Iterator[JobState]:
+        """How they are."""
+        for application in applications(self._reports.instances()):
+            self._known[application["application"]] = application
+            if state := JobState.of_application(application):
+                yield state
+
+    def lineage(self, job: str) -> JobLineage:
+        """What one reads and writes, as it has reported last."""
+        return application_job(self._known[job])
 
 
 class LineageEmitter:
-    """Looks at the connectors every two seconds, and sends what has changed."""
+    """Looks at the jobs every two seconds, and sends what has changed."""
 
-    def __init__(self, herder: RestHerder, config: WorkerConfig, client: OpenLineageClient) -> None:
-        """config: of the worker; client: with the transport that events go to."""
-        self._herder, self._client = herder, client
-        self._namespace = config.openlineage_namespace or config.worker_group or "headrace"
-        self._servers = ",".join(config.bootstrap_servers)
-        self._runs: Runs = {}
+    def __init__(self, sources: Sequence[JobSource], settings: JobSettings, client: OpenLineageClient) -> None:
+        """client: with the transport that events go to."""
+        self._sources, self._settings, self._client = sources, settings, client
+        self._runs: list[Runs] = [{} for _ in sources]
         self._failing = False
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._main, name="openlineage", daemon=True)
@@ -44,7 +93,7 @@ class LineageEmitter:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the runs of this worker: whoever takes its connectors over begins others."""
+        """End the runs of this worker: whoever takes its jobs over begins others."""
         self._stopping.set()
         self._thread.join(_STOP_S)
 
@@ -53,62 +102,57 @@ class LineageEmitter:
 
         while True:
             ended = self._stopping.wait(_LOOK_S)
-            connectors = () if ended else self._connectors()
-            events, self._runs = follow(self._runs, connectors, time.monotonic(), lambda: str(generate_new_uuid()))
-            for plan in events:
-                self._send(plan)
+            for n, source in enumerate(self._sources):
+                states = () if ended else source.states()
+                events, self._runs[n] = follow(self._runs[n], states, time.monotonic(), lambda: str(generate_new_uuid()))
+                for plan in events:
+                    self._send(plan, source)
             if ended:
                 return
 
-    def _connectors(self) -> Iterator[ConnectorState]:
-        for name in self._herder.connectors():
-            try:
-                status = self._herder.status(name)
-            except HeadraceError:  # just created
-                continue
-            if status["connector"]["worker_id"] == self._herder.worker_id:
-                yield ConnectorState.of(status)
-
-    def _send(self, plan: RunEventPlan) -> None:
+    def _send(self, plan: RunEventPlan, source: JobSource) -> None:
         from headrace.lineage.events import event
 
         try:
-            lineage = lineage_of_connector(self._herder, plan.connector)
-            columns = column_rows(self._herder, plan.connector)
-            self._client.emit(event(plan, lineage, self._namespace, self._clusters(plan.connector), columns))
+            self._client.emit(event(plan, source.lineage(plan.job), self._settings))
             self._failing = False
         except Exception as error:  # whatever a transport raises
             if not self._failing:
                 log.warning("openlineage.not-sent", cause=str(error), meaning="the event is lost; connectors go on")
             self._failing = True
 
-    def _clusters(self, connector: str) -> Mapping[str | None, str]:
-        """Bootstrap servers by the name that the connector's lineage has for a cluster."""
-        clusters: dict[str | None, str] = {None: self._servers}
-        try:
-            config = self._herder.info(connector).config
-        except HeadraceError:  # deleted
-            return clusters
-        source = next((servers for key in _SOURCE_SERVERS if (servers := config.get(key))), None)
-        if source:
-            clusters |= {source: source, config.get("source.cluster.alias"): source, None: self._servers}
-        return clusters
 
+def lineage_emitter(herder: RestHerder, config: WorkerConfig, reports: StreamsReports) -> LineageEmitter | None:
+    """The emitter of a worker whose configuration asks for one. Raises SetupError, ConfigError.
 
-def lineage_emitter(herder: RestHerder, config: WorkerConfig) -> LineageEmitter | None:
-    """The emitter of a worker whose configuration asks for one. Raises SetupError, ConfigError."""
+    reports: of the streams applications that report to this worker.
+    """
     if not config.openlineage_enabled:
         return None
     try:
         from openlineage.client import OpenLineageClient
+
+        from headrace.lineage.events import JobSettings
     except ImportError:
         raise SetupError(
             "openlineage.integration.enabled=true needs the extra `lineage`: pip install 'headrace[lineage]'."
         ) from None
+    namespace = config.openlineage_namespace or config.worker_group or "headrace"
+    settings = JobSettings(namespace, config.openlineage_description, _owners(config.openlineage_owners))
     try:
-        return LineageEmitter(herder, config, OpenLineageClient(config=_settings(config.openlineage_file)))
+        client = OpenLineageClient(config=_settings(config.openlineage_file))
     except Exception as error:
         raise ConfigError(f"openlineage.integration.config.file.path: the client cannot be made: {error}") from error
+    jobs = (ConnectorJobs(herder, ",".join(config.bootstrap_servers)), ApplicationJobs(reports))
+    return LineageEmitter(jobs, settings, client)
+
+
+def _owners(given: Sequence[str]) -> Sequence[tuple[str, str]]:
+    """Role and name of each. Raises ConfigError."""
+    pairs = [tuple(part.strip() for part in one.partition("=")[::2]) for one in given]
+    if strange := [one for one, pair in zip(given, pairs, strict=True) if not all(pair)]:
+        raise ConfigError.invalid("openlineage.integration.job.owners", strange[0], "it has to be of the form role=name")
+    return pairs  # type: ignore[return-value]
 
 
 def _settings(path: str | None) -> dict[str, Any] | None:

@@ -1,32 +1,38 @@
-"""The bodies of OpenLineage's events (spec 2-0-2), of connectors and their topics."""
+"""The bodies of OpenLineage's events (spec 2-0-2), of connectors and streams applications."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from openlineage.client import set_producer
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 from openlineage.client.facet_v2 import (
     DatasetFacet,
+    JobFacet,
+    OutputDatasetFacet,
     RunFacet,
     column_lineage_dataset,
+    documentation_job,
     error_message_run,
     job_type_job,
+    output_statistics_output_dataset,
+    ownership_job,
     processing_engine_run,
 )
+from openlineage.client.generated import lineage as lineage_facet
 
 from headrace import __version__
+from headrace.lineage.jobs import Dataset, JobLineage
 from headrace.lineage.runs import RunEventPlan
-from headrace.rest.lineage import EXTERNAL, TOPIC, Lineage, LineageNode
 from headrace.rest.overview import first_line
 from headrace.transforms.column_lineage import ColumnRow
 
 _PRODUCER = f"https://pypi.org/project/headrace/{__version__}"
 set_producer(_PRODUCER)  # of the facets
 
-Dataset = tuple[str, str]
-"""Namespace and name."""
+_DATASET = "DATASET"
 _TRANSFORMATIONS = {
     "IDENTITY": ("DIRECT", "IDENTITY"),
     "TRANSFORMATION": ("DIRECT", "TRANSFORMATION"),
@@ -36,40 +42,37 @@ _TRANSFORMATIONS = {
 }
 
 
-def event(
-    plan: RunEventPlan,
-    lineage: Lineage,
-    namespace: str,
-    clusters: Mapping[str | None, str],
-    columns: Sequence[ColumnRow] = (),
-) -> RunEvent:
-    """The event of one connector.
+@dataclass(frozen=True)
+class JobSettings:
+    """What the worker's configuration says of all jobs (`openlineage.integration.job.*`)."""
 
-    lineage: what it reads and writes; namespace: of the job; clusters: bootstrap servers by the place of a topic, None: of the
-    workers; columns: of which columns those of its records are made.
-    """
-    here = f"connector:{plan.connector}"
-    nodes = {node.id: node for node in lineage.nodes}
-    sources = [nodes[edge.source] for edge in lineage.edges if edge.target == here]
-    targets = [nodes[edge.target] for edge in lineage.edges if edge.source == here]
-    read, written = _places(sources, clusters), _places(targets, clusters)
+    namespace: str
+    description: str | None = None
+    """In place of a job's own."""
+    owners: Sequence[tuple[str, str]] = ()
+    """Role and name."""
+
+
+def event(plan: RunEventPlan, job: JobLineage, settings: JobSettings) -> RunEvent:
+    """The event of one job."""
     return RunEvent(
         eventType=RunState[plan.kind],
         eventTime=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         producer=_PRODUCER,
         run=Run(plan.run, _run_facets(plan)),
-        job=Job(namespace, plan.connector, {"jobType": _job_type()}),
-        inputs=[InputDataset(*place) for place in read],
-        outputs=[OutputDataset(*place, facets=column_facets(columns, origin(place, read))) for place in written],
+        job=Job(settings.namespace, plan.job, _job_facets(job, settings)),
+        inputs=[InputDataset(*source) for source in job.sources],
+        outputs=[_output(target, job) for target in job.targets],
     )
 
 
-def origin(target: Dataset, sources: Sequence[Dataset]) -> Dataset | None:
-    """The dataset that another is a copy of: the only one that is read, or the one whose name it ends with; None: not known."""
-    if len(sources) == 1:
-        return sources[0]
-    alike = [source for source in sources if target[1].endswith(source[1])]
-    return max(alike, key=lambda source: len(source[1]), default=None)
+def _output(target: Dataset, job: JobLineage) -> OutputDataset:
+    made_of = job.targets[target] or ()
+    facets = column_facets(job.columns, made_of[0] if len(made_of) == 1 else None)
+    counted: dict[str, OutputDatasetFacet] = {}
+    if job.written is not None:
+        counted["outputStatistics"] = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rowCount=job.written)
+    return OutputDataset(*target, facets=facets, outputFacets=counted)
 
 
 def column_facets(columns: Sequence[ColumnRow], source: Dataset | None) -> dict[str, DatasetFacet]:
@@ -91,8 +94,25 @@ def _input(source: Dataset, column: str, how: str) -> column_lineage_dataset.Inp
     return column_lineage_dataset.InputField(*source, column, [made])
 
 
-def _job_type() -> job_type_job.JobTypeJobFacet:
-    return job_type_job.JobTypeJobFacet("STREAMING", "HEADRACE", "CONNECTOR")
+def _job_facets(job: JobLineage, settings: JobSettings) -> dict[str, JobFacet]:
+    facets: dict[str, JobFacet] = {
+        "jobType": job_type_job.JobTypeJobFacet("STREAMING", "HEADRACE", job.kind),
+        "documentation": documentation_job.DocumentationJobFacet(settings.description or job.description, "text/plain"),
+    }
+    entries: list[lineage_facet.LineageEntry] = [
+        _made_of(target, sources) for target, sources in job.targets.items() if sources is not None
+    ]
+    if entries:
+        facets["lineage"] = lineage_facet.LineageJobFacet(entries)
+    if settings.owners:
+        facets["ownership"] = ownership_job.OwnershipJobFacet([ownership_job.Owner(n, role) for role, n in settings.owners])
+    return facets
+
+
+def _made_of(target: Dataset, sources: Sequence[Dataset]) -> lineage_facet.LineageDatasetEntry:
+    """Of which datasets a target is made: else a catalog takes it that each output is made of all inputs."""
+    inputs: list[lineage_facet.LineageInput] = [lineage_facet.LineageDatasetInput(*source, _DATASET) for source in sources]
+    return lineage_facet.LineageDatasetEntry(*target, _DATASET, inputs)
 
 
 def _run_facets(plan: RunEventPlan) -> dict[str, RunFacet]:
@@ -101,27 +121,3 @@ def _run_facets(plan: RunEventPlan) -> dict[str, RunFacet]:
         return {"processing_engine": engine}
     error = error_message_run.ErrorMessageRunFacet(first_line(plan.trace), "Python", plan.trace)
     return {"processing_engine": engine, "errorMessage": error}
-
-
-def _places(nodes: Iterable[LineageNode], clusters: Mapping[str | None, str]) -> list[Dataset]:
-    """Namespace and name of each dataset, as OpenLineage's naming conventions have them for Kafka and files."""
-    places = []
-    for node in nodes:
-        if node.kind == TOPIC:
-            places.append((f"kafka://{_first(clusters.get(node.place) or node.place or '')}", node.name))
-        elif node.kind == EXTERNAL:
-            places.append(_table(node.place, node.name) if node.place else ("file", node.name))
-    return places
-
-
-def _table(place: str, name: str) -> Dataset:
-    """Of PostgreSQL `postgres://host:port` and `database.schema.table`; of others as far as their addresses are alike."""
-    scheme, _, rest = place.partition("://")
-    host, _, database = rest.partition("/")
-    table = name if "." in name or scheme != "postgresql" else f"public.{name}"
-    return f"{scheme.replace('postgresql', 'postgres')}://{host}", f"{database}.{table}" if database else table
-
-
-def _first(servers: str) -> str:
-    """The first of some bootstrap servers, without a protocol before it."""
-    return servers.split(",")[0].strip().rpartition("://")[2]

@@ -1,6 +1,7 @@
-"""Which events follow from the states of connectors: a run begins, goes on, is completed, or fails. Pure.
+"""Which events follow from the states of connectors and applications: a run begins, goes on, is completed, or fails. Pure.
 
-A run is the time from a connector's start on a worker to its end there; Connect's connectors have no other.
+A run is the time from a connector's start on a worker to its end there, or that for which the active instance of an application
+reports to it; neither has another.
 """
 
 from __future__ import annotations
@@ -11,26 +12,35 @@ from typing import Any
 
 START, RUNNING, COMPLETE, FAIL = "START", "RUNNING", "COMPLETE", "FAIL"
 EVERY_S = 60.0
-"""Between two RUNNING events of a connector."""
+"""Between two RUNNING events of a job."""
 _WORKS, _FAILED = ("RUNNING", "RESTARTING"), "FAILED"
+_AT_WORK, _ERROR = ("REBALANCING", "RUNNING"), "ERROR"
 
 
 @dataclass(frozen=True)
-class ConnectorState:
-    """A connector of this worker now."""
+class JobState:
+    """A connector or application of this worker now."""
 
     name: str
     state: str
-    """Of the connector; FAILED if any of its tasks has failed."""
+    """Of the connector, FAILED if any of its tasks has failed; of the application."""
     trace: str | None = None
     """Of the first part that failed."""
 
     @classmethod
-    def of(cls, status: Mapping[str, Any]) -> ConnectorState:
+    def of_connector(cls, status: Mapping[str, Any]) -> JobState:
         """From the body of `GET /connectors/{name}/status`."""
         parts = [status["connector"], *status["tasks"]]
         failed = next((part for part in parts if part["state"] == _FAILED), None)
         return cls(status["name"], _FAILED if failed else parts[0]["state"], failed.get("trace") if failed else None)
+
+    @classmethod
+    def of_application(cls, application: Mapping[str, Any]) -> JobState | None:
+        """From what it has reported; None: none of the instances that report here has the work."""
+        if application["state"] == _ERROR:
+            return cls(application["application"], _FAILED, application["problem"] or "The application has ended in ERROR.")
+        works = any(one["active"] and one["state"] in _AT_WORK for one in application["instances"])
+        return cls(application["application"], "RUNNING") if works else None
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,8 @@ class RunEventPlan:
     """An event to send."""
 
     kind: str
-    connector: str
+    job: str
+    """The connector or application."""
     run: str
     trace: str | None = None
 
@@ -55,21 +66,19 @@ class RunEventPlan:
 Runs = Mapping[str, LineageRun]
 
 
-def follow(
-    runs: Runs, connectors: Iterable[ConnectorState], now_s: float, new_id: Callable[[], str]
-) -> tuple[Sequence[RunEventPlan], Runs]:
+def follow(runs: Runs, jobs: Iterable[JobState], now_s: float, new_id: Callable[[], str]) -> tuple[Sequence[RunEventPlan], Runs]:
     """The events that are due, and the runs then.
 
-    runs: by connector; connectors: all of this worker now; now_s: of `time.monotonic()`; new_id: gives the id of a new run.
+    runs: by job; jobs: all of this worker now; now_s: of `time.monotonic()`; new_id: gives the id of a new run.
     """
     events, left = list[RunEventPlan](), dict[str, LineageRun]()
-    here = {connector.name: connector for connector in connectors}
+    here = {job.name: job for job in jobs}
     for name, run in runs.items():
         if name not in here:  # deleted, or another worker has it
             events.append(RunEventPlan(COMPLETE, name, run.id))
-    for name, connector in sorted(here.items()):
+    for name, job in sorted(here.items()):
         run = runs.get(name)
-        if connector.state in _WORKS:
+        if job.state in _WORKS:
             if run is None:
                 run = LineageRun(new_id(), now_s)
                 events.append(RunEventPlan(START, name, run.id))
@@ -78,6 +87,6 @@ def follow(
                 events.append(RunEventPlan(RUNNING, name, run.id))
             left[name] = run
         elif run is not None:
-            kind = FAIL if connector.state == _FAILED else COMPLETE
-            events.append(RunEventPlan(kind, name, run.id, connector.trace))
+            kind = FAIL if job.state == _FAILED else COMPLETE
+            events.append(RunEventPlan(kind, name, run.id, job.trace))
     return events, left

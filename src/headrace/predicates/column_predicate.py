@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from headrace.config import Config
+from headrace.plugin_metrics import PluginMetrics
 from headrace.plugins import Kind
 from headrace.predicates.base import Predicate
 from headrace.predicates.sql import boolean
@@ -33,6 +34,9 @@ class ColumnPredicate(Config, ABC):
 
     plugin_kind: ClassVar[Kind] = Kind.PREDICATE
     version: ClassVar[str | None] = None
+
+    def with_plugin_metrics(self, metrics: PluginMetrics) -> None:
+        """Register metrics of one's own (KIP-877); called on the driver, before the task runs. For subclasses."""
 
     @abstractmethod
     def test(self, record: Columns) -> Column:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from headrace.preview.display import kinds, shown
 from headrace.preview.origin import Plan
 from headrace.preview.records import GivenRecord, as_bytes, notation
+from headrace.runtime.letter_values import given
 from headrace.transforms.chain import INPUT, Compiled, Seen, compile_chain
 from headrace.transforms.stages import Stage
 from headrace.values.sql import Sql, call, lit
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType
 
 Json = dict[str, Any]
 _HEADERS = "array<struct<key:string,value:binary>>"
@@ -67,8 +69,15 @@ def _frame(spark: SparkSession, plan: Plan, records: Sequence[GivenRecord]) -> D
     lines = (", ".join([str(n), *_constants(plan.origin.arriving(record))]) for n, record in enumerate(records))
     names = ", ".join(["in_number", *INPUT])
     frame = spark.sql(f"SELECT * FROM VALUES {', '.join(f'({line})' for line in lines)} AS given({names})")
-    texts = {f"in_{part}" for part in ("key", "value") if getattr(getattr(plan.reading, part), "kind", "") in ("string", "line")}
-    return frame.selectExpr("in_number", *(f"cast({name} as string) AS {name}" if name in texts else name for name in INPUT))
+    kinds = {f"in_{part}": getattr(getattr(plan.reading, part), "kind", "bytes") for part in ("key", "value")}
+    return frame.select("in_number", *(_as_given(frame[name], kinds.get(name, "bytes")).alias(name) for name in INPUT))
+
+
+def _as_given(column: Column, kind: str | DataType) -> Column:
+    """Bytes as the column that the source gives."""
+    if isinstance(kind, str):
+        return column.cast("string") if kind in ("string", "line") else column
+    return given(column, kind)
 
 
 def _constants(record: GivenRecord) -> list[Sql]:

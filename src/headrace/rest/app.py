@@ -34,17 +34,21 @@ from headrace.runtime.worker_config import WorkerConfig
 
 
 def create_app(
-    herder: RestHerder, worker_config: WorkerConfig, others: WorkerClient | None = None, limit_s: float = REQUEST_TIMEOUT_S
+    herder: RestHerder,
+    worker_config: WorkerConfig,
+    others: WorkerClient | None = None,
+    limit_s: float = REQUEST_TIMEOUT_S,
+    reported: StreamsReports | None = None,
 ) -> FastAPI:
     """Return the app of the main listeners; it has the admin resources too unless `admin.listeners` is set.
 
-    others: the other workers, for requests that are for them; limit_s: seconds that the herder may take for one request. Raises
-    ConfigError for bad `response.http.headers.config`.
+    others: the other workers, for requests that are for them; limit_s: seconds that the herder may take for one request;
+    reported: takes what streams applications report. Raises ConfigError for bad `response.http.headers.config`.
     """
     admin = ADMIN if worker_config.admin_listeners is None else []
     others = others or WorkerClient(worker_config.rest_scheme())
     figures = ClusterFigures(others)
-    snapshots, reports = Overview(figures), GroupReports(StreamsReports(), others)
+    snapshots, reports = Overview(figures), GroupReports(reported or StreamsReports(), others)
     own = [
         preview.resource(worker_config),
         dead_letters.resource(worker_config),
@@ -95,6 +99,7 @@ def _app(
     )
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(ClientDisconnect, _gone)
+    app.state.takes_initial_offsets = config.initial_offsets_enable
     for resource in resources:
         resource.mount(app, herder, others, limit_s)
     openapi.describe(app, resources, secured=allowed is not None)

@@ -7,6 +7,7 @@ requests to the REST API. Not remembered: what changes nothing (validation, prev
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,8 +21,10 @@ from headrace.rest.same_origin import of_page
 from headrace.rest.uri import restore
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_TRIED = (("/headrace/", "/preview"), ("/connector-plugins/", "/validate"), ("/headrace/streams/", ""))
-"""How the paths begin and end of requests that change nothing; what streams applications report comes every 10 s."""
+_TRIED = (
+    ("POST", "/headrace/.*preview"), ("PUT", "/connector-plugins/.*/validate"), ("PUT", "/headrace/streams/.*"),
+)  # fmt: skip
+"""Requests that change nothing; what streams applications report comes every 10 s."""
 _LONGEST, _LARGEST = 500, 1 << 20
 
 
@@ -70,7 +73,7 @@ class Audit:
 def _changes(method: str, path: str) -> bool:
     if method in _SAFE or of_page(path) or open_to_all(method, path):
         return False
-    return not any(path.startswith(start) and path.endswith(end) for start, end in _TRIED)
+    return not any(method == one and re.fullmatch(pattern, path, re.DOTALL) for one, pattern in _TRIED)
 
 
 def _connector(path: str) -> str | None:
@@ -90,6 +93,9 @@ def asked_for(body: bytes, before: Mapping[str, Any], *, whole: bool) -> tuple[s
         asked = None
     if not isinstance(asked, dict) or "offsets" in asked:
         return None, None
+    if (command := asked.get("command")) in ("init", "verify"):
+        how = "".join(f", {name.replace('_', ' ')}" for name in ("dry_run", "setup_if_incomplete") if asked.get(name) is True)
+        return None, f"{command}{how}"[:_LONGEST]
     if isinstance(names := asked.get("connectors"), list):
         return None, f"{asked.get('action')}: {', '.join(map(str, names))}"[:_LONGEST]
     if isinstance(letters := asked.get("letters"), list):

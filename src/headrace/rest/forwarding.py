@@ -56,7 +56,11 @@ class WorkerClient:
 
     def get_from(self, worker_id: str, path: Sequence[str], query: Mapping[str, str], request: Request) -> Any:
         """As `get`, of the worker of this id (`host:port`)."""
-        return self.get(f"{self._scheme}://{worker_id}/", path, query, request)
+        return self.get(self.url_of(worker_id), path, query, request)
+
+    def url_of(self, worker_id: str) -> str:
+        """The address of the worker of this id."""
+        return f"{self._scheme}://{worker_id}/"
 
     def get_from_all(
         self, workers: Iterable[str], path: Sequence[str], query: Mapping[str, str], request: Request

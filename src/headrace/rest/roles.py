@@ -8,7 +8,7 @@ from enum import IntEnum
 
 class Role(IntEnum):
     """read: look at everything, validate and preview; operate: let connectors rest, run, restart, set offsets, replay dead
-    letters, report streams applications; admin: all."""
+    letters, report streams applications, have them initialize their internal topics; admin: all."""
 
     READ = 1
     OPERATE = 2
@@ -16,7 +16,8 @@ class Role(IntEnum):
 
 
 AUDIT = "/headrace/audit"
-STREAMS_REPORT = "/headrace/streams/[^/]+/[^/]+"
+STREAMS_COMMANDS = "/headrace/streams/[^/]+/commands"
+_STREAMS_REPORT = "/headrace/streams/[^/]+/[^/]+"
 _CONNECTOR = "/connectors/[^/]+"
 _INTERNAL = (("POST", f"{_CONNECTOR}/tasks"), ("PUT", f"{_CONNECTOR}/fence"))
 _PAGE = ("POST", "/ui/.*")  # what it does, it asks of the REST API, as the same user
@@ -32,7 +33,8 @@ _OPERATE = (
     ("DELETE", f"{_CONNECTOR}/offsets"),
     ("POST", "/headrace/connectors/actions"),
     ("POST", f"{_DEAD_LETTERS}/replay"),
-    ("PUT", STREAMS_REPORT),
+    ("PUT", _STREAMS_REPORT),
+    ("POST", STREAMS_COMMANDS),
 )
 
 

@@ -93,7 +93,14 @@ _STREAMS_REPORT = _object({
     "version": _TEXT, "state": _one_of(STREAMS_STATES), "active": _BOOLEAN, "paused": _BOOLEAN, "error": _TEXT_OR_NULL,
     "setup": _TEXT, "topology": _TEXT, "internal_topics": _INTERNAL_TOPICS, "problem": _TEXT_OR_NULL,
     "metrics": _map(_map(_NUMBER)),
+}, {
+    "servers": {**_TEXT, "description": "The bootstrap servers of its cluster."},
+    "results": _list(_object({"id": _TEXT, "ok": _BOOLEAN, "message": _TEXT, "topics": _list(_TEXT)})),
 })  # fmt: skip
+_STREAMS_COMMAND: Schema = {
+    "command": _one_of(("init", "verify")), "dry_run": {**_BOOLEAN, "description": "Of init: say what would be created only."},
+    "setup_if_incomplete": {**_BOOLEAN, "description": "Of init: create what is missing, even if some topics are there."},
+}  # fmt: skip
 _LETTERS: Schema = {
     "type": "array", "items": _TEXT, "minItems": 1, "maxItems": 500, "description": "Each `<partition>:<offset>`.",
 }  # fmt: skip
@@ -120,7 +127,10 @@ SCHEMAS: dict[str, Schema] = {
             "description": "The state to begin in (KIP-980), RUNNING by default; upper or lower case.",
         }},
     ),
-    "ConnectorInfo": _object({"name": _TEXT, "config": ref("Config"), "tasks": _list(_TASK_ID), "type": _KIND}),
+    "ConnectorInfo": _object(
+        {"name": _TEXT, "config": ref("Config"), "tasks": _list(_TASK_ID), "type": _KIND},
+        {"offsets_status": {**_TEXT, "description": "Whether `initial_offsets` have been set (KIP-995)."}},
+    ),
     "Connectors": {
         "description": "The names; with `expand` an object of the connectors with what was asked for of each.",
         "anyOf": [
@@ -242,6 +252,7 @@ SCHEMAS: dict[str, Schema] = {
                 "transformation": _one_of(("IDENTITY", "TRANSFORMATION", "MASKED", "CONDITION", "FILTER")),
             }), description="None: it is a constant."),
         }), description="Of connectors with transforms, if asked for."),
+        "not_reached": _list(_TEXT, description="Workers that did not answer: applications that report to them are missing."),
     }),
     "Drift": _object({
         "connector": _TEXT,
@@ -252,21 +263,32 @@ SCHEMAS: dict[str, Schema] = {
     }),
     "Worker": _WORKER,
     "StreamsReport": {**_STREAMS_REPORT, "additionalProperties": True, "description": "What `headrace.report.url` sends."},
+    "StreamsCommandRequest": _object(
+        {"command": _STREAMS_COMMAND["command"]}, {name: _STREAMS_COMMAND[name] for name in ("dry_run", "setup_if_incomplete")},
+    ),
+    "StreamsCommand": _object({
+        "id": _TEXT, "application": _TEXT, "instance": _TEXT, **_STREAMS_COMMAND, "user": _TEXT_OR_NULL, "asked_ms": _INT,
+        "state": _one_of(("waiting", "sent", "done", "failed", "expired")), "message": _TEXT_OR_NULL,
+        "topics": _list(_TEXT, description="Those that have been created, or would be."),
+    }),
+    "StreamsCommandsDue": _object({"commands": _list(_object({"id": _TEXT, **_STREAMS_COMMAND}))}),
     "StreamsApplications": _object({
         "instances": _list({
             **_STREAMS_REPORT, "properties": {
                 "application": _TEXT, "instance": _TEXT, "age_ms": _INT, **_STREAMS_REPORT["properties"],
             },
         }, description="The last reports that this worker has."),
+        "commands": _list(ref("StreamsCommand"), description="The last that this worker has been asked for, newest first."),
         "applications": _list(_object({
             "application": _TEXT, "state": _one_of((*STREAMS_STATES, "SILENT")), "lag": _INT_OR_NULL, "records": _INT,
             "init": _one_of(("ready", "missing", "incomplete", "misconfigured", "unknown"), description="KIP-698"),
-            "problem": _TEXT_OR_NULL, "setup": _TEXT, "topology": _TEXT, "internal_topics": _INTERNAL_TOPICS,
+            "problem": _TEXT_OR_NULL, "setup": _TEXT, "servers": _TEXT, "topology": _TEXT, "internal_topics": _INTERNAL_TOPICS,
             "metrics": _map(_map(_NUMBER)),
             "instances": _list(_object({
                 "instance": _TEXT, "state": _TEXT, "active": _BOOLEAN, "paused": _BOOLEAN, "version": _TEXT,
                 "error": _TEXT_OR_NULL, "age_ms": _INT,
             })),
+            "commands": _list(ref("StreamsCommand"), description="The last ones, newest first."),
         }), description="Of all workers; those in trouble first."),
         "not_reached": _list(_TEXT),
     }),

@@ -22,6 +22,7 @@ from headrace.rest.herder import RestHerder
 from headrace.rest.request_limits import LimitedProtocol
 from headrace.rest.resource import REQUEST_TIMEOUT_S
 from headrace.rest.sampler import Sampler
+from headrace.rest.streams_reports import StreamsReports
 from headrace.runtime.listeners import ListenerAddress
 from headrace.runtime.worker_config import WorkerConfig
 
@@ -45,7 +46,9 @@ class RestServer:
         """
         self._config = worker_config
         self._sampler = Sampler(herder)
-        main = create_app(herder, worker_config, others, limit_s)
+        self.reported = StreamsReports()
+        """What streams applications have reported to this worker."""
+        main = create_app(herder, worker_config, others, limit_s, self.reported)
         self._main = self._services(main, worker_config.listening(), tls.LISTENERS)
         admin_listeners = worker_config.admin_listening()
         admin = create_admin_app(herder, worker_config, others, limit_s) if admin_listeners else main

@@ -16,10 +16,10 @@ from headrace.rest.herder import RestHerder
 
 SILENT_MS = 35_000
 """After so long without a report an instance counts as silent: three were missed."""
-_FORGOTTEN_MS, _MOST = 15 * 60_000, 500
-_ENDED = ("NOT_RUNNING", "ERROR")
-_SILENT = "SILENT"
-_WORST = ("ERROR", "PENDING_ERROR", _SILENT, "REBALANCING", "RUNNING", "CREATED", "PENDING_SHUTDOWN", "NOT_RUNNING")
+_FORGOTTEN_MS, _MOST, _SHOWN = 15 * 60_000, 500, 10
+ENDED = ("NOT_RUNNING", "ERROR")
+SILENT = "SILENT"
+_WORST = ("ERROR", "PENDING_ERROR", SILENT, "REBALANCING", "RUNNING", "CREATED", "PENDING_SHUTDOWN", "NOT_RUNNING")
 
 Json = dict[str, Any]
 
@@ -61,18 +61,35 @@ class StreamsReports:
 
 
 @dataclass(frozen=True)
+class Reported:
+    """What applications have reported to the workers of the group."""
+
+    instances: list[Json]
+    """Their last reports, with `reported_to`: the worker."""
+    commands: list[Json]
+    """What they have been asked to do."""
+    not_reached: list[str]
+    """The workers that do not answer."""
+
+
+@dataclass(frozen=True)
 class GroupReports:
     """What applications report to all workers of the group."""
 
     own: StreamsReports
     others: WorkerClient
 
-    def instances(self, herder: RestHerder, request: Request) -> tuple[list[Json], list[str]]:
-        """The reports to every worker, and the workers that do not answer. request: of the user who asks."""
+    def read(self, herder: RestHerder, request: Request, commands: list[Json]) -> Reported:
+        """The reports to every worker. request: of the user who asks; commands: of this worker."""
         workers = [worker_id for worker_id in _members(herder) if worker_id != herder.worker_id]
         answered = self.others.get_from_all(workers, ["headrace", "streams"], {"forward": "false"}, request)
-        reported = (instance for answer in answered.values() if answer for instance in answer["instances"])
-        return [*self.own.instances(), *reported], [worker_id for worker_id, answer in answered.items() if answer is None]
+        there = {herder.worker_id: {"instances": self.own.instances(), "commands": commands}}
+        there |= {worker_id: answer for worker_id, answer in answered.items() if answer}
+        return Reported(
+            [{**one, "reported_to": worker_id} for worker_id, answer in there.items() for one in answer["instances"]],
+            [one for answer in there.values() for one in answer.get("commands", ())],
+            [worker_id for worker_id, answer in answered.items() if answer is None],
+        )
 
 
 def _members(herder: RestHerder) -> list[str]:
@@ -82,28 +99,33 @@ def _members(herder: RestHerder) -> list[str]:
         return []
 
 
-def applications(instances: Iterable[Mapping[str, Any]]) -> list[Json]:
+def applications(instances: Iterable[Mapping[str, Any]], commands: Iterable[Json] = ()) -> list[Json]:
     """The applications of these instances (as `instances` gives them), those in trouble first. Of an instance that reported to
-    several workers the newest report counts.
+    several workers the newest report counts. commands: what any of them have been asked to do.
     """
+    asked = sorted(commands, key=lambda command: -command["asked_ms"])
     newest: dict[tuple[str, str], Json] = {}
     for instance in sorted(instances, key=lambda instance: -instance["age_ms"]):
-        newest[instance["application"], instance["instance"]] = {**instance, "state": _state(instance)}
+        newest[instance["application"], instance["instance"]] = {**instance, "state": state_of(instance)}
     by_application: dict[str, list[Json]] = {}
     for (application, _), instance in sorted(newest.items()):
         by_application.setdefault(application, []).append(instance)
-    folded = [_application(name, some) for name, some in by_application.items()]
+    folded = [
+        {**_application(name, some), "commands": [command for command in asked if command["application"] == name][:_SHOWN]}
+        for name, some in by_application.items()
+    ]
     return sorted(folded, key=lambda application: (_WORST.index(application["state"]), application["application"]))
 
 
-def _state(report: Mapping[str, Any]) -> str:
-    silent = report["age_ms"] > SILENT_MS and report["state"] not in _ENDED
-    return _SILENT if silent else str(report["state"])
+def state_of(report: Mapping[str, Any]) -> str:
+    """The state of an instance: as it reported, or SILENT if it reports no more."""
+    silent = report["age_ms"] > SILENT_MS and report["state"] not in ENDED
+    return SILENT if silent else str(report["state"])
 
 
 def _application(name: str, instances: list[Json]) -> Json:
     """State and lag are those of the active instance, as far as there is one; the topology is that of the newest report."""
-    active = next((instance for instance in instances if instance["active"] and instance["state"] != _SILENT), None)
+    active = next((instance for instance in instances if instance["active"] and instance["state"] != SILENT), None)
     newest = min(instances, key=lambda instance: instance["age_ms"])
     shown = active or newest
     lags = [values["lag"] for values in shown["metrics"].values() if "lag" in values]
@@ -115,6 +137,7 @@ def _application(name: str, instances: list[Json]) -> Json:
         "init": _init(shown["internal_topics"]),
         "problem": shown["error"] or shown["problem"],
         "setup": shown["setup"],
+        "servers": shown.get("servers", ""),
         "topology": shown["topology"],
         "internal_topics": shown["internal_topics"],
         "metrics": shown["metrics"],

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from headrace.converters.base import ConverterReader, ConverterWriter, Writers
 from headrace.converters.typed_column import TypedColumn, TypedHeaders
 from headrace.record import HEADERS_TYPE, RecordColumns
+from headrace.runtime.letter_values import as_bytes, type_text
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.schema_usage import USAGE
-from headrace.runtime.tolerance import Tolerance, letter_headers, report
+from headrace.runtime.tolerance import KEY_TYPE, RECORD_TOPIC, VALUE_TYPE, Tolerance, letter_headers, report
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
 from headrace.transforms.chain import INPUT, NO_HEADERS, Compiled, Readers, compile_chain
 from headrace.transforms.stages import Stage
@@ -22,7 +23,6 @@ from headrace.values.sql import Sql, case, lit, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import DataType
 
 _SCHEMAS = 64  # of keys, and of values, that a task remembers
 WANTED = "wanted:"
@@ -147,7 +147,7 @@ class TaskChain:
     def _transformed(self, incoming: DataFrame) -> DataFrame:
         """After the chain: OUTPUT, the origin's columns, and, if a record can fail, what it was read as."""
         compiled = self.compiled()
-        originals = [name for name in ("in_key", "in_value", "in_headers", "in_timestamp") if compiled.fails]
+        originals = [f"in_{part}" for part in ("topic", "key", "value", "headers", "timestamp") if compiled.fails]
         return compiled.apply(incoming, [*self._origin, *originals])
 
     def letter(self) -> dict[str, Sql]:
@@ -157,14 +157,21 @@ class TaskChain:
         """
         letters, headers = self._steps.tolerance.dead_letters, f"coalesce(in_headers, {NO_HEADERS})"
         if letters and letters.context:
-            headers = letter_headers(headers, (self._steps.connector, self._steps.task), self._origin, self._classes())
+            who = self._steps.connector, self._steps.task
+            headers = letter_headers(headers, who, self._origin, self._classes(), self._as_given())
         return {
             "topic": lit(letters.topic) if letters else "topic",
-            "key": _original("in_key", self._record.key_kind),
-            "value": _original("in_value", self._record.value_kind),
+            "key": as_bytes("in_key", self._record.key_kind),
+            "value": as_bytes("in_value", self._record.value_kind),
             "headers": headers,
             "partition": "int(NULL)",
         }
+
+    def _as_given(self) -> Mapping[str, Sql]:
+        """What a letter of a source has to say so that it can be read again: Kafka's headers have no place for it."""
+        kinds = {KEY_TYPE: self._record.key_kind, VALUE_TYPE: self._record.value_kind}
+        types = {name: lit(type_text(kind)) for name, kind in kinds.items() if not isinstance(kind, str)}
+        return types if self._steps.sink or "topic" in self._record.origin else {RECORD_TOPIC: "in_topic", **types}
 
     def _new(self, part: str) -> Sql | None:
         reader: ConverterReader = getattr(self._reading, part)
@@ -282,17 +289,6 @@ def _if_failed(letter: Sql, sql: Sql) -> Sql:
 def stamped(headers: Sql, millis: Sql) -> Sql:
     """Headers with the timestamp as the last one; none (NULL) is the time of writing."""
     return appended(headers, TIMESTAMP_HEADER, f"cast(string({millis}) as binary)")
-
-
-def _original(column: Sql, kind: str | DataType) -> Sql:
-    """What a source gave, as bytes: text in UTF-8, other columns as JSON."""
-    if isinstance(kind, str):
-        return f"cast({column} as binary)"
-    name = kind.simpleString()
-    if name == "binary":
-        return column
-    text = f"to_json({column})" if name.startswith(("struct", "array", "map")) else f"string({column})"
-    return f"cast({text} as binary)"
 
 
 def _name(component: object) -> str:

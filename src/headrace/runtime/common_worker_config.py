@@ -247,6 +247,10 @@ class WorkerConfig(Config):
         importance=LOW,
         doc="Whether the REST server has the operator's page under `/ui`; its users and roles are those of the REST API.",
     )
+    initial_offsets_enable: bool = option(
+        "connector.initial.offsets.enable", Type.BOOLEAN, False, importance=LOW,
+        doc="Of headrace: whether `POST /connectors` takes `initial_offsets` (KIP-995), which Kafka Connect 4.3 refuses.",
+    )  # fmt: skip
     openlineage_enabled: bool = option(
         "openlineage.integration.enabled", Type.BOOLEAN, False, importance=LOW,
         doc="Of headrace, under Debezium's name: whether the worker sends OpenLineage's events of its connectors (the extra "
@@ -260,6 +264,14 @@ class WorkerConfig(Config):
     openlineage_namespace: str | None = option(
         "openlineage.integration.job.namespace", Type.STRING, None, importance=LOW,
         doc="The namespace of the jobs in OpenLineage's events; by default the worker's `group.id`.",
+    )  # fmt: skip
+    openlineage_description: str | None = option(
+        "openlineage.integration.job.description", Type.STRING, None, importance=LOW,
+        doc="The description of the jobs in OpenLineage's events; by default each says what it is.",
+    )  # fmt: skip
+    openlineage_owners: list[str] = option(
+        "openlineage.integration.job.owners", Type.LIST, [], importance=LOW,
+        doc="The owners of the jobs in OpenLineage's events, each `role=name`, like `MAINTAINER=team:data`.",
     )  # fmt: skip
     ssl_client_auth: str = option(
         "ssl.client.auth",

@@ -103,6 +103,11 @@ def _retention(kind: str, days: int) -> Any:
 class DistributedConfig(WorkerConfig):
     """A worker of a group that keeps configurations, offsets and statuses in Kafka topics."""
 
+    internal_topics_creation: bool = option(
+        "internal.topics.automatic.creation.enable", Type.BOOLEAN, True, importance=MEDIUM,
+        doc="Whether the worker creates internal topics that are missing (KIP-1209); with `false` it ends instead.",
+    )  # fmt: skip
+
     group_id: str = option(
         "group.id",
         Type.STRING,

@@ -41,22 +41,28 @@ def plan_hosted(plan: TaskPlan, task: HostedTask, config: Props, worker: WorkerC
 
     plan: as for any source; config: the connector's, resolved. Raises ConfigError.
     """
+    hosted, conversion = hosted_plan(plan, config, worker)
+    task.convert_by(conversion)
+    return hosted
+
+
+def hosted_plan(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[TaskPlan, Conversion]:
+    """The plan of a hosted task, and what the host does before it; as `plan_hosted`."""
     key, value = (_settings(f"{part}.converter", Kind.CONVERTER, config, worker) for part in ("key", "value"))
     header = _settings("header.converter", Kind.HEADER_CONVERTER, config, worker)
     tolerant = plan.tolerance.all
     hosted = _leading(plan.stages, all_of_kafka=not (tolerant or plan.tolerance.dead_letters))
     stages, left = [_stage(stage, config) for stage in plan.stages[:hosted]], plan.stages[hosted:]
     if left or plan.tolerance.all or plan.tolerance.dead_letters or not (_in_java(key) and _in_java(value)):
-        task.convert_by(Conversion(_WITH_SCHEMAS, _WITH_SCHEMAS, header, stages, tolerant))
         reading = {"schemas.enable": "true", "replace.null.with.default": "false"}
-        return replace(
+        with_schemas = replace(
             plan,
             stages=left,
             source_key_converter=JsonConverter(reading, True),
             source_value_converter=JsonConverter(reading, False),
         )
-    task.convert_by(Conversion(key, value, header, stages))
-    return replace(
+        return with_schemas, Conversion(_WITH_SCHEMAS, _WITH_SCHEMAS, header, stages, tolerant)
+    as_bytes = replace(
         plan,
         stages=(),
         key_converter=ByteArrayConverter({}, True),
@@ -64,6 +70,7 @@ def plan_hosted(plan: TaskPlan, task: HostedTask, config: Props, worker: WorkerC
         source_key_converter=None,
         source_value_converter=None,
     )
+    return as_bytes, Conversion(key, value, header, stages)
 
 
 def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tuple[Conversion, SinkClients]:

@@ -17,6 +17,9 @@ from headrace.values.sql import Sql, call, case, concat, lit
 DLQ = "errors.deadletterqueue."
 ERROR_HEADERS = "__connect.errors."
 """How the names of headers begin that say why a record failed (KIP-298)."""
+RECORD_TOPIC, KEY_TYPE, VALUE_TYPE = "record.topic", "record.key.type", "record.value.type"
+"""Headers of headrace's own, after ERROR_HEADERS: the topic that a source gave a record, and the types of its key and value
+(`headrace.runtime.letter_values`). What is replayed is read again by them."""
 _STAGES = {"key": "KEY_CONVERTER", "value": "VALUE_CONVERTER", "headers": "HEADER_CONVERTER"}
 
 
@@ -127,10 +130,12 @@ def _readable(column: Sql) -> Sql:
     return case([(f"is_valid_utf8(string({column}))", f"string({column})")], f"base64({column})")
 
 
-def letter_headers(headers: Sql, who: tuple[str, int], origin: Sequence[str], classes: Mapping[str, str]) -> Sql:
+def letter_headers(
+    headers: Sql, who: tuple[str, int], origin: Sequence[str], classes: Mapping[str, str], more: Mapping[str, Sql]
+) -> Sql:
     """Headers of a dead letter with Connect's context (`DeadLetterQueueReporter.populateContextHeaders`).
 
-    who: connector and task; classes: step → class of the transformation or converter.
+    who: connector and task; classes: step → class of the transformation or converter; more: what headrace tells beyond it.
     """
     connector, task = who
     known = {_part(column): f"string({column})" for column in origin}
@@ -150,6 +155,7 @@ def letter_headers(headers: Sql, who: tuple[str, int], origin: Sequence[str], cl
         "exception.class.name": "failure.class",
         "exception.message": "failure.message",
         "exception.stacktrace": trace,
+        **more,
     }
     added = [
         f"named_struct('key', {lit(ERROR_HEADERS + name)}, 'value', cast(string({sql}) as binary))"

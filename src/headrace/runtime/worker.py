@@ -21,6 +21,7 @@ from headrace.connect_config.validation import connector_class
 from headrace.connectors.base import (
     Connector,
     ConnectorContext,
+    Measured,
     Offsets,
     OffsetTask,
     PollingSourceTask,
@@ -39,6 +40,7 @@ from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin, shared
 from headrace.kafka.group_transactions import GroupOffsets, GroupTransactions, Proof, Write
 from headrace.kafka.transactional_ids import WRITERS, fence, transactional_ids
+from headrace.plugin_metrics import PluginMetrics
 from headrace.plugins import Kind
 from headrace.runtime.data_loss_log import DataLossLog
 from headrace.runtime.delivery import Ports
@@ -58,6 +60,7 @@ from headrace.spark import destination_topic
 from headrace.spark.transactions import Entry, TaskTransactions
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import SettingsForNewTopic, TopicCreator
+from headrace.transforms.stages import Stage, give_metrics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -154,7 +157,9 @@ class Worker:
         self.metrics.connector(context.name, str(cls.plugin_kind), cls.plugin_name, cls.version)
         if cls.plugin_kind == Kind.SOURCE:
             topic_creation(props, self.config.topic_creation_enable)  # fails here and not first in every task
-        instance = cls(replace(context, stored=self._stored(context.name, props)))
+        own = PluginMetrics({"connector": context.name})
+        self.metrics.own_of_connector(context.name, own.measures)
+        instance = cls(replace(context, stored=self._stored(context.name, props), metrics=own))
         try:
             instance.start(props)
         except BaseException:
@@ -179,11 +184,11 @@ class Worker:
             interval_ms(settings, self.config),
             self._stored(who.connector, config),
             own_transactions(settings, self.config),
+            PluginMetrics({"connector": who.connector, "task": str(who.task)}),
         )
         instance: Task = cls.task_for(config)(context)
         recorder = self.metrics.task(who.connector, who.task, str(cls.plugin_kind))
-        if isinstance(instance, OffsetTask | HostedSink):
-            recorder.own = instance.measures
+        recorder.own = partial(_own_measures, instance, context.metrics)
         if isinstance(settings, SinkConnectorConfig):
             work: WorkerTask = self._sink_work(context, instance, (settings, props), recorder)
         else:
@@ -201,6 +206,7 @@ class Worker:
     ) -> WorkerSourceTask:
         name, recorder, config = context.connector, told[0], configs[0].originals
         plan = plan_source_task(name, context.task, *configs, self.config)
+        self._register_metrics(plan.stages, context.metrics)
         if isinstance(task, HostedTask):
             plan = plan_hosted(plan, task, config, self.config)
         store, proof = self.offsets_of(config), self._session()
@@ -214,6 +220,11 @@ class Worker:
             exactly=self._exactly_once(plan, type(task), store, proof, told) if self.config.exactly_once_enabled else None,
         )
         return WorkerSourceTask(plan, task, needs)
+
+    def _register_metrics(self, stages: Sequence[Stage], metrics: PluginMetrics) -> None:
+        if any(hasattr(part, "user") for stage in stages for part in (stage.transformation, stage.predicate)):
+            self.spark()  # counters of plugins that run in Python processes are Spark's
+            give_metrics(stages, metrics)
 
     def _stored(self, name: str, config: Props) -> Stored:
         """A connector's stored offsets, asked whenever it likes; config: resolved."""
@@ -254,6 +265,7 @@ class Worker:
         self, context: TaskContext, task: Any, configs: tuple[SinkConnectorConfig, Props], recorder: TaskRecorder
     ) -> WorkerTask:
         plan = plan_sink_task(context, *configs, self.config)
+        self._register_metrics(plan.stages, context.metrics)
         if isinstance(task, HostedSink):
             task.run_with(*plan_hosted_sink(plan, configs[0].originals, self.config))
             return HostedSinkWork(plan, task, partial(self._note_topic, plan.connector, plan.task), recorder)
@@ -324,6 +336,12 @@ def _settings_for_new_topic(connector: type[Any], config: Props) -> SettingsForN
 def writers(task: type[Any]) -> int:
     """How many transactional producers the tasks of this class may have: a polling one has one offset for all its records."""
     return 1 if issubclass(task, PollingSourceTask | FeedTask) else WRITERS
+
+
+def _own_measures(task: Task, registered: PluginMetrics) -> list[Measured]:
+    """What a task measures itself, and what it and the plugins of its chain have registered."""
+    own = task.measures() if isinstance(task, OffsetTask | HostedSink) else ()
+    return [*own, *registered.measures()]
 
 
 def _login(props: Mapping[str, str]) -> dict[str, str]:

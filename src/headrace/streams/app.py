@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from headrace.errors import ArgumentError
+import structlog
+
+from headrace.errors import ArgumentError, HeadraceError
 from headrace.kafka.admin import Admin
 from headrace.streams import initialization
 from headrace.streams.config import StreamsConfig
@@ -18,6 +22,10 @@ from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.states import Listener, State
 from headrace.streams.topology import Topology
 from headrace.streams.worker_report import reporter_of
+
+log = structlog.get_logger(__name__)
+
+_AGAIN_S = 2.0
 
 
 class KafkaStreams:
@@ -67,6 +75,30 @@ class KafkaStreams:
         """Raise MissingInternalTopicsError or MisconfiguredInternalTopicError unless every internal topic is as it has to be."""
         initialization.check(self.look())
 
+    def await_initialization(self, timeout: Duration | None = None, stopping: threading.Event | None = None) -> bool:
+        """Wait, before the start, until every internal topic is there and as it has to be; whether that came in time.
+
+        Meanwhile the application reports to its worker (`headrace.report.url`), which can have it create them: by `init` on the
+        operator's page, or by `headrace streams ask`. stopping: ends the waiting. Raises StreamsError once it has been started.
+        """
+        self._client.require_created("await_initialization")
+        if self._reporter:
+            self._reporter.start()
+        stopping, reason = stopping or threading.Event(), ""
+        end = None if timeout is None else time.monotonic() + milliseconds(timeout, "timeout") / 1000
+        while self.state() is State.CREATED and not stopping.is_set():
+            try:
+                self.verify()
+                return True
+            except HeadraceError as error:
+                if str(error) != reason:
+                    log.warning(f"Waiting for the internal topics: {error}", application=self.config.application_id)
+                reason = str(error)
+            if end is not None and time.monotonic() >= end:
+                return False
+            stopping.wait(_AGAIN_S)
+        return False
+
     # ------------------------------------------------------------------------------------------------ life
     def start(self) -> None:
         """Begin to work: returns at once, `state` tells how far it is.
@@ -74,11 +106,10 @@ class KafkaStreams:
         Raises StreamsError if it was started before, MissingSourceTopicError, what is wrong with the topology, and in manual mode
         MissingInternalTopicsError or MisconfiguredInternalTopicError (KIP-698).
         """
-        first = self.state() is State.CREATED
         try:
             self._client.start()
         finally:
-            if self._reporter and first:
+            if self._reporter:
                 self._reporter.start()
 
     def close(self, timeout: Duration | None = None) -> bool:

@@ -1,4 +1,7 @@
-"""What an application reports to a worker (`headrace.report.url`), for the page: nothing of it holds up the work."""
+"""What an application reports to a worker (`headrace.report.url`), for the page: nothing of it holds up the work.
+
+The answer to a report may ask for something (`headrace.streams.worker_commands`); what became of it is in the next report.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,19 @@ import structlog
 from headrace import __version__
 from headrace.errors import ConfigError, HeadraceError
 from headrace.streams.config import StreamsConfig
-from headrace.streams.initialization import Findings
 from headrace.streams.states import State
 from headrace.streams.topology import Topology
+from headrace.streams.worker_commands import Commanded, CommandRunner
 
 log = structlog.get_logger(__name__)
 
 EVERY_S = 10.0
+_WAITING_EVERY_S = 2.0
+"""While the application waits for its internal topics: somebody looks at it then, and asks it for them."""
 _TOPICS_EVERY_S, _TIMEOUT_S, _MOST_TEXT = 60.0, 5.0, 64 << 10
 
 
-class Reporting(Protocol):
+class Reporting(Commanded, Protocol):
     """An application as far as it is reported."""
 
     topology: Topology
@@ -39,7 +44,6 @@ class Reporting(Protocol):
     def is_active(self) -> bool: ...  # noqa: D102
     def is_paused(self) -> bool: ...  # noqa: D102
     def metrics(self) -> Mapping[str, Mapping[str, float]]: ...  # noqa: D102
-    def look(self) -> Findings: ...  # noqa: D102
 
 
 class WorkerReporter:
@@ -57,11 +61,13 @@ class WorkerReporter:
         self._looked_s = -_TOPICS_EVERY_S
         self._failing = False
         self._wake = threading.Event()
+        self._commands = CommandRunner(application, self._look_again)
         self._thread = threading.Thread(target=self._main, name="worker-report", daemon=True)
 
     def start(self) -> None:
-        """Begin to report; returns at once."""
-        self._thread.start()
+        """Begin to report, unless it has begun before; returns at once."""
+        if self._thread.ident is None:
+            self._thread.start()
 
     def finish(self) -> None:
         """Report once more, that the application has ended; a worker that does not answer is not waited for long."""
@@ -80,10 +86,12 @@ class WorkerReporter:
             "paused": application.is_paused(),
             "error": str(error)[:_MOST_TEXT] if error is not None else None,
             "setup": application.config.internal_topics_setup,
+            "servers": ",".join(application.config.bootstrap_servers),
             "topology": application.topology.describe()[:_MOST_TEXT],
             "internal_topics": self._topics,
             "problem": self._topics_problem,
             "metrics": {name: dict(values) for name, values in application.metrics().items()},
+            "results": self._commands.results(),
         }
 
     def _main(self) -> None:
@@ -94,7 +102,8 @@ class WorkerReporter:
                 if not ended and time.monotonic() - self._looked_s >= _TOPICS_EVERY_S:
                     self._look()
                 self._send(client)
-                self._wake.wait(0 if ended else self._every_s)
+                waits = self._application.state() is State.CREATED
+                self._wake.wait(0 if ended else _WAITING_EVERY_S if waits else self._every_s)
                 self._wake.clear()
 
     def _look(self) -> None:
@@ -104,9 +113,19 @@ class WorkerReporter:
         except HeadraceError as error:
             self._topics, self._topics_problem = None, str(error)
 
+    def _look_again(self) -> None:
+        """A command has ended: say so at once, with the internal topics as they are now."""
+        self._looked_s = -_TOPICS_EVERY_S
+        self._wake.set()
+
     def _send(self, client: httpx.Client) -> None:
         try:
-            problem = _refusal(client.put(self._url, json=self.report()))
+            answer = client.put(self._url, json=self.report())
+            problem = _refusal(answer)
+            if answer.status_code == 200:
+                self._commands.take(answer.json().get("commands"))
+        except ValueError:
+            problem = "the answer is not JSON; is it a worker that headrace.report.url names?"
         except httpx.HTTPError as error:
             problem = str(error) or type(error).__name__
         if problem and not self._failing:

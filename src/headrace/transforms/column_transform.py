@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from headrace.config import Config
 from headrace.errors import ConfigError
+from headrace.plugin_metrics import PluginMetrics
 from headrace.plugins import Kind
 from headrace.transforms.base import Transformation
 from headrace.transforms.record_parts import PARTS, fit_to, with_parts
@@ -22,6 +23,9 @@ class UserTransform(Config, ABC):
 
     plugin_kind: ClassVar[Kind] = Kind.TRANSFORMATION
     version: ClassVar[str | None] = None
+
+    def with_plugin_metrics(self, metrics: PluginMetrics) -> None:
+        """Register metrics of one's own (KIP-877); called on the driver, before the task runs. For subclasses."""
 
     @abstractmethod
     def stage(self) -> Transformation:

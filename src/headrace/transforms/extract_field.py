@@ -50,16 +50,16 @@ class ExtractField(PartTransformation):
 
     def check(self) -> None:
         """Refuse a path that cannot be read."""
-        if self._nested:
+        if self._is_nested:
             field_path(self.field)
 
     @property
     def path(self) -> tuple[str, ...]:
         """The steps to the field, of which V1 has one."""
-        return field_path(self.field) if self._nested else (self.field,)
+        return field_path(self.field) if self._is_nested else (self.field,)
 
     @property
-    def _nested(self) -> bool:
+    def _is_nested(self) -> bool:
         return self.field_syntax_version == "V2"
 
     def lineage(self, record: RecordLineage) -> RecordLineage:

@@ -11,6 +11,7 @@ from headrace.config.prefixes import under
 from headrace.connect_config.enrich import chain_definition
 from headrace.connect_config.versions import with_version
 from headrace.errors import ConfigError, ConnectError
+from headrace.plugin_metrics import PluginMetrics
 from headrace.plugins import Kind
 from headrace.predicates.base import Predicate
 from headrace.predicates.column_predicate import ColumnPredicate, ColumnPredicateStage
@@ -40,6 +41,15 @@ def stages(props: Mapping[str, str]) -> list[Stage]:
     definition = chain_definition(props)
     settings = definition.parse(props)
     return [_stage(alias, props, definition.options) for alias in settings["transforms"]]
+
+
+def give_metrics(chain: Iterable[Stage], metrics: PluginMetrics) -> None:
+    """Have transforms and predicates that users write in Python register their metrics. metrics: of the task."""
+    for stage in chain:
+        if user := getattr(stage.transformation, "user", None):
+            user.with_plugin_metrics(metrics.of(transformation=stage.alias))
+        if user := getattr(stage.predicate, "user", None):
+            user.with_plugin_metrics(metrics.of(predicate=str(stage.predicate_alias), transformation=stage.alias))
 
 
 def column_lineage(chain: Iterable[Stage]) -> list[ColumnRow]:

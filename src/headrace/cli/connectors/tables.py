@@ -203,6 +203,15 @@ def lineage(found: Json) -> Table:
     return table
 
 
+def applications(found: Iterable[Json]) -> Table:
+    """The streams applications that report (`GET /headrace/streams`)."""
+    table = _table("application", "state", "instances", "lag", "internal topics", "problem")
+    for one in found:
+        cells = (plain(one["application"]), _state(one), str(len(one["instances"])), _number(one["lag"]), one["init"])
+        table.add_row(*cells_of((*cells, Text(plain(first_line(one["problem"] or "")), style=_STATES["FAILED"]))))
+    return table
+
+
 def columns(found: Iterable[Json]) -> Table:
     """Of which columns each column of a connector's records is made."""
     table = _table("connector", "column", "is made of", "how")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from headrace.cli.streams import describe, init, plan, run, verify
+from headrace.cli.streams import describe, init, plan, remote, run, verify
 
 group = typer.Typer(
     no_args_is_help=True,
@@ -15,3 +15,5 @@ group.command("plan")(plan.plan)
 group.command("init")(init.init)
 group.command("verify")(verify.verify)
 group.command("run")(run.run)
+group.command("list")(remote.show)
+group.command("ask")(remote.ask)

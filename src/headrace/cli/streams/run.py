@@ -18,6 +18,9 @@ def run(
     metrics: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Serve metrics for Prometheus there; without HOST on every interface.")
     ] = None,
+    await_init: Annotated[
+        bool, typer.Option("--await-init", help="Wait until its internal topics are initialized, then start (KIP-698).")
+    ] = False,
 ) -> None:
     """Run an application until it is told to end (Ctrl-C); further instances of it stand by, and take over when it is gone."""
     from headrace.streams.exposition import StreamsCollector, exposed
@@ -34,8 +37,9 @@ def run(
 
     with exposed(StreamsCollector(streams.config.application_id, streams), metrics):
         streams.set_state_listener(changed)
-        streams.start()
-        told.wait()
+        if not await_init or streams.await_initialization(stopping=told):
+            streams.start()
+            told.wait()
         streams.close()
     if streams.error is not None:
         raise streams.error

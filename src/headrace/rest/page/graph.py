@@ -22,7 +22,10 @@ def graph(call: Call) -> Response:
     lineage = Lineage(nodes, [LineageEdge(**edge) for edge in found["edges"]])
     drawing = draw(lineage) if len(nodes) <= _MOST else None
     columns = [row for row in found["columns"] if row["connector"] == query["connector"]]
-    return call.page("graph.html", drawing=drawing, nodes=nodes, asked=query, most=_MOST, box=(WIDTH, HEIGHT), columns=columns)
+    return call.page(
+        "graph.html", drawing=drawing, nodes=nodes, asked=query, most=_MOST, box=(WIDTH, HEIGHT), columns=columns,
+        not_reached=found["not_reached"],
+    )  # fmt: skip
 
 
 ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {("GET", "/graph"): graph}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from starlette.responses import Response
 
-from headrace.errors import NotFoundError
+from headrace.errors import BadRequestError, NotFoundError
 from headrace.rest.page.call import Call
 
 
@@ -22,15 +23,54 @@ def rows(call: Call) -> Response:
 
 def application(call: Call) -> Response:
     """One application. Raises NotFoundError."""
-    name, answer = call.query("application"), call.asked("GET", "headrace", "streams")
+    shown, answer = _application(call, call.query("application"))
+    return call.renewed("streams_application.html", found=shown, not_reached=answer["not_reached"])
+
+
+def _application(call: Call, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """An application, and the answer that it is in. Raises NotFoundError."""
+    answer = call.asked("GET", "headrace", "streams")
     shown = next((entry for entry in answer["applications"] if entry["application"] == name), None)
     if shown is None:
         raise NotFoundError(f"No application '{name}' has reported to a worker in the last quarter of an hour.")
-    return call.renewed("streams_application.html", found=shown, not_reached=answer["not_reached"])
+    return shown, answer
+
+
+def confirm(call: Call) -> Response:
+    """The dialog that says what `init` would create, as far as it is known here."""
+    shown, _ = _application(call, call.field("application"))
+    topics = shown["internal_topics"] or []
+    waits = any(instance["state"] == "CREATED" for instance in shown["instances"])
+    return call.page(
+        "streams_init.html",
+        found=shown, missing=[topic for topic in topics if topic["state"] == "missing"],
+        there=[topic for topic in topics if topic["state"] != "missing"], waits=waits,
+    )  # fmt: skip
+
+
+def command(call: Call) -> Response:
+    """Ask an application for it; what becomes of it is shown with the application."""
+    name, asked = call.field("application"), call.field("command")
+    if asked not in _COMMANDS:
+        raise BadRequestError(f"There is no command '{asked}'.")
+    body = _COMMANDS[asked] | ({"setup_if_incomplete": True} if asked != "verify" and call.field("if_incomplete") else {})
+    done = call.asked("POST", "headrace", "streams", name, "commands", body=body)
+    return call.message(
+        f"{name} is asked with its next report, within ten seconds ({done['instance']}).", ok=True, then="changed"
+    )
+
+
+_COMMANDS: Mapping[str, dict[str, Any]] = {
+    "verify": {"command": "verify"},
+    "init": {"command": "init"},
+    "dry-run": {"command": "init", "dry_run": True},
+}
 
 
 ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {
     ("GET", "/streams"): screen,
     ("GET", "/streams/rows"): rows,
     ("GET", "/streams/application"): application,
+    ("POST", "/streams/confirm"): confirm,
+    ("POST", "/streams/command"): command,
 }

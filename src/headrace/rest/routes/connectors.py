@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.config.types import trim
 from headrace.errors import BadRequestError, ConnectError, NotFoundError
 from headrace.rest import body, responses
-from headrace.rest.herder import Config, Json, RestHerder, ShownConnector
+from headrace.rest.herder import Config, Json, OffsetChange, RestHerder, ShownConnector
 from headrace.rest.location import connector_location
 from headrace.rest.resource import JsonBody, Resource
+from headrace.rest.routes.offsets import offset_changes
 
 INITIAL_STATES = ("RUNNING", "PAUSED", "STOPPED")
 
@@ -37,13 +40,21 @@ def _expand(herder: RestHerder, name: str, wanted: list[str]) -> Json | None:
 
 @resource.post("/connectors", takes="NewConnector", gives={201: "ConnectorInfo"}, errors=[400, 409])
 def create_connector(herder: RestHerder, request: Request, entity: JsonBody) -> Response:
-    """Create a connector; `initial_state` (KIP-980) may be left out."""
-    fields = body.mapping(entity, "the request", ("config", "name", "initial_state"))
+    """Create a connector; `initial_state` (KIP-980) may be left out.
+
+    With `connector.initial.offsets.enable=true`: `initial_offsets` (KIP-995), where it begins, in the form of
+    `PATCH /connectors/{connector}/offsets`; `offsets_status` of the answer says whether they have been set.
+    """
+    more = ("initial_offsets",) if request.app.state.takes_initial_offsets else ()
+    fields = body.mapping(entity, "the request", ("config", "name", "initial_state", *more))
     if fields is None:
         raise ConnectError('The request has no body; expected {"name": …, "config": {…}}.')
     name = trim(body.text(fields.get("name"), '"name"') or "")
     state = _initial_state(body.text(fields.get("initial_state"), '"initial_state"'))
     config = named_config(name, body.texts(fields.get("config"), '"config"'))
+    if changes := _initial_offsets(fields):
+        info, status = _created_at(herder, name, config, state, changes)
+        return created(request, info, {"offsets_status": status})
     return created(request, herder.create(name, config, state))
 
 
@@ -60,16 +71,42 @@ def delete_connector(herder: RestHerder, connector: str) -> Response:
     return responses.done(204)
 
 
+def _initial_offsets(fields: Mapping[str, body.Tree]) -> list[OffsetChange]:
+    """Raises BadRequestError."""
+    try:
+        return offset_changes(fields.get("initial_offsets"), '"initial_offsets"')
+    except ConnectError as error:
+        raise BadRequestError(error.message) from None
+
+
+def _created_at(
+    herder: RestHerder, name: str, config: Config, state: str | None, changes: list[OffsetChange]
+) -> tuple[ShownConnector, str]:
+    """Create a connector that begins at these offsets; nothing is left of it if it refuses them."""
+    info = herder.create(name, config, "STOPPED")
+    try:
+        status = herder.alter_offsets(name, changes)
+    except BaseException:
+        herder.delete(name)
+        raise
+    if state != "STOPPED":
+        (herder.pause if state == "PAUSED" else herder.resume)(name)
+    return info, status
+
+
 def info_body(info: ShownConnector) -> Json:
     """A connector as JSON."""
     tasks = [{"connector": connector, "task": task} for connector, task in info.tasks]
     return {"name": info.name, "config": dict(info.config), "tasks": tasks, "type": info.type}
 
 
-def created(request: Request, info: ShownConnector) -> Response:
-    """The answer to the creation of a connector, with its Location at the address that the client has used."""
+def created(request: Request, info: ShownConnector, more: Json | None = None) -> Response:
+    """The answer to the creation of a connector, with its Location at the address that the client has used.
+
+    more: further fields of the body.
+    """
     base = f"{request.url.scheme}://{request.url.netloc}"
-    return responses.ok(info_body(info), 201, connector_location(base, info.name))
+    return responses.ok(info_body(info) | (more or {}), 201, connector_location(base, info.name))
 
 
 def named_config(name: str, config: Config | None) -> Config:

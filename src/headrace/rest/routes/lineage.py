@@ -27,12 +27,13 @@ def resource(reports: GroupReports) -> Resource:
         Of one `connector`, `topic` or `application`: what it reaches, both ways. `columns=true`: of each connector with
         transforms, also of which columns of its records each column is made.
         """
-        reported, _ = reports.instances(herder, request)
-        found = joined([lineage_of(herder), *map(of_application, applications(reported))])
+        reported = reports.read(herder, request, [])
+        found = joined([lineage_of(herder), *map(of_application, applications(reported.instances))])
         if connector or topic or application:
             asked = {("connector", connector), ("topic", topic), ("application", application)}
             found = found.reached(node.id for node in found.nodes if (node.kind, node.name) in asked)
         names = [node.name for node in found.nodes if node.kind == CONNECTOR] if columns.lower() == "true" else []
-        return responses.ok(found.body() | {"columns": [row for name in names for row in columns_of(herder, name)]})
+        rows = [row for name in names for row in columns_of(herder, name)]
+        return responses.ok(found.body() | {"columns": rows, "not_reached": reported.not_reached})
 
     return made

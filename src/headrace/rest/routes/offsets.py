@@ -36,18 +36,22 @@ def reset_offsets(herder: RestHerder, connector: str) -> Response:
 
 
 def _changes(entity: body.Tree) -> list[OffsetChange]:
-    """The entries of the request; of several for one partition the last."""
     fields = body.mapping(entity, "the request", ("offsets",))
     if fields is None:
         raise ConnectError('The request has no body; expected {"offsets": [{"partition": {…}, "offset": {…}}]}.')
-    entries = (_entry(item) for item in body.items(fields.get("offsets"), '"offsets"') or [])
+    return offset_changes(fields.get("offsets"), '"offsets"')
+
+
+def offset_changes(given: body.Tree, what: str) -> list[OffsetChange]:
+    """The partitions with their offsets in a list of a request; of several for one partition the last. Raises ConnectError."""
+    entries = (_entry(item, what) for item in body.items(given, what) or [])
     return list({json.dumps(partition, sort_keys=True): (partition, offset) for partition, offset in entries}.values())
 
 
-def _entry(item: body.Tree) -> OffsetChange:
-    fields = body.mapping(item, 'an entry of "offsets"', ("partition", "offset"))
+def _entry(item: body.Tree, what: str) -> OffsetChange:
+    fields = body.mapping(item, f"an entry of {what}", ("partition", "offset"))
     if fields is None:
-        raise ConnectError('An entry of "offsets" is null; expected {"partition": {…}, "offset": {…}}.')
+        raise ConnectError(f'An entry of {what} is null; expected {{"partition": {{…}}, "offset": {{…}}}}.')
     return _object(fields, "partition"), _object(fields, "offset")
 
 

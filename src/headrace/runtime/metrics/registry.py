@@ -86,6 +86,7 @@ class Metrics:
         self._tasks: dict[tuple[str, int], TaskRecorder] = {}
         self._startups = {"connector": Startups(), "task": Startups()}
         self._gauges: dict[tuple[str, str], Gauge] = {}
+        self._own: dict[str, Callable[[], Iterable[Measured]]] = {}
         self.history = FigureHistory()
 
     # ------------------------------------------------------------------------------------------------- from the runtime
@@ -113,6 +114,11 @@ class Metrics:
             state = self._connectors.get(name, ConnectorMetrics())
             self._connectors[name] = replace(state, kind=kind, java_class=java_class, version=version or "")
 
+    def own_of_connector(self, name: str, read: Callable[[], Iterable[Measured]]) -> None:
+        """What a connector of this worker measures itself, as long as it is here."""
+        with self._lock:
+            self._own[name] = read
+
     def gauge(self, group: str, name: str, read: Gauge) -> None:
         """Show `read()` as an attribute of the whole worker: a number, a text, or None while there is none.
 
@@ -128,6 +134,7 @@ class Metrics:
         with self._lock:
             if state == "UNASSIGNED":
                 self._connectors.pop(name, None)
+                self._own.pop(name, None)
             else:
                 self._connectors[name] = replace(self._connectors.get(name, ConnectorMetrics()), status=state.lower())
 
@@ -154,6 +161,7 @@ class Metrics:
     def no_connector(self, name: str) -> None:
         """The connector was deleted."""
         with self._lock:
+            self._own.pop(name, None)
             self._connectors.pop(name, None)
             self._tasks = {key: recorder for key, recorder in self._tasks.items() if key[0] != name}
 
@@ -164,6 +172,7 @@ class Metrics:
         with self._lock:
             here = {key: r for key, r in sorted(self._tasks.items()) if r.state.status != "unassigned"}
             connectors, startups, gauges = dict(self._connectors), dict(self._startups), dict(self._gauges)
+            own = list(self._own.values())
         by_connector: dict[str, list[TaskMetrics]] = {}
         for (name, _), recorder in here.items():
             by_connector.setdefault(name, []).append(recorder.state)
@@ -173,7 +182,12 @@ class Metrics:
             found += of_task(recorder.state, recorder.lag, {"connector": name, "task": str(number)}, now)
             found.append(Measure(OWN, "stalled-ms", recorder.stalled_ms, {"connector": name, "task": str(number)}))
             found += [Measure(*one) for one in recorder.own()]
-        return found
+        return found + [Measure(*one) for read in own for one in read()]
+
+    def written(self, connector: str) -> int:
+        """Records that the source tasks of a connector on this worker have written since they were started."""
+        with self._lock:
+            return int(sum(r.state.written.total for (name, _), r in self._tasks.items() if name == connector))
 
     def figures(self) -> list[TaskFigures]:
         """What an overview shows of each task of this worker; whether they make progress is looked at, too."""

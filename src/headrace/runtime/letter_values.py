@@ -1,0 +1,55 @@
+"""Keys and values of sources that have no bytes, as they stand in dead letters, and back."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from headrace.values.sql import Sql, call, lit
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import DataType
+
+_OPTIONS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+_OPTIONS_SQL = call("map", *(lit(text) for option in _OPTIONS.items() for text in option))
+_NESTED, _RECORD = ("struct", "array", "map"), "record"
+
+
+def as_bytes(column: Sql, kind: str | DataType) -> Sql:
+    """What a source gave, as bytes: text in UTF-8, columns of other types as text, structs, arrays and maps as JSON."""
+    if isinstance(kind, str):
+        return f"cast({column} as binary)"
+    name = kind.simpleString()
+    if name == "binary":
+        return column
+    text = f"to_json({column}, {_OPTIONS_SQL})" if name.startswith(_NESTED) else f"string({column})"
+    return f"cast({text} as binary)"
+
+
+def given(data: Column, type_: DataType) -> Column:
+    """The column of this type that `as_bytes` has written. Spark refuses maps whose keys are no text."""
+    from pyspark.sql import functions as F
+
+    name = type_.simpleString()
+    if name == "binary":
+        return data
+    text = data.cast("string")
+    return F.from_json(text, type_, _OPTIONS) if name.startswith(_NESTED) else text.cast(type_)  # type: ignore[arg-type]
+
+
+def type_text(type_: DataType) -> str:
+    """A type as a dead letter tells it."""
+    from pyspark.sql.types import StructField, StructType
+
+    return StructType([StructField(_RECORD, type_)]).json()
+
+
+def type_of(text: str) -> DataType:
+    """The type that `type_text` has told. Raises ValueError for any other text."""
+    from pyspark.sql.types import StructType
+
+    try:
+        return StructType.fromJson(json.loads(text))[_RECORD].dataType
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{text[:100]!r} is no type of Spark") from error

@@ -1,0 +1,104 @@
+"""What a worker asks of an application that reports to it: to verify its internal topics, or to create them (KIP-698).
+
+The commands come with the answers to reports, so that no port of the application is open. Each is run once, by the application
+itself, with its own rights; `init` is possible only while it waits for its topics (`KafkaStreams.await_initialization`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import structlog
+
+from headrace.errors import HeadraceError
+from headrace.streams.initialization import Findings, InitParameters, check, to_create
+from headrace.streams.internal_topics import InternalTopic
+
+log = structlog.get_logger(__name__)
+
+INIT, VERIFY = "init", "verify"
+_KEPT = 20
+
+
+class Commanded(Protocol):
+    """An application as far as it can be asked for something."""
+
+    def look(self) -> Findings: ...  # noqa: D102
+    def init(self, *given: InitParameters) -> Sequence[InternalTopic]: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """What became of a command."""
+
+    id: str
+    ok: bool
+    message: str
+    topics: Sequence[str] = ()
+    """Those that have been created, or would be."""
+
+
+class CommandRunner:
+    """Runs the commands of a worker one after the other, each once. Thread-safe."""
+
+    def __init__(self, application: Commanded, done: Callable[[], None]) -> None:
+        """done: called, on any thread, when a command has ended."""
+        self._application, self._done = application, done
+        self._known: deque[str] = deque(maxlen=10 * _KEPT)
+        self._results: deque[CommandResult] = deque(maxlen=_KEPT)
+        self._lock = threading.Lock()
+        self._running = threading.Lock()
+
+    def take(self, commands: Any) -> None:
+        """Run the commands of an answer that are not known yet, on a thread of their own; what is none is left out."""
+        given = [one for one in commands if isinstance(one, dict)] if isinstance(commands, list) else []
+        with self._lock:
+            new = [one for one in given if isinstance(one.get("id"), str) and one["id"] not in self._known]
+            self._known.extend(one["id"] for one in new)
+        if new:
+            threading.Thread(target=self._run_all, args=(new,), name="worker-commands", daemon=True).start()
+
+    def results(self) -> list[dict[str, Any]]:
+        """What became of the last commands, for a report."""
+        with self._lock:
+            return [asdict(result) for result in self._results]
+
+    def _run_all(self, commands: Sequence[Mapping[str, Any]]) -> None:
+        with self._running:
+            for command in commands:
+                result = self._result(command)
+                log.info("streams.command", command=command.get("command"), ok=result.ok, message=result.message)
+                with self._lock:
+                    self._results.append(result)
+                self._done()
+
+    def _result(self, command: Mapping[str, Any]) -> CommandResult:
+        try:
+            message, topics = self._run(command)
+        except HeadraceError as error:
+            return CommandResult(command["id"], False, str(error))
+        except Exception as error:
+            log.error("streams.command.failed", exc_info=error)
+            return CommandResult(command["id"], False, f"{type(error).__name__}: {error}")
+        return CommandResult(command["id"], True, message, [topic.name for topic in topics])
+
+    def _run(self, command: Mapping[str, Any]) -> tuple[str, Sequence[InternalTopic]]:
+        kind = command.get("command")
+        if kind == VERIFY:
+            findings = self._application.look()
+            check(findings)
+            return f"All is well with {len(findings.topics)} internal topics.", ()
+        if kind != INIT:
+            raise HeadraceError(f"This version of headrace does not know the command {kind!r}.")
+        parameters = InitParameters(command.get("setup_if_incomplete") is True)
+        if command.get("dry_run") is True:
+            created, done = to_create(self._application.look(), parameters), "would be created"
+        else:
+            created, done = self._application.init(parameters), "created"
+        if not created:
+            return "The topology has no internal topics.", ()
+        return f"{len(created)} internal topic{'' if len(created) == 1 else 's'} {done}.", created

@@ -1,0 +1,65 @@
+"""A worker of the group, or a cluster, does not answer: the page says so where it matters, and shows the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from headrace.embedded.ports import free_port
+from tests.rest.conftest import Client
+from tests.rest.memory_herder import MemoryHerder
+from tests.rest.test_page import CONFIG, STREAMS, KnowingHerder, Page
+
+
+class OneIsAway(KnowingHerder):
+    """A group of two workers, of which the other one has the tasks and does not answer."""
+
+    away = f"127.0.0.1:{free_port()}"
+
+    def workers(self) -> list[str]:
+        return [self.worker_id, self.away]
+
+    def status(self, name: str, *, own: bool = False) -> dict:
+        status = super().status(name, own=own)
+        return status | {"tasks": [{**task, "worker_id": self.away} for task in status["tasks"]]}
+
+
+@pytest.fixture
+def herder() -> MemoryHerder:
+    return OneIsAway()
+
+
+@pytest.fixture
+def page(serve: Callable[..., Client], herder: MemoryHerder) -> Page:
+    client = serve()
+    herder.create("copy-orders", dict(CONFIG))
+    assert client("PUT", "/headrace/streams/app/i", STREAMS).status == 204
+    return Page(client)
+
+
+@pytest.mark.parametrize(
+    ("path", "rest"),
+    [
+        ("/ui", "copy-orders"), ("/ui/connector?name=copy-orders", "copy-orders"),
+        ("/ui/connector/log?name=copy-orders", "Log"), ("/ui/graph", "copy-orders"), ("/ui/streams/rows", "app"),
+        ("/ui/streams/application?application=app", "Topology"),
+    ],
+)  # fmt: skip
+def test_a_worker_that_is_away_is_named_and_what_is_known_is_shown(page: Page, path: str, rest: str):
+    text = page.get(path).text
+    assert f"Not reached: {OneIsAway.away}" in text and rest in text
+
+
+def test_the_screen_of_workers_says_which_is_silent(page: Page):
+    rows = page.get("/ui/workers/rows").text
+    assert OneIsAway.away in rows and "silent" in rows and "answers" in rows
+
+
+def test_a_connector_whose_cluster_is_away_says_so_and_shows_the_rest(page: Page, herder: MemoryHerder):
+    nowhere = {"producer.override.bootstrap.servers": f"127.0.0.1:{free_port()}", "errors.deadletterqueue.topic.name": "letters"}
+    herder.create("far", {**CONFIG, "name": "far", **nowhere})
+    topics = page.get("/ui/dead-letters/topics").text
+    assert "letters" in topics and "far" in topics and 'class="bad"' in topics
+    assert "It is not known how far the connector is behind." in page.get("/ui/connector/lag?name=far").text
+    assert "far" in page.get("/ui").text
