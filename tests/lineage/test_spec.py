@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from openlineage.client.serde import Serde
@@ -71,3 +72,17 @@ def test_an_output_is_said_to_be_of_an_input_only_where_that_is_known():
     far = [("kafka://far", "orders"), ("kafka://far", "my-orders")]
     assert origin(("kafka://here", "copy.my-orders"), far) == far[1]
     assert origin(("kafka://here", "sums"), far) is None and origin(("kafka://here", "sums"), far[:1]) == far[0]
+
+
+def test_topics_with_a_registry_have_their_columns_in_a_facet():
+    schema = {"part": "value", "id": 1, "type": "AVRO", "subject": "u-value", "version": 1}
+    known = [{**schema, "fields": [{"name": "n", "type": "INT32"}]}, {**schema, "part": "key", "fields": []}]
+    nodes = [replace(node, schemas=known) if node.id == "topic:u" else node for node in LINEAGE.nodes]
+    body = json.loads(
+        Serde.to_json(event(RunEventPlan(START, "c", RUN), Lineage(nodes, LINEAGE.edges), "prod", {None: "here:1"}))
+    )
+    if spec.FOLDER:
+        assert list(spec.problems(body)) == []
+    value, key = body["outputs"][0]["facets"]["schema"]["fields"]
+    assert (value["name"], [(one["name"], one["type"]) for one in value["fields"]]) == ("value", [("n", "INT32")])
+    assert (key["name"], key["type"]) == ("key", "AVRO")

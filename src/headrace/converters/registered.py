@@ -165,8 +165,9 @@ class RegisteredConverter(Converter):
         version = versions.pop() if len(versions) == 1 else None
         subject = next((place.subject for place in places if place.subject.endswith(f"-{self.part}")), None)
         subject = subject or (places[0].subject if places else None)
-        self.uses.add("read", self.part, schema.id, self.type, subject, version)
-        return self.reading(schema, version, [int(index) for index in indexes.split(",")] if indexes else [0])
+        found = self.reading(schema, version, [int(index) for index in indexes.split(",")] if indexes else [0])
+        self.uses.add("read", self.part, schema.id, self.type, (subject, version), found.schema)
+        return found
 
     def registered(self, data: bytes | None, topic: str) -> dict[str, Any] | None:
         """The schema of data of a record of a topic: `id`, `subject` and `version`, None where that is not known.
@@ -297,7 +298,8 @@ class RegisteredConverter(Converter):
             target = RegisteredSchema(registry.lookup(subject, text, self.type, options["normalize.schemas"]), self.type, text)
         writing = self.writing(schema, target)
         if register:
-            self.uses.add("written", self.part, target.id, self.type, subject, registry.version_in(subject, target.id))
+            place = subject, registry.version_in(subject, target.id)
+            self.uses.add("written", self.part, target.id, self.type, place, schema)
         return {"id": target.id, "plan": writing.plan, "prefix": base64.b64encode(writing.prefix).decode()}
 
     def _auto(self, subject: str, text: str, register: bool) -> int:

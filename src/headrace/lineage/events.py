@@ -14,6 +14,7 @@ from openlineage.client.facet_v2 import (
     error_message_run,
     job_type_job,
     processing_engine_run,
+    schema_dataset,
 )
 
 from headrace import __version__
@@ -52,6 +53,7 @@ def event(
     nodes = {node.id: node for node in lineage.nodes}
     sources = [nodes[edge.source] for edge in lineage.edges if edge.target == here]
     targets = [nodes[edge.target] for edge in lineage.edges if edge.source == here]
+    schemas = {place: schema_facet(node) for node in (*sources, *targets) for place in _places([node], clusters) if node.schemas}
     read, written = _places(sources, clusters), _places(targets, clusters)
     return RunEvent(
         eventType=RunState[plan.kind],
@@ -59,8 +61,11 @@ def event(
         producer=_PRODUCER,
         run=Run(plan.run, _run_facets(plan)),
         job=Job(namespace, plan.connector, {"jobType": _job_type()}),
-        inputs=[InputDataset(*place) for place in read],
-        outputs=[OutputDataset(*place, facets=column_facets(columns, origin(place, read))) for place in written],
+        inputs=[InputDataset(*place, facets=schemas.get(place, {})) for place in read],
+        outputs=[
+            OutputDataset(*place, facets=column_facets(columns, origin(place, read)) | schemas.get(place, {}))
+            for place in written
+        ],
     )
 
 
@@ -83,6 +88,19 @@ def column_facets(columns: Sequence[ColumnRow], source: Dataset | None) -> dict[
     }
     whole = [_input(source, *one) for row in columns if row.column == "*" for one in row.origins]
     return {"columnLineage": column_lineage_dataset.ColumnLineageDatasetFacet(fields, whole)}
+
+
+def schema_facet(node: LineageNode) -> dict[str, DatasetFacet]:
+    """The facet with the columns of a topic whose schemas are in a registry: `key` and `value`, and what is in them."""
+    fields = [
+        schema_dataset.SchemaDatasetFacetFields(
+            name=schema["part"],
+            type="struct" if schema["fields"] else schema["type"],
+            fields=[schema_dataset.SchemaDatasetFacetFields(one["name"], one["type"]) for one in schema["fields"]],
+        )
+        for schema in node.schemas
+    ]
+    return {"schema": schema_dataset.SchemaDatasetFacet(fields)} if fields else {}
 
 
 def _input(source: Dataset, column: str, how: str) -> column_lineage_dataset.InputField:
