@@ -14,15 +14,20 @@ import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A feed in one lane: takes records through the chain to the producer. What fails is the feed, never the lane. Unless it says otherwise,
  * a method is for the lane's thread.
  */
 final class FeedPart {
+    private static final Logger LOG = LoggerFactory.getLogger(FeedPart.class);
+
     /** The least that a record takes beside key and value, and the header of its batch. */
     private static final int OVERHEAD = 61 + 7;
     private static final long SETTLES_MS = 5000;
+    private static final int MOST_NEEDS = 32; // that are asked for at once
 
     final FeedSpec spec;
     final Lane lane;
@@ -33,7 +38,8 @@ final class FeedPart {
     final AtomicInteger waiting = new AtomicInteger(); // records
     private final Map<String, Target> targets = new HashMap<>();
     private final Histogram latency = new Histogram();
-    private Chain chain;
+    private Chain chain; // that the record before went through
+    private final Chains chains = new Chains();
     private RuntimeException notSent; // by the send that is under way, on this thread
     private boolean sending;
     private long read;
@@ -74,7 +80,14 @@ final class FeedPart {
         InternalRow row;
         try {
             row = chain.apply(record, slot.destination);
-            if (row != null && row.numFields() > Chain.KEY_SCHEMA && learns(row)) {
+            Chain other = chains.of(need(row));
+            if (other != null && other != chain) {
+                chain = other;
+                row = chain.apply(record, slot.destination);
+            }
+            String need = need(row);
+            if (need != null) {
+                news.schemas(need);
                 lane.pause(slot, Slot.SCHEMA);
                 return false;
             }
@@ -85,15 +98,23 @@ final class FeedPart {
         }
     }
 
-    private boolean learns(InternalRow row) {
-        boolean key = !row.isNullAt(Chain.KEY_SCHEMA);
-        boolean value = !row.isNullAt(Chain.VALUE_SCHEMA);
-        if (!key && !value) {
-            return false;
+    /** What has to be known before a record can go on, null if nothing has. */
+    private static String need(InternalRow row) {
+        return row == null || row.numFields() <= Chain.NEED || row.isNullAt(Chain.NEED) ? null : row.getString(Chain.NEED);
+    }
+
+    /** Ask for what a record needs, and at once for what those behind it will: where schemas are many, one chain knows several. */
+    void ask(Slot slot, List<ConsumerRecord<byte[], byte[]>> behind) {
+        try {
+            int asked = 0;
+            for (int i = 0; i < behind.size() && asked < MOST_NEEDS; i++) {
+                String need = need(chain.apply(behind.get(i), slot.destination));
+                asked = need == null || chains.of(need) != null ? asked : news.schemas(need);
+            }
+        } catch (Exception e) {
+            LOG.debug("A record cannot be looked at ahead; it says so itself when its turn comes", e);
         }
-        news.schemas(key ? row.getString(Chain.KEY_SCHEMA) : null, value ? row.getString(Chain.VALUE_SCHEMA) : null);
         lane.urgent();
-        return true;
     }
 
     private boolean drop(Slot slot, ConsumerRecord<byte[], byte[]> record) {
@@ -288,9 +309,10 @@ final class FeedPart {
         resume(Slot.TOPIC);
     }
 
-    /** From here on it takes this chain, which knows more schemas. */
-    void replaces(Chain newChain) {
+    /** From here on it takes this chain for records with these needs. */
+    void replaces(Chain newChain, List<String> needs) {
         chain = newChain;
+        chains.put(newChain, needs);
         resume(Slot.SCHEMA);
     }
 
