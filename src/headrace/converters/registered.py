@@ -202,10 +202,13 @@ class RegisteredConverter(Converter):
         payload, text = f"string({case(payloads)})", f"string({case(texts)})"
         if run.alive is not None:
             payload = f"CASE WHEN {run.alive} THEN {payload} END"
-        schemas = [{"schema": s, "topics": list(topics.values())} for s, topics in self._targets_of(value).items()]
-        known = json.dumps({"format": self.format, "schemas": schemas})
-        written = run.scope.bind(call("headrace_registry_write", payload, text, run.topic, lit(known)))
-        run.ask(self.part, f"{written}.wanted")
+
+        def known() -> str:
+            schemas = [{"schema": s, "topics": list(topics.values())} for s, topics in self._targets_of(value).items()]
+            return json.dumps({"format": self.format, "part": self.part, "schemas": schemas})
+
+        written = run.scope.bind(call("headrace_registry_write", payload, text, run.topic, lit(known())))
+        run.ask(self.part, f"{written}.wanted", known)
         run.fail(f"({written}.error IS NOT NULL)", _about(self.problems[1], run.topic), cause=f"{written}.error")
         why = lit("The schema of the record was not registered before it was written")
         run.fail(f"({written}.wanted IS NOT NULL)", why)

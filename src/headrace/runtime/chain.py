@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.converters.base import ConverterReader, ConverterWriter, Writers
 from headrace.converters.typed_column import TypedColumn, TypedHeaders
+from headrace.errors import ConnectError
 from headrace.record import HEADERS_TYPE, RecordColumns
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.schema_usage import USAGE
 from headrace.runtime.tolerance import Tolerance, letter_headers, report
+from headrace.spark import plane
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
 from headrace.transforms.chain import INPUT, NO_HEADERS, Compiled, Readers, compile_chain
 from headrace.transforms.stages import Stage
@@ -29,6 +31,7 @@ _SCHEMAS = 64  # of keys, and of values, that a task remembers
 WANTED = "wanted_"
 """What comes before `key` or `value` in the name of what a chain needs for writing."""
 _FULL = 32  # schemas that one chain of a feed knows: code for more is long
+_MOST_AT_ONCE = 500  # schemas of one batch
 _FEW = 4  # schemas of a batch that are looked for one by one
 
 
@@ -103,6 +106,11 @@ class TaskChain:
                 return
         columns = self._unknown(incoming).columns
         found: Any = self._unknown(incoming).selectExpr(*(f"collect_set({part}) AS {part}" for part in columns)).first()
+        if (most := max(len(found[part]) for part in columns)) > _MOST_AT_ONCE:
+            raise ConnectError(
+                f"A batch has records of {most} different schemas, and one plan is made for all of it, which may have "
+                f"{_MOST_AT_ONCE}: have it read fewer records at once (consumer.override.max.poll.records={_MOST_AT_ONCE})."
+            )
         self._learn([{part: text} for part in columns for text in sorted(found[part])])
 
     def _ask(self, incoming: DataFrame, asks: Mapping[str, str]) -> bool:
@@ -272,6 +280,15 @@ class FeedChain(TaskChain):
         members = {"chain": str(self.number), **{f"{WANTED}{part}": column for part, column in asks.items()}}
         return f"CASE WHEN {wanted} THEN {_object(members)} END"
 
+    def plan(self, columns: DataFrame) -> Any | str:
+        """The plan over `headrace.spark.plane.columns`, with all that is known now (`headrace.spark.plane.plan_of`)."""
+        self._compiled = None
+        return plane.plan_of(self.lane_columns(columns))
+
+    def literals(self) -> dict[str, str]:
+        """What is known for writing keys and values now, as it stands in a plan."""
+        return {part: known() for part, known in self.compiled().known.items()}
+
     def knows(self, need: Mapping[str, Any]) -> bool:
         """Whether it knows the schemas of a record."""
         return all(text in self._known[part] for part, text in need.items())
@@ -290,7 +307,6 @@ class FeedChain(TaskChain):
             for part in self._known:
                 if WANTED + part in need:
                     self._writer(part).learn([need[WANTED + part]])
-                    self._compiled = None
                 elif part in need and need[part] not in self._known[part]:
                     self._learn([{part: need[part]}])
 

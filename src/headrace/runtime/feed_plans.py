@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.connectors.feed import FeedSource
 from headrace.converters.base import Writers
 from headrace.errors import ConnectError
-from headrace.runtime.chain import FeedChain, source_steps
+from headrace.runtime.chain import WANTED, FeedChain, source_steps
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.sink.chain import sink_record, sink_steps
 from headrace.runtime.sink.plan import SinkPlan
@@ -35,15 +35,30 @@ class _KnownChain:
     """Of the records that it reads."""
     plan: Any = None
     """None: it has to be made."""
+    literals: dict[str, str] = field(default_factory=dict)
+    """Of the plan (`FeedChain.literals`)."""
 
     def planned(self, columns: DataFrame) -> Any:
-        """The plan. Raises ConnectError if it does not go record by record."""
+        """The plan, with what is known by now: new literals take a moment. Raises ConnectError if it does not go record by
+        record.
+        """
+        texts = self.chain.literals() if self.plan is not None else {}
+        for part, text in texts.items():
+            if self.plan is not None and text != self.literals[part]:
+                self.plan = self.plan.withText(self.literals[part], text)
+        self.literals = texts
         if self.plan is None:
-            plan = plane.plan_of(self.chain.lane_columns(columns))
+            plan = self.chain.plan(columns)
             if isinstance(plan, str):
                 raise ConnectError(f"The chain cannot go record by record for a new schema: {plan}")
-            self.plan = plan
+            self.plan, self.literals = plan, self.chain.literals()
         return self.plan
+
+    def learn(self, need: Mapping[str, Any]) -> None:
+        """Learn what a record needs. Raises RetriableError if that cannot be done now."""
+        if not self.chain.knows({part: text for part, text in need.items() if not part.startswith(WANTED)}):
+            self.plan = None
+        self.chain.learn_need(need)
 
 
 class FeedPlans:
@@ -88,8 +103,7 @@ class FeedPlans:
             found = next(knows, None) or self._with_room()
             found.needs.add(need)
         if number is not None or not found.chain.knows(asked):
-            found.plan = None
-            found.chain.learn_need(asked)
+            found.learn(asked)
         return found
 
     def _with_room(self) -> _KnownChain:
@@ -100,7 +114,7 @@ class FeedPlans:
         return self._chains[-1]
 
     def _make(self) -> Any | str:
-        return plane.plan_of(self._chain.lane_columns(self._columns))
+        return self._chain.plan(self._columns)
 
     @cached_property
     def _chains(self) -> list[_KnownChain]:

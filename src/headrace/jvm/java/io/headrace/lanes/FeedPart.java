@@ -14,20 +14,15 @@ import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A feed in one lane: takes records through the chain to the producer. What fails is the feed, never the lane. Unless it says otherwise,
  * a method is for the lane's thread.
  */
 final class FeedPart {
-    private static final Logger LOG = LoggerFactory.getLogger(FeedPart.class);
-
     /** The least that a record takes beside key and value, and the header of its batch. */
     private static final int OVERHEAD = 61 + 7;
     private static final long SETTLES_MS = 5000;
-    private static final int MOST_NEEDS = 32; // that are asked for at once
 
     final FeedSpec spec;
     final Lane lane;
@@ -38,8 +33,7 @@ final class FeedPart {
     final AtomicInteger waiting = new AtomicInteger(); // records
     private final Map<String, Target> targets = new HashMap<>();
     private final Histogram latency = new Histogram();
-    private Chain chain; // that the record before went through
-    private final Chains chains = new Chains();
+    private final Chains chains;
     private RuntimeException notSent; // by the send that is under way, on this thread
     private boolean sending;
     private long read;
@@ -60,7 +54,7 @@ final class FeedPart {
 
     FeedPart(FeedSpec spec, Chain chain, Lane lane, Producer<byte[], byte[]> producer, Transaction transaction) {
         this.spec = spec;
-        this.chain = chain;
+        this.chains = new Chains(chain);
         this.lane = lane;
         this.producer = producer;
         this.transaction = transaction;
@@ -79,13 +73,8 @@ final class FeedPart {
     boolean take(Slot slot, ConsumerRecord<byte[], byte[]> record) {
         InternalRow row;
         try {
-            row = chain.apply(record, slot.destination);
-            Chain other = chains.of(need(row));
-            if (other != null && other != chain) {
-                chain = other;
-                row = chain.apply(record, slot.destination);
-            }
-            String need = need(row);
+            row = chains.apply(record, slot.destination);
+            String need = Chains.need(row);
             if (need != null) {
                 news.schemas(need);
                 lane.pause(slot, Slot.SCHEMA);
@@ -98,22 +87,9 @@ final class FeedPart {
         }
     }
 
-    /** What has to be known before a record can go on, null if nothing has. */
-    private static String need(InternalRow row) {
-        return row == null || row.numFields() <= Chain.NEED || row.isNullAt(Chain.NEED) ? null : row.getString(Chain.NEED);
-    }
-
-    /** Ask for what a record needs, and at once for what those behind it will: where schemas are many, one chain knows several. */
+    /** Ask for what a record needs, and at once for what those behind it will. */
     void ask(Slot slot, List<ConsumerRecord<byte[], byte[]>> behind) {
-        try {
-            int asked = 0;
-            for (int i = 0; i < behind.size() && asked < MOST_NEEDS; i++) {
-                String need = need(chain.apply(behind.get(i), slot.destination));
-                asked = need == null || chains.of(need) != null ? asked : news.schemas(need);
-            }
-        } catch (Exception e) {
-            LOG.debug("A record cannot be looked at ahead; it says so itself when its turn comes", e);
-        }
+        chains.ask(behind, slot.destination, news);
         lane.urgent();
     }
 
@@ -311,7 +287,6 @@ final class FeedPart {
 
     /** From here on it takes this chain for records with these needs. */
     void replaces(Chain newChain, List<String> needs) {
-        chain = newChain;
         chains.put(newChain, needs);
         resume(Slot.SCHEMA);
     }
