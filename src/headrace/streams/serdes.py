@@ -6,7 +6,7 @@ A topology only carries them from operator to operator; nothing is read or writt
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class WindowedSerde(Serde):
 class RegistrySerde(Serde):
     """A format whose schemas are in a registry; `schema` is a subject, or the text of a schema."""
 
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """Of the converter that reads and writes it, the registry's among them."""
 
 

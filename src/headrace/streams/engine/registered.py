@@ -37,7 +37,7 @@ _CLASSES = {
     "json_schema": "io.confluent.connect.json.JsonSchemaConverter",
 }
 _UNKNOWN = "schema-unknown"
-_MOST = 64  # schemas that a plan knows
+_MOST = 500  # schemas that a plan knows
 _numbers = itertools.count()
 _BY_NUMBER: WeakValueDictionary[str, RegistryFormat] = WeakValueDictionary()
 
@@ -134,9 +134,14 @@ class RegistryFormat:
         return self._converter({"auto.register.schemas": "false", "use.latest.version": "false", "use.schema.id": str(id)})
 
     def learn(self, texts: Sequence[str]) -> None:
-        """Find out what ids of schemas stand for. Raises RegistryUnavailableError, and RegistryError for a refused login."""
+        """Find out what ids of schemas stand for.
+
+        Raises RegistryUnavailableError, RegistryError for a refused login, StreamsError for too many of them.
+        """
         self._reader.look_up(texts)
-        self._known = [*self._known, *(text for text in texts if text not in self._known)][-_MOST:]
+        self._known = [*self._known, *(text for text in texts if text not in self._known)]
+        if len(self._known) > _MOST:
+            raise StreamsError(f"The {self._part}s have more than {_MOST} different schemas, which is more than a plan may have.")
 
 
 @lru_cache(maxsize=256)
