@@ -230,14 +230,13 @@ class FeedChain(TaskChain):
         """written: for columns that `lane_columns` gives, how they follow from those of the chain (None: they are the same)."""
         super().__init__(steps, record)
         self._written = written or {}
-        self._needs: list[str] = []
         self.number = 0
 
     def another(self, number: int) -> FeedChain:
         """A chain of the same steps, with a number of its own, that knows no schemas yet."""
         made = copy(self)
         made.number, made._compiled = number, None
-        made._known, made._needs = {part: [] for part in self._known}, []
+        made._known = {part: [] for part in self._known}
         return made
 
     def lane_columns(self, columns: DataFrame) -> DataFrame:
