@@ -19,18 +19,27 @@ GC = (
 )
 
 
-def java(options: Sequence[str] = (), own: Path | None = None) -> list[str]:
-    """Return `java OPTIONS -cp OWN:JARS`; the jars are fetched first if they are not there yet. `own`: more classes."""
-    jars = classpath("peers")
-    return [str(find_java().program), *options, "-cp", f"{own}{os.pathsep}{jars}" if own else jars]
+def java(options: Sequence[str] = (), own: Path | None = None, more: Sequence[Path] = ()) -> list[str]:
+    """Return `java OPTIONS -cp OWN:JARS`; the jars are fetched first if they are not there yet. own: classes; more: jars."""
+    jars = os.pathsep.join([*([str(own)] if own else []), *map(str, more), classpath("peers")])
+    return [str(find_java().program), *options, "-cp", jars]
 
 
-def compiled(sources: Path, into: Path) -> Path:
-    """Compile the Java files below `sources` with the Janino of the PySpark wheel; other files are copied. Returns `into`."""
-    shutil.copytree(sources, into, ignore=shutil.ignore_patterns("*.java"))
+def compiled(sources: Path, into: Path, more: Sequence[Path] = ()) -> Path:
+    """Compile the Java files below `sources` with the Janino of the PySpark wheel; other files are copied. Returns `into`.
+
+    more: jars that they need.
+    """
+    shutil.copytree(sources, into, ignore=shutil.ignore_patterns("*.java"), dirs_exist_ok=True)
     janino = os.pathsep.join(str(wheel_jar(name)) for name in ("janino", "commons-compiler"))
     command = [str(find_java().program), "-cp", janino, "org.codehaus.commons.compiler.samples.CompilerDemo"]
-    command += ["-d", str(into), "-classpath", classpath("peers"), *map(str, sorted(sources.rglob("*.java")))]
+    command += [
+        "-d",
+        str(into),
+        "-classpath",
+        os.pathsep.join([str(into), *map(str, more), classpath("peers")]),
+        *map(str, sorted(sources.rglob("*.java"))),
+    ]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode:
         raise BenchmarkError(f"{sources} does not compile: {result.stderr or result.stdout}")

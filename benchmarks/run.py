@@ -11,6 +11,7 @@ from rich.console import Console
 
 from benchmarks import mirror, monitor, scale
 from benchmarks.cpu import adopt_orphans
+from benchmarks.formats import bench as formats
 from benchmarks.many import bench as many
 from benchmarks.options import Options
 from benchmarks.process import BenchmarkError
@@ -24,6 +25,7 @@ BENCHMARKS: dict[str, Callable[[Options, Console], None]] = {
     "mirror": mirror.run,
     "streams": streams.run,
     "transforms": transforms.run,
+    "formats": formats.run,
     "workers": workers.run,
     "monitor": monitor.run,
     "scale": scale.run,

@@ -129,15 +129,15 @@ def run(options: Options, console: Console) -> None:
             for number in range(1, options.rounds + 1):
                 for side in sides:
                     bench.worker(broker.bootstrap, side, number)
-    rows = _rows(bench.values)
-    report.show("Transforms: headrace beside Kafka Connect", Connect.name, rows, console)
+    table = rows(bench.values)
+    report.show("Transforms: headrace beside Kafka Connect", Connect.name, table, console)
     if not options.quick and options.only is None:
         memory = {"heap": loops.HEAP, "jvm": loops.JVM}
         method = asdict(plan) | {"rounds": options.rounds, "memory": memory, "foreign_cpu": bench.foreign}
-        console.print(f"written: {report.save('transforms', rows, method)}")
+        console.print(f"written: {report.save('transforms', table, method)}")
 
 
-def _rows(values: dict[str, dict[str, list[float]]]) -> list[report.Row]:
+def rows(values: dict[str, dict[str, list[float]]]) -> list[report.Row]:
     ours, peer = values["ours"], values["peer"]
     return [
         report.Row(name, "CPU s/M records" if name.endswith("-cpu") else "records/s", ours.get(name, []), peer.get(name, []))

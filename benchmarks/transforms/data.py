@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -101,11 +102,16 @@ def _field(kind: str, name: str) -> dict[str, Any]:
 
 
 def write_file(form: Format, count: int, path: Path) -> Path:
-    """Write the records as lines of topic, partition, offset, timestamp, key and value with tabs between; return the path."""
+    """Write the records of a format as lines; return the path (`write_lines`)."""
+    return write_lines(records(form, count), path)
+
+
+def write_lines(found: Iterable[Record], path: Path) -> Path:
+    """Write lines of topic, partition, offset, timestamp, key and value (in base64) with tabs between; return the path."""
     with path.open("wb") as file:
-        for each in records(form, count):
+        for each in found:
             place = f"{each.topic}\t{each.partition}\t{each.offset}\t{each.timestamp}\t".encode()
-            file.write(place + each.key + b"\t" + each.value + b"\n")
+            file.write(place + each.key + b"\t" + base64.b64encode(each.value) + b"\n")
     return path
 
 

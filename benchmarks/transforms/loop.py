@@ -6,6 +6,7 @@ and round is one Spark job over all of them, into the sink that keeps nothing.
 
 from __future__ import annotations
 
+import base64
 import os
 import sys
 import time
@@ -46,8 +47,8 @@ def main(arguments: list[str]) -> None:
         seconds, cpu = time.monotonic() - start, tree_seconds(os.getpid()) - cpu
         kind = "warm-up" if number < warm_up else "round"
         print(f"{kind} records={records} seconds={seconds} process_cpu={cpu} out={total[0]} bytes={total[1]}", flush=True)
-    for row in transformed(given.where(F.col("offset") < SAMPLES), config).select(F.col("value").cast("string")).collect():
-        print(f"sample {row[0]}", flush=True)
+    for row in transformed(given.where(F.col("offset") < SAMPLES), config).select("value").collect():
+        print(f"sample {base64.b64encode(row[0]).decode()}", flush=True)
     gateway: Any = spark.sparkContext._gateway
     spark.stop()
     gateway.shutdown()
@@ -70,7 +71,12 @@ def transformed(frame: DataFrame, config: dict[str, str]) -> DataFrame:
     if new is not None:
         row = incoming.selectExpr(f"{new} AS schema").selectExpr("collect_set(schema) AS schemas").first()
         schemas["value"] = row["schemas"] if row else []
-    return compile_chain(stages(config), converters, converters, schemas).apply(incoming)
+    while True:
+        chain = compile_chain(stages(config), converters, converters, schemas)
+        wanted = chain.apply(incoming).selectExpr(f"collect_set({chain.asks['value']})").first() if chain.asks else None
+        if wanted is None or not wanted[0]:
+            return chain.apply(incoming)
+        values.learn(wanted[0])
 
 
 def source(spark: SparkSession, data: str) -> DataFrame:
@@ -82,7 +88,7 @@ def source(spark: SparkSession, data: str) -> DataFrame:
 
     return spark.read.text(data).select(
         column(4, "binary").alias("key"),
-        column(5, "binary").alias("value"),
+        F.unbase64(part[5]).alias("value"),
         part[0].alias("topic"),
         column(1, "int").alias("partition"),
         column(2, "long").alias("offset"),

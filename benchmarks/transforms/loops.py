@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ class Input:
     properties: Mapping[str, str]
     warm_up: int
     rounds: int
+    decode: Callable[[bytes], Any] = json.loads
+    """Of a value that was made."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +62,9 @@ class Outcome:
     samples: dict[int, Any]
 
 
-def peer(classes: Path, given: Input, log: Path) -> Outcome:
-    """Run Kafka Connect's converters and transforms, a chain per core (ChainLoop.java)."""
-    command = java([f"-Xmx{HEAP}", *JVM, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"], classes)
+def peer(classes: Path, given: Input, log: Path, more: Sequence[Path] = ()) -> Outcome:
+    """Run Kafka Connect's converters and transforms, a chain per core (ChainLoop.java). more: jars of converters."""
+    command = java([f"-Xmx{HEAP}", *JVM, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"], classes, more)
     return _run("Kafka Connect (loop)", [*command, "io.headrace.bench.ChainLoop"], given, log)
 
 
@@ -96,7 +99,7 @@ def _run(name: str, program: list[str], given: Input, log: Path) -> Outcome:
             numbers = (int(found["records"]), float(found["seconds"]), float(found["process_cpu"]))
             rounds.append(Round(*numbers, int(found["out"]), int(found["bytes"])))
         elif kind == "sample":
-            value = json.loads(rest)
+            value = given.decode(base64.b64decode(rest))
             samples[(value.get("payload") or value)["id"]] = value
     if len(rounds) != given.rounds or not samples:
         raise BenchmarkError(f"{name} printed {len(rounds)} rounds and {len(samples)} samples:\n{output[-2000:]}")

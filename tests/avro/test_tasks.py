@@ -12,9 +12,8 @@ from pyspark.sql import functions as F
 from headrace.connect_config.common import SourceConnectorConfig
 from headrace.converters.base import load
 from headrace.converters.typed_column import TypedColumn
-from headrace.errors import RetriableError
+from headrace.errors import ConnectError
 from headrace.record import RecordColumns
-from headrace.registry.errors import RegistryError
 from headrace.runtime.chain import SourceChain
 from headrace.runtime.plan import plan_source_task
 from headrace.runtime.worker_config import WorkerConfig
@@ -54,32 +53,6 @@ def converter(registry: SchemaRegistry, **settings: str) -> Any:
     return load(AVRO, given, is_key=False)
 
 
-REQUEST = json.dumps({"topic": "orders", "schema": '{"type":"int32","optional":false}'})
-
-
-def test_a_registry_that_is_away_is_waited_for(registry: SchemaRegistry) -> None:
-    one = converter(registry)
-    registry.stop()
-    with pytest.raises(RetriableError, match="The schema registry does not answer"):
-        one.learn([REQUEST])
-    with pytest.raises(RetriableError, match="The schema registry does not answer"):
-        one.look_up(["1"])
-    registry.start()
-    one.learn([REQUEST])
-    one.look_up(["1"])
-    assert registry.store.schemas[1].text == '"int"'
-
-
-def test_a_login_that_the_registry_refuses_ends_the_task_and_is_no_failure_of_a_record() -> None:
-    with SchemaRegistry(user=("anna", "secret")) as registry:
-        one = converter(registry, basic_auth_credentials_source="USER_INFO", basic_auth_user_info="anna:wrong")
-        for ask in (lambda: one.learn([REQUEST]), lambda: one.look_up(["1"])):
-            with pytest.raises(RegistryError, match=r"401.*Unauthorized; check basic.auth.credentials.source") as raised:
-                ask()
-            assert not isinstance(raised.value, RetriableError)
-            assert "wrong" not in str(raised.value)
-
-
 def test_hundreds_of_schemas_are_asked_for_once_each(registry: SchemaRegistry) -> None:
     registry.store.levels[None] = "NONE"
     one, fields = converter(registry, max_schemas_per_subject="5000"), range(200)
@@ -91,6 +64,20 @@ def test_hundreds_of_schemas_are_asked_for_once_each(registry: SchemaRegistry) -
     for _ in range(2):
         one.look_up(ids)
     assert len(registry.requests) == 3 * 200  # to register, to read, and where each is registered
+
+
+def test_a_batch_with_more_schemas_than_a_plan_may_have_ends_the_task_with_a_sentence(
+    spark: SparkSession, registry: SchemaRegistry
+) -> None:
+    read = {"source.value.converter": AVRO, "source.value.converter.schema.registry.url": registry.url}
+    config = {**read, "name": "m", "connector.class": "KafkaSource", "source.bootstrap.servers": "localhost:1",
+              "source.topic.whitelist": "t"}  # fmt: skip
+    frame = spark.range(505).selectExpr("'t' AS topic", "concat(X'00', unhex(lpad(hex(id + 1), 8, '0')), X'02') AS value")
+    record = RecordColumns(topic=frame["topic"], key=F.lit(None), value=frame["value"], key_kind="null", value_kind="bytes",
+                           origin={})  # fmt: skip
+    chain = SourceChain(plan_source_task("m", 0, SourceConnectorConfig(config), config, WORKER), record)
+    with pytest.raises(ConnectError, match=r"A batch has records of 501 different schemas.*max.poll.records=500"):
+        chain.learn(chain.incoming(frame))
 
 
 def test_a_column_without_a_registry_asks_for_nothing() -> None:

@@ -8,10 +8,18 @@ import pytest
 
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
+from headrace.testing.registry import SchemaRegistry
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
 from tests.kafka_source.mirror import Mirror
 from tests.process import worker_properties
+
+
+@pytest.fixture
+def registry() -> Iterator[SchemaRegistry]:
+    """A registry of its own for a test."""
+    with SchemaRegistry() as registry:
+        yield registry
 
 
 @pytest.fixture

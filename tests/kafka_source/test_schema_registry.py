@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import fastavro
-import pytest
 
 from headrace.testing.registry import SchemaRegistry
 from tests.clusters import Cluster, Sent, record
@@ -20,12 +19,6 @@ AVRO = "io.confluent.connect.avro.AvroConverter"
 T = "org.apache.kafka.connect.transforms."
 STAMP = {"transforms": "from", "transforms.from.type": T + "InsertField$Value", "transforms.from.static.field": "from",
          "transforms.from.static.value": "here"}  # fmt: skip
-
-
-@pytest.fixture
-def registry() -> Iterator[SchemaRegistry]:
-    with SchemaRegistry() as registry:
-        yield registry
 
 
 def schema(*fields: str) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from openlineage.client.serde import Serde
 
 from headrace.lineage.events import JobSettings, event
-from headrace.lineage.jobs import CONNECTOR, JobLineage, origin, sides
+from headrace.lineage.jobs import CONNECTOR, JobLineage, origin, schemas_of, sides
 from headrace.lineage.runs import COMPLETE, FAIL, RUNNING, START, RunEventPlan
 from headrace.rest.lineage import EXTERNAL, TOPIC, Lineage, LineageEdge, LineageNode
 from headrace.transforms.stages import column_lineage, stages
@@ -36,7 +37,8 @@ CHAIN = {
 def job(lineage: Lineage, clusters: dict[str | None, str], written: int | None = None) -> JobLineage:
     sources, targets = sides(lineage, "connector:c", clusters)
     made_of = {target: [source] if (source := origin(target, sources)) else None for target in targets}
-    return JobLineage(CONNECTOR, "A connector.", sources, made_of, column_lineage(stages(CHAIN)), written)
+    schemas, columns = schemas_of(lineage, clusters), column_lineage(stages(CHAIN))
+    return JobLineage(CONNECTOR, "A connector.", sources, made_of, schemas, columns, written)
 
 
 @pytest.mark.parametrize("kind", [START, RUNNING, COMPLETE, FAIL])
@@ -80,3 +82,15 @@ def test_an_output_is_said_to_be_of_an_input_only_where_that_is_known():
     far = [("kafka://far", "orders"), ("kafka://far", "my-orders")]
     assert origin(("kafka://here", "copy.my-orders"), far) == far[1]
     assert origin(("kafka://here", "sums"), far) is None and origin(("kafka://here", "sums"), far[:1]) == far[0]
+
+
+def test_topics_with_a_registry_have_their_columns_in_a_facet():
+    schema = {"part": "value", "id": 1, "type": "AVRO", "subject": "u-value", "version": 1}
+    known = [{**schema, "fields": [{"name": "n", "type": "INT32"}]}, {**schema, "part": "key", "fields": []}]
+    nodes = [replace(node, schemas=known) if node.id == "topic:u" else node for node in LINEAGE.nodes]
+    made = job(Lineage(nodes, LINEAGE.edges), {None: "here:1"})
+    body = json.loads(Serde.to_json(event(RunEventPlan(START, "c", RUN), made, JobSettings("prod"))))
+    assert list(spec.problems(body)) == []
+    value, key = body["outputs"][0]["facets"]["schema"]["fields"]
+    assert (value["name"], [(one["name"], one["type"]) for one in value["fields"]]) == ("value", [("n", "INT32")])
+    assert (key["name"], key["type"]) == ("key", "AVRO")

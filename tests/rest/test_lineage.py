@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.rest.lineage import Lineage, LineageEdge, LineageNode, as_dot, as_mermaid, joined, of_connector
+from headrace.registry.usage import SchemaUses
+from headrace.rest.lineage import Lineage, LineageEdge, LineageNode, as_dot, as_mermaid, joined, of_connector, with_schemas
 from headrace.rest.page.layout import HEIGHT, draw
 from headrace.rest.streams_lineage import of_application
+from headrace.values.schema import DATE, Schema
 from tests.rest.conftest import Client
 from tests.rest.memory_herder import MemoryHerder
 from tests.rest.test_page import STREAMS
@@ -155,3 +158,20 @@ def test_what_nothing_leads_to_stands_before_the_first_that_it_leads_to():
     edges = [LineageEdge("a", "b"), LineageEdge("b", "c"), LineageEdge("late", "c")]
     places = {box.node.name: box.x for box in draw(Lineage([LineageNode(n, "topic", n) for n in names], edges)).boxes}
     assert places["a"] < places["b"] == places["late"] < places["c"]
+
+
+def test_topics_have_the_schemas_that_were_used_last() -> None:
+    uses = SchemaUses()
+    first, second = (Schema("struct", fields=fields) for fields in (
+        {"n": Schema("int32")}, {"n": Schema("int32"), "day": Schema("int32", name=DATE)}))  # fmt: skip
+    uses.add("written", "value", 1, "AVRO", ("copy.orders-value", 1), first)
+    uses.add("written", "value", 2, "AVRO", ("copy.orders-value", 2), second)
+    uses.add("read", "key", 3, "AVRO", ("orders-key", 1), Schema("string"))
+    nodes = [LineageNode("connector:c", "connector", "c"), LineageNode("topic:far/orders", "topic", "orders", "far"),
+             LineageNode("topic:copy.orders", "topic", "copy.orders")]  # fmt: skip
+    found = with_schemas(Lineage(nodes, []), [asdict(use) for use in uses.all()]).body()["nodes"]
+    assert not found[0]["schemas"]
+    assert [(one["part"], one["id"], one["fields"]) for one in found[1]["schemas"]] == [("key", 3, ())]
+    [value] = found[2]["schemas"]
+    assert (value["part"], value["id"], value["version"]) == ("value", 2, 2)
+    assert [(field["name"], field["type"]) for field in value["fields"]] == [("n", "INT32"), ("day", "Date")]

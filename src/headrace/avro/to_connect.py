@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from headrace.avro import mapping
 from headrace.avro.mapping import AvroOptions
 from headrace.errors import DataError
 from headrace.registry.errors import recursive_schema
+from headrace.registry.reading import Reading
 from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 
 Plan = dict[str, Any]
@@ -21,15 +21,7 @@ _TYPES = {"boolean": "boolean", "double": "float64", "float": "float32", "int": 
 _ABSENT = object()
 
 
-@dataclass(frozen=True)
-class AvroReading:
-    """A schema of Connect, None for schemaless data, and the plan that reads bytes as its payload."""
-
-    schema: Schema | None
-    plan: Plan
-
-
-def to_connect(text: str, options: AvroOptions, version: int | None = None, references: Sequence[str] = ()) -> AvroReading:
+def to_connect(text: str, options: AvroOptions, version: int | None = None, references: Sequence[str] = ()) -> Reading:
     """How data with an Avro schema is read.
 
     version: of the schema in the registry; references: the texts of schemas that it names. Raises DataError.
@@ -40,12 +32,12 @@ def to_connect(text: str, options: AvroOptions, version: int | None = None, refe
     node = json.loads(text)
     collect(node, "", names)
     if isinstance(node, dict) and node.get("type") == "record" and mapping.full_name(node, "") == mapping.ANYTHING:
-        return AvroReading(None, {"t": "any"})
+        return Reading(None, {"t": "any"})
     schema, plan = _AvroToConnect(options, names).convert(node, "")
     if schema.version is None and version is not None:
         schema = schema.same_but(version=version)
     is_raw = schema.type == "bytes" and not schema.optional and plan["t"] in ("bytes", "decimal") and "n" not in plan
-    return AvroReading(schema, {"t": "raw"} if is_raw else plan)
+    return Reading(schema, {"t": "raw"} if is_raw else plan)
 
 
 def collect(node: Any, space: str, names: dict[str, tuple[Any, str]]) -> None:

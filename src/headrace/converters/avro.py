@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 from headrace.avro import mapping
 from headrace.avro.from_connect import from_connect
 from headrace.avro.mapping import AvroOptions
-from headrace.avro.to_connect import AvroReading, to_connect
+from headrace.avro.to_connect import to_connect
 from headrace.avro.writing import writing_plan
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import ConfigDef
 from headrace.converters.base import type_option
 from headrace.converters.json_reading import plain
 from headrace.converters.registered import RegisteredConverter, Writing
 from headrace.converters.registered_reading import read_typed
 from headrace.plugins import Kind, plugin
 from headrace.registry.client import RegisteredSchema
-from headrace.registry.options import flag, registry_options
+from headrace.registry.options import flag, registry_options, shared_options
+from headrace.registry.reading import Reading
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, call, lit
 from headrace.values.value import Value
@@ -42,9 +43,7 @@ def _definition() -> ConfigDef:
             flag(
                 "discard.type.doc.default", False, "Leave out the documentation and the defaults of types, keep those of fields."
             ),
-            flag("generalized.sum.type.support", False, "Stand for unions and enums by Connect's generalized types."),
-            flag("ignore.default.for.nullables", False, "Write null for null, not the default of the field."),
-            Option("schemas.cache.config", Type.INT, 1000, importance=Importance.LOW, doc="Accepted: schemas are kept anyway."),
+            *shared_options("schemas.cache.config"),
         ]
     )
 
@@ -74,11 +73,11 @@ class AvroConverter(RegisteredConverter):
             general_sums=settings["generalized.sum.type.support"],
         )
 
-    def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> AvroReading:
+    def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Reading:
         """The schema of Connect, and the plan that reads the bytes."""
         return to_connect(schema.text, self._options, version, self.registry.referenced(schema))
 
-    def read_payload(self, run: CompileContext, payload: Sql, reading: AvroReading) -> Value:
+    def read_payload(self, run: CompileContext, payload: Sql, reading: Reading) -> Value:
         """The value that the bytes are; bytes that are none are a fault."""
         schema, plan = reading.schema, json.dumps(reading.plan)
         if schema is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from headrace.config import ConfigDef, Importance, Option, Type
 from headrace.converters.base import type_option
 from headrace.converters.registered import RegisteredConverter, Writing
-from headrace.converters.registered_reading import read_typed
+from headrace.converters.registered_reading import read_payload
 from headrace.errors import ConfigError, DataError
 from headrace.json_schema.from_connect import from_connect
 from headrace.json_schema.mapping import JsonSchemaOptions, is_union
@@ -17,7 +17,8 @@ from headrace.json_schema.plans import plan_of
 from headrace.json_schema.to_connect import to_connect
 from headrace.plugins import Kind, plugin
 from headrace.registry.client import RegisteredSchema
-from headrace.registry.options import flag, registry_options
+from headrace.registry.options import flag, registry_options, shared_options
+from headrace.registry.reading import Reading
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql
 from headrace.values.value import Value
@@ -39,9 +40,7 @@ def _definition() -> ConfigDef:
                doc="How decimals are written: BASE64, their bytes, or NUMERIC, a number."),
         flag("flatten.singleton.unions", True, "Read a union of one type as that type."),
         flag("preserve.additional.properties", False, "Only the default, false, is there."),
-        flag("generalized.sum.type.support", False, "Stand for unions and enums by Connect's generalized types."),
-        flag("ignore.default.for.nullables", False, "Write null for null, not the default of the field."),
-        Option("schemas.cache.size", Type.INT, 1000, importance=Importance.LOW, doc="Accepted: schemas are kept anyway."),
+        *shared_options("schemas.cache.size"),
     ])  # fmt: skip
 
 
@@ -76,14 +75,14 @@ class JsonSchemaConverter(RegisteredConverter):
             keep_null=settings["ignore.default.for.nullables"],
         )
 
-    def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Schema:
-        """The schema of Connect."""
-        return to_connect(schema.text, self._options, version, self.registry.references(schema))
+    def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Reading:
+        """The schema of Connect, and the plan that reads the JSON."""
+        found = to_connect(schema.text, self._options, version, self.registry.references(schema))
+        return Reading(found, plan_of(found, self._options))
 
-    def read_payload(self, run: CompileContext, payload: Sql, reading: Schema) -> Value:
+    def read_payload(self, run: CompileContext, payload: Sql, reading: Reading) -> Value:
         """The value that the JSON is; other bytes are a fault."""
-        plan = json.dumps({"format": self.format, "plan": plan_of(reading, self._options)})
-        return read_typed(self, run, run.scope.reader(payload, plan, "headrace_payload_read"), reading, not is_union(reading))
+        return read_payload(self, run, payload, reading, reading.schema is None or not is_union(reading.schema))
 
     def described(self, schema: Schema | None) -> tuple[str, str | None]:
         """The JSON Schema of a schema of Connect, and its title."""

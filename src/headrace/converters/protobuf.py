@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import ConfigDef
 from headrace.converters.base import type_option
 from headrace.converters.registered import RegisteredConverter, Writing
-from headrace.converters.registered_reading import read_typed
+from headrace.converters.registered_reading import read_payload
 from headrace.errors import DataError
 from headrace.plugins import Kind, plugin
 from headrace.protobuf.from_connect import from_connect
 from headrace.protobuf.mapping import ProtobufOptions
-from headrace.protobuf.to_connect import MessageReading, to_connect
+from headrace.protobuf.to_connect import to_connect
 from headrace.protobuf.types import Types
 from headrace.protobuf.writing import index_bytes, writing_plan
 from headrace.registry.client import RegisteredSchema
-from headrace.registry.options import flag, registry_options
+from headrace.registry.options import flag, registry_options, shared_options
+from headrace.registry.reading import Reading
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql
 from headrace.values.value import Value
@@ -43,9 +43,7 @@ def _definition() -> ConfigDef:
         flag("generate.struct.for.nulls", False, "Read an absent message as one without fields."),
         flag("generate.index.for.unions", True, "Put the place of a oneof behind the name of its field."),
         flag("flatten.unions", False, "Read the members of a oneof as fields of the message."),
-        flag("generalized.sum.type.support", False, "Stand for unions and enums by Connect's generalized types."),
-        flag("ignore.default.for.nullables", False, "Write null for null, not the default of the field."),
-        Option("schemas.cache.config", Type.INT, 1000, importance=Importance.LOW, doc="Accepted: schemas are kept anyway."),
+        *shared_options("schemas.cache.config"),
     ])  # fmt: skip
 
 
@@ -78,14 +76,13 @@ class ProtobufConverter(RegisteredConverter):
             general_sums=settings["generalized.sum.type.support"],
         )
 
-    def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> MessageReading:
+    def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Reading:
         """The schema of Connect, and the plan that reads the message."""
         return to_connect(Types(schema.text, self.registry.references(schema)), self._options, indexes, version)
 
-    def read_payload(self, run: CompileContext, payload: Sql, reading: MessageReading) -> Value:
+    def read_payload(self, run: CompileContext, payload: Sql, reading: Reading) -> Value:
         """The value that the bytes are; bytes that are none are a fault."""
-        plan = json.dumps({"format": self.format, "plan": reading.plan})
-        return read_typed(self, run, run.scope.reader(payload, plan, "headrace_payload_read"), reading.schema, True)
+        return read_payload(self, run, payload, reading, True)
 
     def described(self, schema: Schema | None) -> tuple[str, str | None]:
         """The Protobuf schema of a schema of Connect, and the name of its message."""

@@ -17,6 +17,7 @@ from headrace.record import HEADERS_TYPE
 from headrace.registry.client import RegisteredSchema, Registry, registry_of
 from headrace.registry.errors import RegistryError
 from headrace.registry.options import NO_CONTEXT
+from headrace.registry.reading import Reading
 from headrace.registry.settings import registry_settings
 from headrace.registry.subjects import strategy_of, subject_of
 from headrace.registry.usage import SchemaUses
@@ -84,11 +85,11 @@ class RegisteredConverter(Converter):
         return registry_of(self._settings)
 
     @abstractmethod
-    def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Any:
+    def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Reading:
         """How data of a schema of the registry is read. version: it has there; indexes: of the message. Raises DataError."""
 
     @abstractmethod
-    def read_payload(self, run: CompileContext, payload: Sql, reading: Any) -> Value:
+    def read_payload(self, run: CompileContext, payload: Sql, reading: Reading) -> Value:
         """Connect data from the bytes behind the id."""
 
     @abstractmethod
@@ -152,7 +153,7 @@ class RegisteredConverter(Converter):
         """Report the error of a reader, NULL for none, as what it is: data that cannot be read."""
         self._unread(run, f"({error} IS NOT NULL)", error)
 
-    def _registered(self, text: str) -> Any:
+    def _registered(self, text: str) -> Reading:
         """How data is read whose schema has this id, or GUID; behind a colon the indexes of the message."""
         registry = self.registry
         id, _, indexes = text.partition(":")
@@ -164,8 +165,9 @@ class RegisteredConverter(Converter):
         version = versions.pop() if len(versions) == 1 else None
         subject = next((place.subject for place in places if place.subject.endswith(f"-{self.part}")), None)
         subject = subject or (places[0].subject if places else None)
-        self.uses.add("read", self.part, schema.id, self.type, subject, version)
-        return self.reading(schema, version, [int(index) for index in indexes.split(",")] if indexes else [0])
+        found = self.reading(schema, version, [int(index) for index in indexes.split(",")] if indexes else [0])
+        self.uses.add("read", self.part, schema.id, self.type, (subject, version), found.schema)
+        return found
 
     def registered(self, data: bytes | None, topic: str) -> dict[str, Any] | None:
         """The schema of data of a record of a topic: `id`, `subject` and `version`, None where that is not known.
@@ -200,17 +202,62 @@ class RegisteredConverter(Converter):
         payload, text = f"string({case(payloads)})", f"string({case(texts)})"
         if run.alive is not None:
             payload = f"CASE WHEN {run.alive} THEN {payload} END"
-        schemas = [{"schema": s, "topics": list(topics.values())} for s, topics in self._targets.items()]
-        known = json.dumps({"format": self.format, "schemas": schemas})
-        written = run.scope.bind(call("headrace_registry_write", payload, text, run.topic, lit(known)))
-        run.ask(self.part, f"{written}.wanted")
+
+        def known() -> str:
+            schemas = [{"schema": s, "topics": list(topics.values())} for s, topics in self._targets_of(value).items()]
+            return json.dumps({"format": self.format, "part": self.part, "schemas": schemas})
+
+        written = run.scope.bind(call("headrace_registry_write", payload, text, run.topic, lit(known())))
+        run.ask(self.part, f"{written}.wanted", known)
         run.fail(f"({written}.error IS NOT NULL)", _about(self.problems[1], run.topic), cause=f"{written}.error")
         why = lit("The schema of the record was not registered before it was written")
         run.fail(f"({written}.wanted IS NOT NULL)", why)
         return f"{written}.value"
 
+    def _targets_of(self, value: Value) -> dict[str, dict[str, dict[str, Any]]]:
+        """Those of the schemas that a value can have; all that are known, if that depends on the record."""
+        schemas = [_schema_of(a.value) for a in value]
+        depends = any(a.value.table is not None and schema is None for a, schema in zip(value, schemas, strict=True))
+        if depends:
+            return self._targets
+        texts = {"null" if schema is None else schema.text() for schema in schemas}
+        return {text: topics for text, topics in self._targets.items() if text in texts}
+
+    def schema_of(self, text: str | None, subject: str) -> Schema | None:
+        """The schema of Connect for data with a schema of the registry: for its text, or for the newest of a subject.
+
+        None: the data has none. Raises RegistryError, RegistryUnavailableError, DataError.
+        """
+        found = self.registry.latest(subject, float("inf")) if text is None else RegisteredSchema(0, self.type, text)
+        return self.reading(found, None, [0]).schema
+
+    def id_of(self, text: str | None, subject: str, topic: str) -> int:
+        """The id of the newest schema of a subject, or of a text under the subject of a topic, where it may be registered.
+
+        Raises RegistryError, RegistryUnavailableError, DataError.
+        """
+        if text is None:
+            return self.registry.latest(subject, float("inf")).id
+        name = None
+        if self._strategy != "TopicNameStrategy":
+            name = self.described(self.schema_of(text, subject))[1]
+        subject, normalize = subject_of(self._strategy, topic, self.is_key, name), self.settings["normalize.schemas"]
+        ask = self.registry.register if self.settings["auto.register.schemas"] else self.registry.lookup
+        return ask(subject, text, self.type, normalize)
+
+    def learn_value(self, value: Value, topic: str) -> None:
+        """Find out how values are written to a topic, where that does not depend on the records.
+
+        Raises what `learn` does; DataError if they cannot be.
+        """
+        schemas = {schema.text() for a in value if (schema := _schema_of(a.value)) is not None}
+        self.learn([json.dumps({"topic": topic, "schema": text}) for text in sorted(schemas)])
+        for text in schemas:
+            if error := self._targets[text][topic].get("error"):
+                raise DataError(error.partition(": ")[2])
+
     def _schema_text(self, typed: TypedValue) -> Sql:
-        schema = typed.table.struct_schema() if typed.table is not None else typed.schema
+        schema = _schema_of(typed)
         if schema is not None:
             self._schemas[schema.text()] = schema
         return schema_text(typed)
@@ -254,7 +301,8 @@ class RegisteredConverter(Converter):
             target = RegisteredSchema(registry.lookup(subject, text, self.type, options["normalize.schemas"]), self.type, text)
         writing = self.writing(schema, target)
         if register:
-            self.uses.add("written", self.part, target.id, self.type, subject, registry.version_in(subject, target.id))
+            place = subject, registry.version_in(subject, target.id)
+            self.uses.add("written", self.part, target.id, self.type, place, schema)
         return {"id": target.id, "plan": writing.plan, "prefix": base64.b64encode(writing.prefix).decode()}
 
     def _auto(self, subject: str, text: str, register: bool) -> int:
@@ -271,6 +319,11 @@ class RegisteredConverter(Converter):
             if not error.is_missing:
                 raise
             return 0
+
+
+def _schema_of(typed: TypedValue) -> Schema | None:
+    """The schema of a value, None if it has none, or if that depends on the record."""
+    return typed.table.struct_schema() if typed.table is not None else typed.schema
 
 
 def _about(problem: str, topic: Sql) -> Sql:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+from headrace.registry.reading import Reading
 from headrace.values.payload import payload, struct_fields
 from headrace.values.schema import Schema
 from headrace.values.scope import JsonReader
-from headrace.values.sql import kind_in
+from headrace.values.sql import Sql, kind_in
 from headrace.values.value import Case, OpenStruct, TypedValue, Value
 
 if TYPE_CHECKING:
     from headrace.converters.registered import RegisteredConverter
     from headrace.values.compile_context import CompileContext
+
+
+def read_payload(converter: RegisteredConverter, run: CompileContext, payload: Sql, reading: Reading, by_field: bool) -> Value:
+    """The value that a payload of Protobuf or JSON is by its reading. by_field: see `read_typed`."""
+    assert reading.schema is not None
+    plan = json.dumps({"format": converter.format, "plan": reading.plan})
+    return read_typed(converter, run, run.scope.reader(payload, plan, "headrace_payload_read"), reading.schema, by_field)
 
 
 def read_typed(converter: RegisteredConverter, run: CompileContext, reader: JsonReader, schema: Schema, by_field: bool) -> Value:

@@ -29,7 +29,7 @@ from headrace.errors import SetupError
 from headrace.jvm.java import find_java
 
 Conf = Literal[
-    "spark", "broker", "peers", "postgresql", "delta", "connect", "compiler",
+    "spark", "broker", "peers", "postgresql", "delta", "connect", "compiler", "avro-data",
     "postgres-linux-amd64", "postgres-linux-arm64v8", "postgres-darwin-amd64", "postgres-darwin-arm64v8",
 ]  # fmt: skip
 Progress = Callable[[str], None]

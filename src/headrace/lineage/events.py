@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from openlineage.client import set_producer
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
@@ -20,6 +21,7 @@ from openlineage.client.facet_v2 import (
     output_statistics_output_dataset,
     ownership_job,
     processing_engine_run,
+    schema_dataset,
 )
 from openlineage.client.generated import lineage as lineage_facet
 
@@ -61,14 +63,14 @@ def event(plan: RunEventPlan, job: JobLineage, settings: JobSettings) -> RunEven
         producer=_PRODUCER,
         run=Run(plan.run, _run_facets(plan)),
         job=Job(settings.namespace, plan.job, _job_facets(job, settings)),
-        inputs=[InputDataset(*source) for source in job.sources],
+        inputs=[InputDataset(*source, facets=schema_facet(job.schemas.get(source, ()))) for source in job.sources],
         outputs=[_output(target, job) for target in job.targets],
     )
 
 
 def _output(target: Dataset, job: JobLineage) -> OutputDataset:
     made_of = job.targets[target] or ()
-    facets = column_facets(job.columns, made_of[0] if len(made_of) == 1 else None)
+    facets = column_facets(job.columns, made_of[0] if len(made_of) == 1 else None) | schema_facet(job.schemas.get(target, ()))
     counted: dict[str, OutputDatasetFacet] = {}
     if job.written is not None:
         counted["outputStatistics"] = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rowCount=job.written)
@@ -86,6 +88,19 @@ def column_facets(columns: Sequence[ColumnRow], source: Dataset | None) -> dict[
     }
     whole = [_input(source, *one) for row in columns if row.column == "*" for one in row.origins]
     return {"columnLineage": column_lineage_dataset.ColumnLineageDatasetFacet(fields, whole)}
+
+
+def schema_facet(schemas: Sequence[Mapping[str, Any]]) -> dict[str, DatasetFacet]:
+    """The facet with the columns of a topic whose schemas are in a registry: `key` and `value`, and what is in them."""
+    fields = [
+        schema_dataset.SchemaDatasetFacetFields(
+            name=schema["part"],
+            type="struct" if schema["fields"] else schema["type"],
+            fields=[schema_dataset.SchemaDatasetFacetFields(one["name"], one["type"]) for one in schema["fields"]],
+        )
+        for schema in schemas
+    ]
+    return {"schema": schema_dataset.SchemaDatasetFacet(fields)} if fields else {}
 
 
 def _input(source: Dataset, column: str, how: str) -> column_lineage_dataset.InputField:

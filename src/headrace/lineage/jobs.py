@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.errors import HeadraceError
@@ -30,6 +30,8 @@ class JobLineage:
     sources: Sequence[Dataset]
     targets: Mapping[Dataset, Sequence[Dataset] | None]
     """Each dataset that it writes, with those that it is made of; None: not known."""
+    schemas: Mapping[Dataset, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    """Of topics: the schemas of their keys and values that were used last, where they are in a registry."""
     columns: Sequence[ColumnRow] = ()
     """Of which columns those of its records are made."""
     written: int | None = None
@@ -44,7 +46,8 @@ def connector_job(herder: RestHerder, name: str, servers: str) -> JobLineage:
     description = f"The connector {name} of class {config.get('connector.class') or '?'}, run by headrace."
     made_of = {target: [source] if (source := origin(target, sources)) else None for target in targets}
     written = herder.metrics.written(name) if len(targets) == 1 and config.get("topics") is None else None
-    return JobLineage(CONNECTOR, description, sources, made_of, column_rows(herder, name), written)
+    columns = column_rows(herder, name)
+    return JobLineage(CONNECTOR, description, sources, made_of, schemas_of(lineage, clusters), columns, written)
 
 
 def application_job(application: Mapping[str, Any]) -> JobLineage:
@@ -68,6 +71,11 @@ def sides(lineage: Lineage, node_id: str, clusters: Mapping[str | None, str]) ->
     read = [nodes[edge.source] for edge in lineage.edges if edge.target == node_id]
     written = [nodes[edge.target] for edge in lineage.edges if edge.source == node_id]
     return _places(read, clusters), _places(written, clusters)
+
+
+def schemas_of(lineage: Lineage, clusters: Mapping[str | None, str]) -> dict[Dataset, Sequence[Mapping[str, Any]]]:
+    """The schemas of topics that are in a registry. clusters: as of `sides`."""
+    return {place: node.schemas for node in lineage.nodes if node.schemas for place in _places([node], clusters)}
 
 
 def origin(target: Dataset, sources: Sequence[Dataset]) -> Dataset | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from headrace.protobuf import mapping
@@ -12,30 +11,21 @@ from headrace.protobuf.model import Enum, Field, Message
 from headrace.protobuf.types import Types
 from headrace.protobuf.well_known import WRAPPERS
 from headrace.registry.errors import recursive_schema
+from headrace.registry.reading import Reading
 from headrace.values.schema import DECIMAL, TIMESTAMP, Schema
 
 Plan = dict[str, Any]
 """What `ProtobufType.java` takes: `t`, the type, and what belongs to it."""
 
 
-@dataclass(frozen=True)
-class MessageReading:
-    """A schema of Connect, and the plan that reads bytes as its payload."""
-
-    schema: Schema
-    plan: Plan
-
-
-def to_connect(
-    types: Types, options: ProtobufOptions, indexes: Sequence[int] = (0,), version: int | None = None
-) -> MessageReading:
+def to_connect(types: Types, options: ProtobufOptions, indexes: Sequence[int] = (0,), version: int | None = None) -> Reading:
     """How messages with these indexes are read. version: of the schema in the registry. Raises DataError."""
     message = types.message(indexes)
     if message.name in WRAPPERS and options.wrapper_raw:
         scalar = WRAPPERS[message.name]
-        return MessageReading(Schema(mapping.SCALARS[scalar], version=version), {"t": "wrapper", "i": {"t": scalar}})
+        return Reading(Schema(mapping.SCALARS[scalar], version=version), {"t": "wrapper", "i": {"t": scalar}})
     schema, plan = _ProtobufToConnect(types, options).message(message)
-    return MessageReading(schema.same_but(version=version), plan)
+    return Reading(schema.same_but(version=version), plan)
 
 
 class _ProtobufToConnect:

@@ -19,6 +19,15 @@ def flag(name: str, default: bool, doc: str) -> Option:
     return Option(name, Type.BOOLEAN, default, importance=_LOW, doc=doc)
 
 
+def shared_options(cache: str) -> list[Option]:
+    """What all converters with a registry have beside that. cache: the name that the size of its cache has with Confluent's."""
+    return [
+        flag("generalized.sum.type.support", False, "Stand for unions and enums by Connect's generalized types."),
+        flag("ignore.default.for.nullables", False, "Write null for null, not the default of the field."),
+        Option(cache, Type.INT, 1000, importance=_LOW, doc="Accepted: schemas are kept anyway."),
+    ]
+
+
 def _schemas() -> list[Option]:
     def names(part: str) -> Option:
         doc = f"How the subject of a {part}'s schema is named: the class name of TopicNameStrategy, RecordNameStrategy or "

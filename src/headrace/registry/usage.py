@@ -6,7 +6,18 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
+from headrace.values.schema import Schema
+
 Direction = Literal["read", "written"]
+
+
+@dataclass(frozen=True)
+class SchemaField:
+    """A field of a record."""
+
+    name: str
+    type: str
+    """Connect's type, or the name of a logical one: INT32, Decimal."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +35,8 @@ class SchemaUse:
     """`subject`, `version`: where the registry has it; None if that is not known."""
     since: int
     """When it was met first, in ms since the epoch."""
+    fields: tuple[SchemaField, ...] = ()
+    """What is in it in Connect; none for data that is no record."""
 
 
 class SchemaUses:
@@ -34,14 +47,30 @@ class SchemaUses:
     def __init__(self) -> None:
         self._found: dict[tuple[Direction, int, str | None], SchemaUse] = {}
 
-    def add(self, direction: Direction, part: str, id: int, type: str, subject: str | None, version: int | None) -> None:
-        """Note a schema that is used now."""
+    def add(
+        self,
+        direction: Direction,
+        part: str,
+        id: int,
+        type: str,
+        place: tuple[str | None, int | None],
+        schema: Schema | None = None,
+    ) -> None:
+        """Note a schema that is used now. place: subject and version, if they are known; schema: Connect's."""
+        subject, version = place
         key = direction, id, subject
         if key not in self._found:
-            self._found[key] = SchemaUse(direction, part, id, type, subject, version, time.time_ns() // 1_000_000)
+            self._found[key] = SchemaUse(
+                direction, part, id, type, subject, version, time.time_ns() // 1_000_000, _fields(schema)
+            )
             if len(self._found) > self.MOST:
                 self._found.pop(next(iter(self._found)))
 
     def all(self) -> list[SchemaUse]:
         """Those that are known."""
         return list(self._found.values())
+
+
+def _fields(schema: Schema | None) -> tuple[SchemaField, ...]:
+    fields = {} if schema is None else schema.fields
+    return tuple(SchemaField(name, (one.logical or one.type.upper()).rpartition(".")[2]) for name, one in fields.items())

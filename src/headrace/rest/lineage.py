@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from headrace.errors import HeadraceError
 from headrace.rest.herder import RestHerder
 from headrace.rest.overview import FAILED
+from headrace.runtime.schema_usage import USAGE
 
 CONNECTOR, TOPIC, EXTERNAL, APPLICATION = "connector", "topic", "external", "application"
 
@@ -28,6 +29,8 @@ class LineageNode:
     """The cluster of a topic, as its connector names it, None: that of the workers; the sub-topology of an application."""
     state: str | None = None
     """Of a connector, FAILED if it, or any of its tasks, has failed; of an application."""
+    schemas: Sequence[Mapping[str, Any]] = ()
+    """Of a topic: the schemas of its keys and values that were used last, where they are in a registry."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ def joined(parts: Iterable[Lineage]) -> Lineage:
     nodes: dict[str, LineageNode] = {}
     edges: dict[tuple[str, str], LineageEdge] = {}
     for part in parts:
-        nodes |= {node.id: node for node in part.nodes}
+        nodes |= {node.id: node for node in part.nodes if node.schemas or node.id not in nodes}
         edges |= {(edge.source, edge.target): edge for edge in part.edges}
     return Lineage([nodes[key] for key in sorted(nodes)], [edges[key] for key in sorted(edges)])
 
@@ -144,9 +147,22 @@ def lineage_of_connector(herder: RestHerder, name: str) -> Lineage:
         info = herder.info(name)
         node = replace(node, state=_state(herder, name))
         partitions = [one["partition"] for one in herder.offsets(name)] if info.type == "source" else []
-        return of_connector(node, info.type, info.config, herder.topics_since(name), partitions)
+        found = of_connector(node, info.type, info.config, herder.topics_since(name), partitions)
+        return with_schemas(found, USAGE.of(name))
     except HeadraceError:
         return Lineage([node], [])
+
+
+def with_schemas(lineage: Lineage, uses: Sequence[Mapping[str, Any]]) -> Lineage:
+    """With the schemas of topics. uses: of a connector (`SchemaUsage.of`), by time; subjects are named after topics."""
+    last = {use["subject"]: use for use in uses if use["subject"] is not None}
+    names = ("part", "id", "type", "subject", "version", "fields")
+
+    def of_topic(name: str) -> list[dict[str, Any]]:
+        found = [last[subject] for part in ("key", "value") if (subject := f"{name}-{part}") in last]
+        return [{key: use[key] for key in names} for use in found]
+
+    return replace(lineage, nodes=[replace(n, schemas=of_topic(n.name)) if n.kind == TOPIC else n for n in lineage.nodes])
 
 
 def _state(herder: RestHerder, name: str) -> str | None:

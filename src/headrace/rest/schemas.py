@@ -175,6 +175,7 @@ SCHEMAS: dict[str, Schema] = {
             "task": _INT, "worker_id": _TEXT, "direction": _one_of(("read", "written")), "part": _one_of(("key", "value")),
             "id": _INT, "type": _TEXT, "subject": _TEXT_OR_NULL, "version": _INT_OR_NULL,
             "since": {**_INT, "description": "When the task met it first, in ms since the epoch."},
+            "fields": _list(_object({"name": _TEXT, "type": _TEXT}), description="Of a record, with Connect's types."),
         })),
         "not_reached": _list(_TEXT, description="Workers with tasks of it that did not answer."),
     }),
@@ -239,6 +240,10 @@ SCHEMAS: dict[str, Schema] = {
             "id": _TEXT, "kind": _one_of(("connector", "topic", "external", "application")), "name": _TEXT,
             "place": {**_TEXT_OR_NULL, "description": "The cluster of a topic, null: the workers'; the sub-topology."},
             "state": {**_TEXT_OR_NULL, "description": "A connector's, FAILED if any of its tasks has failed; an application's."},
+            "schemas": _list(_object({
+                "part": _one_of(("key", "value")), "id": _INT, "type": _TEXT, "subject": _TEXT, "version": _INT_OR_NULL,
+                "fields": _list(_object({"name": _TEXT, "type": _TEXT})),
+            }), description="Of a topic: those that tasks of this worker have used last, from a registry."),
         })),
         "edges": _list(_object({
             "source": _TEXT, "target": _TEXT,

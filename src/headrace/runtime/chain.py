@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.converters.base import ConverterReader, ConverterWriter, Writers
 from headrace.converters.typed_column import TypedColumn, TypedHeaders
+from headrace.errors import ConnectError
 from headrace.record import HEADERS_TYPE, RecordColumns
 from headrace.runtime.letter_values import as_bytes, type_text
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.schema_usage import USAGE
 from headrace.runtime.tolerance import KEY_TYPE, RECORD_TOPIC, VALUE_TYPE, Tolerance, letter_headers, report
+from headrace.spark import plane
 from headrace.spark.kafka import ORIGIN, TIMESTAMP_HEADER
 from headrace.transforms.chain import INPUT, NO_HEADERS, Compiled, Readers, compile_chain
 from headrace.transforms.stages import Stage
 from headrace.values.record import appended
 from headrace.values.scope import kept
-from headrace.values.sql import Sql, case, lit, quoted
+from headrace.values.sql import Sql, call, case, lit, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _SCHEMAS = 64  # of keys, and of values, that a task remembers
-WANTED = "wanted:"
-"""What comes before a text of what a chain needs for writing; no text of a schema begins so."""
+WANTED = "wanted_"
+"""What comes before `key` or `value` in the name of what a chain needs for writing."""
+_FULL = 32  # schemas that one chain of a feed knows: code for more is long
+_MOST_AT_ONCE = 500  # schemas of one batch
 _FEW = 4  # schemas of a batch that are looked for one by one
 
 
@@ -101,6 +106,11 @@ class TaskChain:
                 return
         columns = self._unknown(incoming).columns
         found: Any = self._unknown(incoming).selectExpr(*(f"collect_set({part}) AS {part}" for part in columns)).first()
+        if (most := max(len(found[part]) for part in columns)) > _MOST_AT_ONCE:
+            raise ConnectError(
+                f"A batch has records of {most} different schemas, and one plan is made for all of it, which may have "
+                f"{_MOST_AT_ONCE}: have it read fewer records at once (consumer.override.max.poll.records={_MOST_AT_ONCE})."
+            )
         self._learn([{part: text} for part in columns for text in sorted(found[part])])
 
     def _ask(self, incoming: DataFrame, asks: Mapping[str, str]) -> bool:
@@ -144,11 +154,11 @@ class TaskChain:
             self._compiled = compile_chain(steps.stages, steps.reading, steps.writing, self._known, steps.sink)
         return self._compiled
 
-    def _transformed(self, incoming: DataFrame) -> DataFrame:
-        """After the chain: OUTPUT, the origin's columns, and, if a record can fail, what it was read as."""
+    def _transformed(self, incoming: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
+        """After the chain: OUTPUT, the origin's columns, those to keep, and, if a record can fail, what it was read as."""
         compiled = self.compiled()
         originals = [f"in_{part}" for part in ("topic", "key", "value", "headers", "timestamp") if compiled.fails]
-        return compiled.apply(incoming, [*self._origin, *originals])
+        return compiled.apply(incoming, [*self._origin, *keep, *originals])
 
     def letter(self) -> dict[str, Sql]:
         """What a failed record becomes, as columns for Spark's Kafka writer: itself, as it was read, in the dead letter topic.
@@ -227,26 +237,27 @@ class FeedChain(TaskChain):
         """written: for columns that `lane_columns` gives, how they follow from those of the chain (None: they are the same)."""
         super().__init__(steps, record)
         self._written = written or {}
+        self.number = 0
+
+    def another(self, number: int) -> FeedChain:
+        """A chain of the same steps, with a number of its own, that knows no schemas yet."""
+        made = copy(self)
+        made.number, made._compiled = number, None
+        made._known = {part: [] for part in self._known}
+        return made
 
     def lane_columns(self, columns: DataFrame) -> DataFrame:
         """The chain over `headrace.spark.plane.columns`.
 
         Columns: topic, partition, timestamp (bigint, ms), key, value, headers, failure (the report of a record that failed, as
-        JSON), and, if schemas come with the records, or are asked for, key_schema and value_schema: texts of schemas that the
-        chain does not know, or, behind WANTED, of what it needs before it can write the record.
+        JSON), and, if schemas come with the records, or are asked for, need: what has to be known of schemas before the record
+        can go on, as `learn_need` takes it; NULL if nothing has.
 
         A record that failed has its original key, value and headers, and the dead letter topic if there is one.
         """
         compiled, incoming = self.compiled(), self.incoming(columns)
-        texts = {part: self._new(part) for part in self._known}
-        learns = any(texts.values()) or bool(compiled.asks)
-        schemas = [f"{sql or 'string(NULL)'} AS new_{part}_schema" for part, sql in texts.items() if learns]
-        incoming = incoming.selectExpr("*", *schemas) if schemas else incoming
-        self._origin += [f"new_{part}_schema" for part in texts] if schemas else []
-        try:
-            frame = self._transformed(incoming)
-        finally:
-            self._origin = self._origin[: len(self._record.origin)]
+        reads = any(self._new(part) is not None for part in self._known)
+        frame = self._transformed(self._with_unread(incoming) if reads else incoming, ["unread"] if reads else [])
         names = ("topic", "partition", "timestamp", "key", "value", "headers")
         out: dict[str, Sql] = {name: self._written.get(name, name) for name in names}
         if compiled.fails:
@@ -255,27 +266,60 @@ class FeedChain(TaskChain):
         failed = (
             report(self._origin, self._steps.tolerance.messages, ("in_key", "in_value")) if compiled.fails else "string(NULL)"
         )
-        out |= {"failure": failed} | ({f"{part}_schema": _needed(part, compiled.asks) for part in texts} if schemas else {})
+        out |= {"failure": failed}
+        if reads or compiled.asks:
+            out["need"] = call("coalesce", *(["unread"] if reads else []), self._unwritten(compiled.asks))
         return frame.selectExpr(*(f"{sql} AS {name}" for name, sql in out.items()))
 
-    def learn_texts(self, texts: Mapping[str, Iterable[str]]) -> None:
-        """Take over texts of schemas that a feed has met, for `key` and `value`, and find out what it needs (`lane_columns`).
+    def _with_unread(self, incoming: DataFrame) -> DataFrame:
+        """With a column `unread`: the schemas of a record, as JSON, if the chain does not know both."""
+        new = {part: sql for part in self._known if (sql := self._new(part)) is not None}
+        unknown = " OR ".join(f"{sql} IS NOT NULL" for sql in new.values())
+        whole = {part: str(getattr(self._reading, part).schema_in(f"in_{part}", ())) for part in new}
+        return incoming.selectExpr("*", f"CASE WHEN {unknown} THEN {_object(whole)} END AS unread")
 
-        The oldest are forgotten where there are too many. Raises RetriableError if that cannot be done now.
+    def _unwritten(self, asks: Mapping[str, str]) -> Sql:
+        """What has to be known before a record can be written, as JSON with the number of the chain."""
+        if not asks:
+            return "string(NULL)"
+        wanted = " OR ".join(f"{column} IS NOT NULL" for column in asks.values())
+        members = {"chain": str(self.number), **{f"{WANTED}{part}": column for part, column in asks.items()}}
+        return f"CASE WHEN {wanted} THEN {_object(members)} END"
+
+    def plan(self, columns: DataFrame) -> Any | str:
+        """The plan over `headrace.spark.plane.columns`, with all that is known now (`headrace.spark.plane.plan_of`)."""
+        self._compiled = None
+        return plane.plan_of(self.lane_columns(columns))
+
+    def literals(self) -> dict[str, str]:
+        """What is known for writing keys and values now, as it stands in a plan."""
+        return {part: known() for part, known in self.compiled().known.items()}
+
+    def knows(self, need: Mapping[str, Any]) -> bool:
+        """Whether it knows the schemas of a record."""
+        return all(text in self._known[part] for part, text in need.items())
+
+    @property
+    def is_full(self) -> bool:
+        """Whether further schemas are better known by another chain."""
+        return any(len(texts) >= _FULL for texts in self._known.values())
+
+    def learn_need(self, need: Mapping[str, Any]) -> None:
+        """Find out what a record needs: `key` and `value`, its schemas, or, behind WANTED, what it needs before it is written.
+
+        Raises RetriableError if that cannot be done now.
         """
-        self._forget()
         with self._asking():
-            for part, new in texts.items():
-                wanted = [text for text in sorted(new) if text.startswith(WANTED)]
-                self._writer(part).learn(text.removeprefix(WANTED) for text in wanted)
-                self._compiled = None if wanted else self._compiled
-                self._learn([{part: text} for text in sorted(new) if text not in wanted and text not in self._known[part]])
+            for part in self._known:
+                if WANTED + part in need:
+                    self._writer(part).learn([need[WANTED + part]])
+                elif part in need and need[part] not in self._known[part]:
+                    self._learn([{part: need[part]}])
 
 
-def _needed(part: str, asks: Mapping[str, str]) -> Sql:
-    """What has to be known of a record's key or value: how it is read, and then how it is written."""
-    read = f"new_{part}_schema"
-    return f"coalesce({read}, concat({lit(WANTED)}, {asks[part]}))" if part in asks else read
+def _object(members: Mapping[str, Sql]) -> Sql:
+    """JSON of an object, without the members that are NULL."""
+    return f"to_json({call('named_struct', *(x for name, sql in members.items() for x in (lit(name), sql)))})"
 
 
 def _items(row: Any) -> list[tuple[str, str | None]]:

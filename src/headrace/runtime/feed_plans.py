@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.feed import FeedSource
 from headrace.converters.base import Writers
 from headrace.errors import ConnectError
-from headrace.runtime.chain import FeedChain, source_steps
+from headrace.runtime.chain import WANTED, FeedChain, source_steps
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.sink.chain import sink_record, sink_steps
 from headrace.runtime.sink.plan import SinkPlan
@@ -19,6 +21,44 @@ from headrace.values.sql import Sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+_PLANS = 512  # that are kept; an older one is made again if a record needs it
+
+
+@dataclass
+class _KnownChain:
+    """A chain that knows some schemas."""
+
+    chain: FeedChain
+    needs: set[str] = field(default_factory=set)
+    """Of the records that it reads."""
+    plan: Any = None
+    """None: it has to be made."""
+    literals: dict[str, str] = field(default_factory=dict)
+    """Of the plan (`FeedChain.literals`)."""
+
+    def planned(self, columns: DataFrame) -> Any:
+        """The plan, with what is known by now: new literals take a moment. Raises ConnectError if it does not go record by
+        record.
+        """
+        texts = self.chain.literals() if self.plan is not None else {}
+        for part, text in texts.items():
+            if self.plan is not None and text != self.literals[part]:
+                self.plan = self.plan.withText(self.literals[part], text)
+        self.literals = texts
+        if self.plan is None:
+            plan = self.chain.plan(columns)
+            if isinstance(plan, str):
+                raise ConnectError(f"The chain cannot go record by record for a new schema: {plan}")
+            self.plan, self.literals = plan, self.chain.literals()
+        return self.plan
+
+    def learn(self, need: Mapping[str, Any]) -> None:
+        """Learn what a record needs. Raises RetriableError if that cannot be done now."""
+        if not self.chain.knows({part: text for part, text in need.items() if not part.startswith(WANTED)}):
+            self.plan = None
+        self.chain.learn_need(need)
 
 
 class FeedPlans:
@@ -38,23 +78,47 @@ class FeedPlans:
         key = self._key()
         return self._make() if key is None else plane.data_plane(self._spark).shared_plan(key, self._make)
 
-    def after(self, texts: Mapping[str, Iterable[str]]) -> Any:
-        """The plan that knows these schemas, too, of `key` and `value` (`FeedChain.learn_texts`).
+    def after(self, needs: Iterable[str]) -> list[tuple[Any, list[str]]]:
+        """Plans that know what records need (`FeedChain.lane_columns`), and what each of them knows.
 
-        Raises ConnectError as `again` does, RetriableError if a schema cannot be asked for now.
+        A plan knows a few dozen schemas, and a feed has as many plans as it takes: the next schema makes a short one longer, and
+        never a long one. Raises ConnectError if a plan does not go record by record, RetriableError if a schema cannot be asked
+        for now.
         """
-        self._chain.learn_texts(texts)
-        return self.again()
+        asked = [self._learned(need) for need in sorted(needs)]
+        return [(one.planned(self._columns), sorted(one.needs)) for one in {id(one): one for one in asked}.values()]
 
     def again(self) -> Any:
-        """The plan that knows the schemas that were met. Raises ConnectError if it does not go record by record."""
-        plan = self._make()
-        if isinstance(plan, str):
-            raise ConnectError(f"The chain cannot go record by record for a new schema: {plan}")
-        return plan
+        """The plan that knows the schemas that were met last. Raises ConnectError if it does not go record by record."""
+        return self._chains[-1].planned(self._columns)
+
+    def _learned(self, need: str) -> _KnownChain:
+        """The chain that knows what a record needs."""
+        asked = json.loads(need)
+        number = asked.pop("chain", None)
+        if number is not None:
+            found = self._chains[int(number)]
+        else:
+            knows = (one for one in self._chains if need in one.needs or one.chain.knows(asked))
+            found = next(knows, None) or self._with_room()
+            found.needs.add(need)
+        if number is not None or not found.chain.knows(asked):
+            found.learn(asked)
+        return found
+
+    def _with_room(self) -> _KnownChain:
+        if self._chains[-1].chain.is_full:
+            self._chains.append(_KnownChain(self._chain.another(len(self._chains))))
+            for old in self._chains[:-_PLANS]:
+                old.plan = None
+        return self._chains[-1]
 
     def _make(self) -> Any | str:
-        return plane.plan_of(self._chain.lane_columns(self._columns))
+        return self._chain.plan(self._columns)
+
+    @cached_property
+    def _chains(self) -> list[_KnownChain]:
+        return [_KnownChain(self._chain)]
 
     @cached_property
     def _columns(self) -> DataFrame:

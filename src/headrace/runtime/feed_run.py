@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +74,7 @@ class FeedRun:
     def __init__(self, needs: FeedDependencies, source: FeedSource, routing: Routing, plans: FeedPlans) -> None:
         self._needs, self._source, self._routing, self._plans = needs, source, routing, plans
         self._known: dict[str, DestinationTopic] = {}
-        self._unlearned: dict[str, set[str]] = {"key": set(), "value": set()}  # texts of schemas, see FeedChain.learn_texts
+        self._unlearned: set[str] = set()  # see FeedPlans.after
         self._learn_at, self._learn_backoff = math.inf, Backoff()
         self._asked: dict[str, list[float]] = {}  # when a known topic was asked for again
         self._acknowledged: dict[Partition, int] = dict(source.positions)
@@ -165,7 +165,7 @@ class FeedRun:
             if self._is_due(data_plane):
                 self._store()
             if time.monotonic() >= self._learn_at and not removed:
-                self._learn(handle, {})
+                self._learn(handle, ())
             if time.monotonic() - self._checked_at >= self._check_s:
                 self._checked_at = time.monotonic()
                 self._outdated = self._needs.task.look()
@@ -194,8 +194,8 @@ class FeedRun:
             log_failed([FailedRecord.parse(report) for report in update.failures], self._needs.tolerance)
         for topic in sorted(update.topics):
             self._know(handle, topic)
-        if any(update.schemas.values()):
-            self._learn(handle, update.schemas)
+        if update.needs:
+            self._learn(handle, update.needs)
         letters = self._needs.tolerance.dead_letters
         for topic in sorted(set(self._needs.task.active_topics(update)) - ({letters.topic} if letters else set())):
             if not self._needs.ports.is_active(topic):
@@ -297,21 +297,21 @@ class FeedRun:
             keeps_partition=counts is None or counts.get(topic) == known.partitions,
         )
 
-    def _learn(self, handle: Handle, texts: Mapping[str, frozenset[str]]) -> None:
-        """Have the chain know these schemas; where the registry is away, the partitions that need them wait, the others go on."""
-        for part, new in texts.items():
-            self._unlearned[part] |= new
+    def _learn(self, handle: Handle, needs: Iterable[str]) -> None:
+        """Have chains that know these schemas; where the registry is away, partitions that need them wait, the others go on."""
+        self._unlearned |= set(needs)
         try:
-            plan = self._plans.after(self._unlearned)
+            plans = self._plans.after(self._unlearned)
         except RetriableError as error:
             pause_s = self._learn_backoff.failed()
             log.warning("task.schemas.waiting", cause=str(error), pause_s=pause_s)
             self._learn_at = time.monotonic() + pause_s
             return
-        self._unlearned = {part: set() for part in self._unlearned}
+        self._unlearned = set()
         self._learn_at = math.inf
         self._learn_backoff.succeeded()
-        handle.replace(plan)
+        for plan, known in plans:
+            handle.replace(plan, known)
 
     def _look(self, handle: Handle) -> None:
         """Nothing is acknowledged for a while: are the topics there? One that was created again is known again."""

@@ -159,8 +159,8 @@ class Update:
     counts: FeedCounts
     topics: frozenset[str]
     """Topics that it has records for, and waits until they are known (`headrace.spark.plane.Handle.know`)."""
-    schemas: Mapping[str, frozenset[str]]
-    """For `key` and `value`, the texts of schemas that its chain does not know; it waits for another chain (`replace`)."""
+    needs: frozenset[str]
+    """What its chains do not know of schemas (`headrace.runtime.chain.FeedChain`); it waits for chains that do (`replace`)."""
     failures: Sequence[str]
     """Reports of records that were passed over, the first hundred since the last update."""
     written: frozenset[str]
@@ -207,7 +207,7 @@ def read_update(news: Mapping[str, Any]) -> Update:
         partitions=[_partition(partition) for partition in news["partitions"]],
         counts=_counts(news["counts"]),
         topics=frozenset(news["topics"]),
-        schemas={"key": frozenset(news["key_schemas"]), "value": frozenset(news["value_schemas"])},
+        needs=frozenset(news["needs"]),
         failures=news["failures"],
         written=frozenset(news["written"]),
         transactions=news["transactions"],

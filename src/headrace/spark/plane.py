@@ -12,7 +12,7 @@ import os
 import queue
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -58,9 +58,9 @@ class Handle:
         """A topic exists, or has changed."""
         self._plane.known(self._number, json.dumps(asdict(target)))
 
-    def replace(self, chain: Any) -> None:
-        """Take this chain (`plan_of`) from here on."""
-        self._plane.replace(self._number, chain)
+    def replace(self, chain: Any, needs: Iterable[str]) -> None:
+        """Take this chain (`plan_of`) for records with these needs, and others for others (`Update.needs`)."""
+        self._plane.replace(self._number, chain, "\0".join(needs))
 
     def remove(self) -> None:
         """Read no more. An update with `ended` follows once what is in flight is acknowledged."""

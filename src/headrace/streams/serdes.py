@@ -5,7 +5,8 @@ A topology only carries them from operator to operator; nothing is read or writt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,14 @@ class WindowedSerde(Serde):
 
     inner: Serde | None = None
     size_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class RegistrySerde(Serde):
+    """A format whose schemas are in a registry; `schema` is a subject, or the text of a schema."""
+
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Of the converter that reads and writes it, the registry's among them."""
 
 
 class Serdes:
@@ -76,6 +85,34 @@ class Serdes:
         value is a VARIANT, of which Spark's `variant_get` takes what is wanted.
         """
         return Serde("json", schema)
+
+    @staticmethod
+    def avro(schema: str, registry: str | Mapping[str, str]) -> Serde:
+        """Avro behind the id of its schema in a registry, as Confluent's `KafkaAvroSerializer` writes it.
+
+        schema: the text of an Avro schema, or a subject, whose newest version it is: the type of the values, by which they are
+        written; records of other versions are read by their own schemas, and fitted to it by the names of their fields.
+        registry: the URL of the registry, or options of `AvroConverter` (docs/options-converters.md) with `schema.registry.url`.
+        Internal topics of the application hold plain JSON instead.
+        """
+        return _registered("avro", schema, registry)
+
+    @staticmethod
+    def protobuf(schema: str, registry: str | Mapping[str, str]) -> Serde:
+        """The same for Protobuf: the text of a `.proto` file, whose first message it is, or a subject; options of
+        `ProtobufConverter`.
+        """
+        return _registered("protobuf", schema, registry)
+
+    @staticmethod
+    def json_schema(schema: str, registry: str | Mapping[str, str]) -> Serde:
+        """The same for JSON with a JSON Schema; options of `JsonSchemaConverter`."""
+        return _registered("json_schema", schema, registry)
+
+
+def _registered(name: str, schema: str, registry: str | Mapping[str, str]) -> Serde:
+    options = {"schema.registry.url": registry} if isinstance(registry, str) else dict(registry)
+    return RegistrySerde(name, schema, tuple(sorted(options.items())))
 
 
 _KAFKA = {"String": "string", "Long": "long", "Integer": "integer", "Short": "short", "Double": "double", "Float": "float",

@@ -19,6 +19,8 @@ from headrace.errors import StreamsError
 from headrace.streams.config import StreamsConfig
 from headrace.streams.engine import formats
 from headrace.streams.engine.build import assemble
+from headrace.streams.engine.columns import HEADERS
+from headrace.streams.engine.registered import learning
 from headrace.streams.internal_topics import derive
 from headrace.streams.serdes import Serde
 from headrace.streams.topology import Topology
@@ -123,9 +125,8 @@ class TopologyTestDriver:
         self._read[topic] = len(rows)
         return rows[begin:]
 
-    def encoded(self, serde: Serde, values: list[Any]) -> list[bytes | None]:
-        """The bytes of values of Python."""
-        from pyspark.sql import functions as F
+    def encoded(self, serde: Serde, values: list[Any], topic: str, part: str) -> list[bytes | None]:
+        """The bytes of values of Python, as keys or values (part) of a topic."""
         from pyspark.sql.types import StructField, StructType, VariantType
 
         if serde.name == "string":
@@ -138,18 +139,24 @@ class TopologyTestDriver:
 
             return [None if value is None else json.dumps(value).encode() for value in values]
         frame = self._spark.createDataFrame([(value,) for value in values], StructType([StructField("x", kind)]))
-        return [as_bytes(row[0]) for row in frame.select(formats.encoded(serde, F.col("x"), kind, "value")).collect()]
+        frame, found = formats.written(frame, "x", part, serde, kind, topic, part)
+        return [as_bytes(row[0]) for row in frame.select(found).collect()]
 
-    def decoded(self, serde: Serde, values: list[bytes | None]) -> list[Any]:
-        """The values of bytes, as Python."""
-        from pyspark.sql import functions as F
-
+    def decoded(self, serde: Serde, values: list[bytes | None], topic: str, part: str) -> list[Any]:
+        """The values of bytes of a topic, as Python."""
         if serde.name == "string":
             return [None if value is None else value.decode(errors="replace") for value in values]
         if serde.name in _NUMBERS:
             return [None if value is None else struct.unpack(_NUMBERS[serde.name], value)[0] for value in values]
-        frame = self._spark.createDataFrame([(value,) for value in values], "x binary")
-        return [row[0] for row in frame.select(formats.decoded(serde, F.col("x"))[0]).collect()]
+        given = self._spark.createDataFrame(
+            [(topic, value, None) for value in values], f"topic string, {part} binary, headers {HEADERS}"
+        )
+
+        def rows() -> list[Any]:
+            frame, found, _ = formats.read(given, part, serde)
+            return [row[0] for row in frame.select(found).collect()]
+
+        return learning(rows)
 
 
 class TestInputTopic:
@@ -175,8 +182,8 @@ class TestInputTopic:
 
     def _rows(self, records: Iterable[tuple[Any, ...]]) -> list[tuple[bytes | None, bytes | None, int, Any]]:
         given = list(records)
-        keys = self._driver.encoded(self._serdes[0], [record[0] for record in given])
-        values = self._driver.encoded(self._serdes[1], [record[1] for record in given])
+        keys = self._driver.encoded(self._serdes[0], [record[0] for record in given], self._topic, "key")
+        values = self._driver.encoded(self._serdes[1], [record[1] for record in given], self._topic, "value")
         now = int(time.time() * 1000)
         times = [record[2] if len(record) > 2 and record[2] is not None else now for record in given]
         return [(key, value, at, None) for key, value, at in zip(keys, values, times, strict=True)]
@@ -195,8 +202,8 @@ class TestOutputTopic:
         rows = self._driver.read(self._topic)
         if not rows:
             return []
-        keys = self._driver.decoded(self._serdes[0], [row[4] for row in rows])
-        values = self._driver.decoded(self._serdes[1], [row[5] for row in rows])
+        keys = self._driver.decoded(self._serdes[0], [row[4] for row in rows], self._topic, "key")
+        values = self._driver.decoded(self._serdes[1], [row[5] for row in rows], self._topic, "value")
         return [TestRecord(k, v, row[3], tuple(row[6] or ())) for k, v, row in zip(keys, values, rows, strict=True)]
 
     def read_key_values(self) -> list[tuple[Any, Any]]:

@@ -5,7 +5,7 @@ The frame that comes in has the columns of INPUT; `Compiled.apply` adds those of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -71,6 +71,8 @@ class Compiled:
     """The record after it was read and after every stage, for those who want to show it (expressions over the columns that
     `scope` adds).
     """
+    known: Mapping[str, Callable[[], str]] = field(default_factory=dict)
+    """For `key` and `value`, what gives the literal of what is known for writing (`CompileContext.ask`)."""
     asks: Mapping[str, str] = field(default_factory=dict)
     """The columns `key_wanted`, `value_wanted` that are there beside OUTPUT: texts of what has to be known before a record can be
     written (`Converter.learn`).
@@ -116,7 +118,7 @@ def compile_chain(
     columns: dict[str, Sql] = dict(zip(OUTPUT, found, strict=True))
     asks = {part: f"{part}_wanted" for part in run.asked}
     columns |= {asks[part]: sql for part, sql in run.asked.items()}
-    return Compiled(scope, columns, bool(run.failures), tuple(seen), asks)
+    return Compiled(scope, columns, bool(run.failures), tuple(seen), run.known, asks)
 
 
 def _read(

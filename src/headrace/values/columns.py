@@ -57,6 +57,10 @@ _DDL = {
 _SCHEMALESS = {**_DDL, **dict.fromkeys(INTEGERS, "BIGINT"), "float32": "DOUBLE", "date": "TIMESTAMP"}
 
 
+_NUMBERS = ("int8", "int16", "int32", "int64", "float32", "float64")
+_WIDER = {kind: _NUMBERS[place + 1 :] for place, kind in enumerate(_NUMBERS)}
+
+
 @dataclass(frozen=True)
 class Shape:
     """How data stands in a Spark column: its type; fields: of a struct."""
@@ -106,6 +110,55 @@ def column(run: CompileContext, value: Value, name: str) -> Sql:
         casts = {f: f"cast({f'{struct}.{quoted(f)}' if f in has else 'NULL'} as {ddl})" for f, ddl in fields.items()}
         branches.append((a.when, call("named_struct", *(x for f, sql in casts.items() for x in (lit(f), sql)))))
     return case(branches, f"cast(NULL as STRUCT<{', '.join(f'{quoted(f)}: {ddl}' for f, ddl in fields.items())}>)")
+
+
+def column_of(run: CompileContext, value: Value, schema: Schema, name: str) -> Sql:
+    """A value as one column of the type of a schema (`ddl_of`), fitted to it by the names of fields.
+
+    What is not there is NULL, what the schema has not is left out; a field of another kind is a fault of the present step.
+    """
+    branches = []
+    for a in value:
+        if a.value.kind != "null":
+            with run.only(a.when):
+                branches.append((a.when, _fitted(run, a, schema, name)))
+    return case(branches, f"cast(NULL as {ddl_of(schema)})")
+
+
+def ddl_of(schema: Schema) -> str:
+    """The Spark type of data with a schema, as DDL."""
+    return _of_schema(schema).ddl
+
+
+def _fitted(run: CompileContext, a: Case, schema: Schema, name: str) -> Sql:
+    typed, ddl = a.value, ddl_of(schema)
+    if typed.table is not None and schema.type == "struct":
+        fields = []
+        for field, inner in schema.fields.items():
+            given = typed.table.fields.get(field)
+            there = f"cast(NULL as {ddl_of(inner)})" if given is None else column_of(run, given, inner, f"field {field}")
+            fields += [lit(field), there]
+        return call("named_struct", *fields)
+    given = typed.schema
+    if given is None or not _fits(given, schema):
+        is_given = "schemaless data" if given is None else given.name or given.type.upper()
+        run.fail(None, lit(f"The {name} is {is_given}, and {schema.name or schema.type.upper()} is what is read"))
+        return f"cast(NULL as {ddl})"
+    if typed.kind in ("list", "map", "struct"):
+        return _from_payload(schema, f"from_json({typed.sql}, {lit(_payload_type(schema))})", 0)
+    return _typed(run, a, Shape(ddl), name)
+
+
+def _fits(given: Schema, wanted: Schema) -> bool:
+    """Whether data of a schema can be read as that of another: nested data has the same form in JSON, numbers may be wider."""
+    if given.logical or wanted.logical:
+        return given.logical == wanted.logical and (given.logical != DECIMAL or given.scale == wanted.scale)
+    if wanted.type == "struct" and given.type == "struct":
+        return all(_fits(given.fields[name], inner) for name, inner in wanted.fields.items() if name in given.fields)
+    if given.type == wanted.type and wanted.type in ("array", "map"):
+        pairs = ((given.keys, wanted.keys), (given.values, wanted.values), (given.items, wanted.items))
+        return all(a is None or b is None or _fits(a, b) for a, b in pairs)
+    return given.type == wanted.type or (given.type in _WIDER and wanted.type in _WIDER[given.type])
 
 
 def _wider(a: str, b: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -37,6 +37,7 @@ class CompileContext:
         self.failures: list[Sql] = []
         self.topic: Sql = "in_topic"  # that the record goes to, once the steps are compiled
         self.asked: dict[str, Sql] = {}
+        self.known: dict[str, Callable[[], str]] = {}
         self._faults: list[Fault] = []
         self._within: Sql | None = None
 
@@ -65,9 +66,12 @@ class CompileContext:
         self.failures.append(failure)
         self.alive = self.scope.bind(both(self.alive, f"({failure} IS NULL)") or "true")
 
-    def ask(self, part: str, wanted: Sql) -> None:
-        """The text of what has to be known before the key, or the value, of a record can be written; NULL for none."""
-        self.asked[part] = wanted
+    def ask(self, part: str, wanted: Sql, known: Callable[[], str]) -> None:
+        """The text of what has to be known before the key, or the value, of a record can be written; NULL for none.
+
+        known: gives the literal that what is known of it is in the chain; another one once more is known.
+        """
+        self.asked[part], self.known[part] = wanted, known
 
     def drop(self, condition: Sql | None) -> None:
         """Records for which the condition holds go no further."""

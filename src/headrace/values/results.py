@@ -75,17 +75,18 @@ def json(run: CompileContext, text: Sql) -> Value:
     return tuple(found)
 
 
-def with_schema(type_: DataType, sql: Sql) -> Value:
-    """Data with the optional schema that a Spark type stands for.
+def with_schema(type_: DataType, sql: Sql, given: Schema | None = None) -> Value:
+    """Data with the optional schema that a Spark type stands for, or with a schema that stands for this type.
 
     Raises ConfigError for a type that Connect has nothing for.
     """
     from pyspark.sql.types import ArrayType, MapType, StructType
 
-    schema = schema_of(type_)
+    schema = given or schema_of(type_)
     kind = kinds.of_schema(schema)
     if isinstance(type_, StructType):
-        fields = {f.name: with_schema(f.dataType, f"{sql}.{quoted(f.name)}") for f in type_.fields}
+        inner = schema.fields
+        fields = {f.name: with_schema(f.dataType, f"{sql}.{quoted(f.name)}", inner[f.name]) for f in type_.fields}
         meta = schema.same_but(fields={})
         struct = TypedValue("struct", schema=meta, table=OpenStruct(fields, schema=meta))
         return Case(f"({sql} IS NULL)", TypedValue("null", schema=schema)), Case(f"({sql} IS NOT NULL)", struct)

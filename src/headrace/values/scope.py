@@ -7,7 +7,7 @@ used twice is written once.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _NAME = re.compile(r"\b[hr]\d+\b")
+_REFERENCE = re.compile(r"\b([hr]\d+)(?=_|\b)")  # r1_s is a column of r1
 _SIMPLE = re.compile(r"[\w.`]+|'(?:[^'\\]|\\.)*'|\(-\d+L\)")
 
 
@@ -101,17 +102,20 @@ class Scope:
     def apply(self, frame: DataFrame) -> DataFrame:
         """The frame with every named column added, and without the rows that were not kept."""
         self._flush()
+        levels = _Levels()
         for layer in self._layers:
             if isinstance(layer, FilterLayer):
-                frame = kept(frame, layer.condition)
+                frame = kept(levels.added_to(frame), layer.condition)
             elif isinstance(layer, NamedLayer):
-                frame = layer.apply(frame)
+                frame = layer.apply(levels.added_to(frame))
             elif isinstance(layer, JsonReader):
                 # Its fields become columns at once: one access each, however often they are used.
-                frame = frame.selectExpr("*", f"{layer.sql()} AS {layer.name}").selectExpr("*", *layer.columns())
+                levels.add(layer.name, [f"{layer.sql()} AS {layer.name}"])
+                levels.add(layer.name, layer.columns())
             else:
-                frame = frame.selectExpr("*", *(f"{e} AS {name}" for name, e in layer.items()))
-        return frame
+                for name, sql in layer.items():
+                    levels.add(name, [f"{sql} AS {name}"])
+        return levels.added_to(frame)
 
     def _new(self, prefix: str) -> str:
         self._count += 1
@@ -121,6 +125,29 @@ class Scope:
         if self._pending:
             self._layers.append(self._pending)
             self._pending = {}
+
+
+class _Levels:
+    """Columns that are to be added to a frame, in as few projections as their references allow: Spark analyzes each of them."""
+
+    def __init__(self) -> None:
+        self._levels: list[list[Sql]] = []
+        self._of: dict[str, int] = {}  # the level after which what belongs to a name is there
+
+    def add(self, name: str, columns: Sequence[Sql]) -> None:
+        """Add columns of a name, behind all that they refer to."""
+        level = max((self._of.get(one, 0) for column in columns for one in _REFERENCE.findall(column)), default=0)
+        if level == len(self._levels):
+            self._levels.append([])
+        self._levels[level] += columns
+        self._of[name] = level + 1
+
+    def added_to(self, frame: DataFrame) -> DataFrame:
+        """The frame with the columns that were added, which are forgotten."""
+        for columns in self._levels:
+            frame = frame.selectExpr("*", *columns)
+        self._levels, self._of = [], {}
+        return frame
 
 
 def kept(frame: DataFrame, condition: Sql) -> DataFrame:

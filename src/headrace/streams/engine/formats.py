@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
-from headrace.streams.serdes import Serde, Serdes, WindowedSerde
+from headrace.streams.engine.registered import registry_format
+from headrace.streams.serdes import RegistrySerde, Serde, Serdes, WindowedSerde
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
 _TYPES = {
@@ -32,6 +33,8 @@ def type_of(serde: Serde) -> DataType:
         inner = type_of(serde.inner or Serdes.byte_array())
         fields = [("key", inner), ("start", types.LongType()), ("end", types.LongType())]
         return types.StructType([types.StructField(name, kind) for name, kind in fields])
+    if isinstance(serde, RegistrySerde):
+        return registry_format(serde, "value").type
     if serde.name == "json":
         return types.VariantType() if serde.schema is None else parse(serde.schema)
     return parse(_TYPES[serde.name])
@@ -55,12 +58,14 @@ def inferred(kind: DataType) -> Serde:
 
 def decoded(serde: Serde, source: Column, kind: DataType | None = None) -> tuple[Column, Column]:
     """The value of some bytes, and whether they are none of this serde's. kind: the type, where it is known better than by the
-    serde.
+    serde. With a serde that has a registry: of an internal topic, which has no schemas; see `read` for others.
     """
     from pyspark.sql import functions as F
 
     if isinstance(serde, WindowedSerde):
         return _windowed(serde, source)
+    if isinstance(serde, RegistrySerde):
+        serde = inferred(kind or type_of(serde))
     if serde.name == "json":
         return _json(source, kind or type_of(serde))
     if serde.name == "string":
@@ -78,7 +83,7 @@ def encoded(serde: Serde | None, value: Column, kind: DataType, what: str) -> Co
     """The bytes of a value. what: whose it is, for the StreamsError if the serde does not write this type."""
     from pyspark.sql import functions as F
 
-    serde = serde or inferred(kind)
+    serde = inferred(kind) if serde is None or isinstance(serde, RegistrySerde) else serde
     name = kind.simpleString()
     if isinstance(serde, WindowedSerde):
         return _windowed_bytes(serde, value, kind, what)
@@ -97,6 +102,39 @@ def encoded(serde: Serde | None, value: Column, kind: DataType, what: str) -> Co
     if serde.name in ("double", "float"):
         return F.call_function("headrace_double_bytes", value.cast("double"), width)
     return F.call_function("headrace_long_bytes", value.cast("bigint"), width)
+
+
+def read(raw: DataFrame, part: str, serde: Serde) -> tuple[DataFrame, Column, Column]:
+    """The key or value of records of a topic that is not internal, as `decoded`, over the frame that is returned.
+
+    raw: columns topic, headers and `part`.
+    """
+    from pyspark.sql import functions as F
+
+    if not isinstance(serde, RegistrySerde):
+        return raw, *decoded(serde, F.col(part))
+    frame, value, bad = registry_format(serde, part).read(raw)
+    return frame, F.col(value), F.col(bad)
+
+
+def written(
+    frame: DataFrame, column: str, part: str, serde: Serde | None, kind: DataType, topic: str | None, what: str
+) -> tuple[DataFrame, Column]:
+    """The bytes of a column for a topic that is not internal, as `encoded`, over the frame that is returned.
+
+    topic: its full name, None if it depends on the record.
+    """
+    from pyspark.sql import functions as F
+
+    inner = serde.inner if isinstance(serde, WindowedSerde) else None
+    if isinstance(inner, RegistrySerde):
+        raise StreamsError(f"The {what}: a windowed key has no schema in a registry; map it to a key of its own before the sink.")
+    if not isinstance(serde, RegistrySerde):
+        return frame, encoded(serde, F.col(column), kind, what)
+    if topic is None:
+        raise StreamsError(f"The {what}: Serdes.{serde.name}(…) needs a topic with a fixed name, whose subject its schema has.")
+    found, name = registry_format(serde, part).written(frame, column, kind, topic, what)
+    return found, F.col(name)
 
 
 def long_bytes(value: Column) -> Column:

@@ -10,6 +10,7 @@ from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.flows import Records
 from headrace.streams.engine.layout import Layout
+from headrace.streams.engine.registered import learning
 from headrace.streams.engine.source import RAW, SourceReading
 from headrace.streams.engine.state import StoreTable
 from headrace.streams.nodes import SourceNode
@@ -41,7 +42,7 @@ class GlobalTable:
             ends = self._cluster.offsets(self._partitions, "latest")
             ranges = {p: (start, ends[p]) for p, start in self._positions.items() if ends.get(p, 0) > start}
             if ranges:
-                self.table.load(self._rows(self._cluster.read(ranges)))
+                learning(lambda: self.table.load(self._rows(self._cluster.read(ranges))))
                 self._positions.update({p: end for p, (_, end) in ranges.items()})
 
     def close(self) -> None:

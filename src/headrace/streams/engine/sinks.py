@@ -54,9 +54,13 @@ def rows(node: SinkNode, flow: Flow, topics: SinkTopics) -> list[DataFrame]:
     produced, internal = node.produced, isinstance(node.topic, str) and node.topic in topics.repartition
     key_serde = produced.key_serde or _default(topics.defaults[0], kinds[0], internal)
     value_serde = produced.value_serde or _default(topics.defaults[1], kinds[1], internal)
-    key = formats.encoded(key_serde, F.col("k"), kinds[0], f"key of {node.name}")
-    value = formats.encoded(value_serde, F.col("v"), kinds[1], f"value of {node.name}")
-    value = packed(type(flow), value)
+    if internal:
+        key = formats.encoded(key_serde, F.col("k"), kinds[0], f"key of {node.name}")
+        value = packed(type(flow), formats.encoded(value_serde, F.col("v"), kinds[1], f"value of {node.name}"))
+    else:
+        to = topics.full(node.topic) if isinstance(node.topic, str) else None
+        frame, key = formats.written(frame, "k", "key", key_serde, kinds[0], to, f"key of {node.name}")
+        frame, value = formats.written(frame, "v", "value", value_serde, kinds[1], to, f"value of {node.name}")
     if internal:
         assert isinstance(node.topic, str)
         through = Records if isinstance(flow, Changes) else type(flow)

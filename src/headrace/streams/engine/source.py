@@ -85,8 +85,12 @@ class SourceReading:
         wire = self._wire(node)
         key_serde, value_serde = self._serdes(node, wire)
         body, more = unpacked(wire.flow if wire else None)
-        key, bad_key = formats.decoded(key_serde, F.col("key"), wire.key if wire else None)
-        value, bad_value = formats.decoded(value_serde, body, wire.value if wire else None)
+        if wire is None:
+            raw, key, bad_key = formats.read(raw, "key", key_serde)
+            raw, value, bad_value = formats.read(raw, "value", value_serde)
+        else:
+            key, bad_key = formats.decoded(key_serde, F.col("key"), wire.key)
+            value, bad_value = formats.decoded(value_serde, body, wire.value)
         if self.skips:
             (skip or _log_skipped)(raw.where(bad_key | bad_value))
             raw = raw.where(~(bad_key | bad_value))

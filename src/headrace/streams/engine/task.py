@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -24,6 +25,7 @@ from headrace.streams.engine.context import Clocks, Context, Memory
 from headrace.streams.engine.flows import Flow, Records
 from headrace.streams.engine.operators.tables import latest
 from headrace.streams.engine.program import Program
+from headrace.streams.engine.registered import learning
 from headrace.streams.engine.runtime import is_volatile
 from headrace.streams.engine.source import RAW, Partition, Ranges, SourceReading, log_skipped
 from headrace.streams.nodes import SinkNode, SourceNode
@@ -293,10 +295,13 @@ class StreamTask:
             ranges = {p: (first[p], self.positions[p]) for p in partitions if self.positions[p] > first.get(p, 0)}
             source = next(one for one in self.program.sources if topic in self.topics[one.name])
             if ranges and store in self.memory.tables:
-                flow = self.reading.flow(source, self.cluster.read(ranges), 0)
-                assert isinstance(flow, Records)
-                self.memory.tables[store].clear()
-                self.memory.tables[store].load(latest(flow))
+                learning(partial(self._restore_from, store, source, ranges))
+
+    def _restore_from(self, store: str, source: SourceNode, ranges: Ranges) -> None:
+        flow = self.reading.flow(source, self.cluster.read(ranges), 0)
+        assert isinstance(flow, Records)
+        self.memory.tables[store].clear()
+        self.memory.tables[store].load(latest(flow))
 
     def _planned(self) -> Context:
         context = Context(self.memory)
@@ -323,6 +328,12 @@ class StreamTask:
         return self._program_job
 
     def _batch(self, ranges: Ranges) -> None:
+        def plan() -> None:
+            self._context, self._program_job = self._planned(), None
+
+        learning(lambda: self._planned_batch(ranges), plan)
+
+    def _planned_batch(self, ranges: Ranges) -> None:
         runtime, job = self.memory.runtime, self._job()
         runtime.begin(self.number, holds=self.transactions is not None)
         try:

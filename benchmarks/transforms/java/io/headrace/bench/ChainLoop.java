@@ -2,7 +2,7 @@ package io.headrace.bench;
 
 import java.io.FileInputStream;
 import java.lang.management.ManagementFactory;
-import java.nio.charset.StandardCharsets;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
@@ -22,7 +22,7 @@ import org.apache.kafka.connect.transforms.predicates.Predicate;
  * <p>Arguments: the connector's properties, a file of records ({@link RecordFile}), threads, warm-up passes, rounds. Every pass and
  * round is the whole file; each thread has a chain of its own, as every task of Connect has, and takes POLL records at a time. One
  * line is printed per round: {@code round records=… seconds=… process_cpu=… thread_cpu=… out=… bytes=…}; at the end a line {@code
- * sample …} with the new value of every record among the first SAMPLES of its partition.
+ * sample …} with the new value, in base64, of every record among the first SAMPLES of its partition.
  *
  * <p>No generics, because Janino, which compiles this file, checks the erased signatures.
  */
@@ -50,9 +50,7 @@ public final class ChainLoop {
         for (int i = 0; i < records.size(); i++) {
             byte[] value = records.offset(i) < SAMPLES ? runners[0].run(i) : null;
             if (value != null) {
-                System.out.write("sample ".getBytes(StandardCharsets.UTF_8));
-                System.out.write(value);
-                System.out.println();
+                System.out.println("sample " + Base64.getEncoder().encodeToString(value));
             }
         }
     }

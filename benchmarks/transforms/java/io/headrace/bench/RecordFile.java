@@ -2,27 +2,31 @@ package io.headrace.bench;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.List;
 
 /**
- * Records in memory, outside the heap: lines of topic, partition, offset, timestamp, key and value with tabs between them.
+ * Records in memory, outside the heap: lines of topic, partition, offset, timestamp, key and value (in base64) with tabs between them.
  *
  * <p>Keys and values are copied out, one new array each, as the deserializer of a Kafka consumer does it.
  */
 final class RecordFile {
     private final MappedByteBuffer bytes;
+    private final ByteBuffer decoded; // the values
     private final int size;
     private final List names = new ArrayList();
     private byte[] topics = new byte[1024];
     private int[] partitions = new int[1024];
     private int[] offsets = new int[1024];
     private long[] timestamps = new long[1024];
-    private int[] keys = new int[1024]; // where the key begins, where the value does, where that ends
+    private int[] keys = new int[1024]; // where the key begins and ends, then the value
+    private int[] keyEnds = new int[1024];
     private int[] values = new int[1024];
     private int[] ends = new int[1024];
 
@@ -34,6 +38,7 @@ final class RecordFile {
             file.close();
         }
         bytes.load();
+        decoded = ByteBuffer.allocateDirect(bytes.limit());
         int count = 0;
         int at = 0;
         while (at < bytes.limit()) {
@@ -44,8 +49,12 @@ final class RecordFile {
             int offset = after(partition, '\t');
             int timestamp = after(offset, '\t');
             keys[count] = after(timestamp, '\t');
-            values[count] = after(keys[count], '\t');
-            ends[count] = after(values[count], '\n');
+            int value = after(keys[count], '\t');
+            keyEnds[count] = value - 1;
+            int next = after(value, '\n');
+            values[count] = decoded.position();
+            decoded.put(Base64.getDecoder().decode(copy(bytes, value, next - 1)));
+            ends[count] = decoded.position();
             String topic = text(at, partition);
             if (!names.contains(topic)) {
                 names.add(topic);
@@ -54,7 +63,7 @@ final class RecordFile {
             partitions[count] = Integer.parseInt(text(partition, offset));
             offsets[count] = Integer.parseInt(text(offset, timestamp));
             timestamps[count] = Long.parseLong(text(timestamp, keys[count]));
-            at = ends[count];
+            at = next;
             count++;
         }
         size = count;
@@ -81,11 +90,11 @@ final class RecordFile {
     }
 
     byte[] key(int record) {
-        return copy(keys[record], values[record] - 1);
+        return copy(bytes, keys[record], keyEnds[record]);
     }
 
     byte[] value(int record) {
-        return copy(values[record], ends[record] - 1);
+        return copy(decoded, values[record], ends[record]);
     }
 
     private int after(int from, char end) {
@@ -97,12 +106,12 @@ final class RecordFile {
     }
 
     private String text(int from, int next) {
-        return new String(copy(from, next - 1), StandardCharsets.US_ASCII);
+        return new String(copy(bytes, from, next - 1), StandardCharsets.US_ASCII);
     }
 
-    private byte[] copy(int from, int to) {
+    private static byte[] copy(ByteBuffer buffer, int from, int to) {
         byte[] copy = new byte[to - from];
-        bytes.get(from, copy);
+        buffer.get(from, copy);
         return copy;
     }
 
@@ -113,6 +122,7 @@ final class RecordFile {
         offsets = Arrays.copyOf(offsets, length);
         timestamps = Arrays.copyOf(timestamps, length);
         keys = Arrays.copyOf(keys, length);
+        keyEnds = Arrays.copyOf(keyEnds, length);
         values = Arrays.copyOf(values, length);
         ends = Arrays.copyOf(ends, length);
     }

@@ -1,10 +1,7 @@
 package io.headrace;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.MissingNode;
-import com.fasterxml.jackson.databind.util.TokenBuffer;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.util.Base64;
@@ -35,7 +32,7 @@ abstract class AvroStep {
             case "record" -> new RecordOf(node.get("f"));
             case "branch" -> new Branch(node.get("n").asText(), of(node.get("i")));
             case "union" -> new Union(node);
-            case "any" -> new Any();
+            case "any" -> new AvroAny();
             default -> throw new IllegalArgumentException(type);
         };
     }
@@ -356,76 +353,6 @@ abstract class AvroStep {
                 }
             }
             out.writeEndObject();
-        }
-    }
-
-    /** Data without schema: a record with one field for each kind of data, of which one is not null. */
-    static final class Any extends AvroStep {
-        private static final String[] KINDS = {"boolean", "bytes", "double", "float", "int", "long", "string"};
-
-        private final AvroStep[] steps = new AvroStep[KINDS.length];
-        private final AvroStep list = new ArrayOf(this);
-
-        Any() {
-            for (int i = 0; i < steps.length; i++) {
-                steps[i] = of(KINDS[i]);
-            }
-        }
-
-        @Override
-        void write(AvroInput in, JsonGenerator out) throws IOException {
-            boolean written = false;
-            for (AvroStep step : steps) {
-                if (in.readPlace(2, "a union") == 1) {
-                    step.write(in, out);
-                    written = true;
-                }
-            }
-            if (in.readPlace(2, "a union") == 1) {
-                list.write(in, out);
-                written = true;
-            }
-            if (in.readPlace(2, "a union") == 1) {
-                map(in, out);
-                written = true;
-            }
-            if (!written && out != null) {
-                out.writeNull();
-            }
-        }
-
-        private static AvroStep of(String kind) {
-            return switch (kind) {
-                case "boolean" -> new Bool();
-                case "double", "float" -> new Fraction("double".equals(kind));
-                case "int", "long" -> new Whole(kind);
-                default -> new Text(kind, MissingNode.getInstance());
-            };
-        }
-
-        private void map(AvroInput in, JsonGenerator out) throws IOException {
-            if (out != null) {
-                out.writeStartObject();
-            }
-            for (int n = in.readBlock(); n != 0; n = in.readBlock()) {
-                for (int i = 0; i < n; i++) {
-                    key(in, out);
-                    write(in, out);
-                }
-            }
-            if (out != null) {
-                out.writeEndObject();
-            }
-        }
-
-        private void key(AvroInput in, JsonGenerator out) throws IOException {
-            TokenBuffer key = new TokenBuffer(null, false);
-            write(in, key);
-            if (out != null) {
-                JsonParser parser = key.asParser();
-                parser.nextToken();
-                out.writeFieldName(parser.getText());
-            }
         }
     }
 }

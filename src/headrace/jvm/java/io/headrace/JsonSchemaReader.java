@@ -10,78 +10,42 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.util.Base64;
-import java.util.HashMap;
-import java.util.Map;
 
 /** JSON by a schema of Connect as JsonConverter would write it (headrace.json_schema.plans). */
-abstract class JsonSchemaReader {
-    private static final JsonNodeFactory NODES = JsonNodeFactory.withExactBigDecimals(true);
+final class JsonSchemaReader {
+    private static final JsonNodeFactory NODES = JsonSchemaStep.NODES;
     private static final ObjectMapper MAPPER = new ObjectMapper().enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
         .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).setNodeFactory(NODES);
 
-    private boolean optional;
-    private JsonNode whenNull; // the default, null if there is none
-    private String type;
+    private JsonSchemaReader() {
+    }
 
     static PayloadRead.Reader of(JsonNode plan) {
-        JsonSchemaReader root = reader(plan);
+        JsonSchemaStep root = step(plan);
         return bytes -> {
             if (bytes.length == 0) {
                 throw new EOFException();
             }
-            return root.read(MAPPER.readTree(bytes));
+            return root.convert(MAPPER.readTree(bytes));
         };
     }
 
-    private static JsonSchemaReader reader(JsonNode plan) {
+    private static JsonSchemaStep step(JsonNode plan) {
         String type = plan.get("t").asText();
-        JsonSchemaReader made = switch (type) {
-            case "array" -> new ListOf(reader(plan.get("i")));
-            case "map" -> new MapOf(reader(plan.get("i")));
+        JsonSchemaStep made = switch (type) {
+            case "array" -> new JsonSchemaStep.ListOf(plan, JsonSchemaReader::step);
+            case "map" -> new JsonSchemaStep.MapOf(plan, JsonSchemaReader::step);
             case "pairs" -> new Pairs(plan);
-            case "struct" -> new StructOf(plan.get("f"));
-            case "union" -> new Union(plan.get("f"));
+            case "struct" -> new JsonSchemaStep.StructOf(plan, JsonSchemaReader::step);
+            case "union" -> new Union(plan);
             case "decimal" -> new Decimal(plan.get("scale").asInt());
             case "Date", "Time", "Timestamp" -> new Logical(type);
             default -> new Plain(type);
         };
-        made.type = plan.get("c").asText();
-        made.optional = plan.path("o").asBoolean();
-        made.whenNull = plan.get("d");
-        return made;
+        return made.of(plan, true);
     }
 
-    /** @param value null if it is not there */
-    final JsonNode read(JsonNode value) throws IOException {
-        if (value != null && !value.isNull()) {
-            return present(value);
-        }
-        if (whenNull != null) {
-            return whenNull;
-        }
-        if (value == null || optional) {
-            return NODES.nullNode();
-        }
-        throw new IOException("Invalid null value for required " + type + " field");
-    }
-
-    abstract JsonNode present(JsonNode value) throws IOException;
-
-    /** How well a value fits a branch of a union: -1 by its type, else the number of members that are known. */
-    int fit(JsonNode value) {
-        return switch (type) {
-            case "INT8", "INT16", "INT32", "INT64" -> value.isIntegralNumber();
-            case "FLOAT32", "FLOAT64" -> value.isNumber();
-            case "BOOLEAN" -> value.isBoolean();
-            case "STRING" -> value.isTextual();
-            case "BYTES" -> value.isBigDecimal();
-            case "ARRAY" -> value.isArray();
-            case "MAP" -> value.isContainerNode();
-            default -> false;
-        } ? -1 : 0;
-    }
-
-    private static final class Plain extends JsonSchemaReader {
+    private static final class Plain extends JsonSchemaStep {
         private final String kind;
 
         Plain(String kind) {
@@ -112,7 +76,7 @@ abstract class JsonSchemaReader {
         }
     }
 
-    private static final class Decimal extends JsonSchemaReader {
+    private static final class Decimal extends JsonSchemaStep {
         private final int scale;
 
         Decimal(int scale) {
@@ -133,7 +97,7 @@ abstract class JsonSchemaReader {
         }
     }
 
-    private static final class Logical extends JsonSchemaReader {
+    private static final class Logical extends JsonSchemaStep {
         private final String name;
 
         Logical(String name) {
@@ -151,52 +115,15 @@ abstract class JsonSchemaReader {
         }
     }
 
-    private static final class ListOf extends JsonSchemaReader {
-        private final JsonSchemaReader item;
-
-        ListOf(JsonSchemaReader item) {
-            this.item = item;
-        }
-
-        @Override
-        JsonNode present(JsonNode value) throws IOException {
-            ArrayNode list = NODES.arrayNode();
-            for (JsonNode one : value) {
-                list.add(item.read(one));
-            }
-            return list;
-        }
-    }
-
-    private static final class MapOf extends JsonSchemaReader {
-        private final JsonSchemaReader item;
-
-        MapOf(JsonSchemaReader item) {
-            this.item = item;
-        }
-
-        @Override
-        JsonNode present(JsonNode value) throws IOException {
-            if (!value.isObject()) {
-                throw new IOException("Maps with string fields should be encoded as JSON objects, but found " + value.getNodeType());
-            }
-            ObjectNode map = NODES.objectNode();
-            for (Map.Entry<String, JsonNode> entry : value.properties()) {
-                map.set(entry.getKey(), item.read(entry.getValue()));
-            }
-            return map;
-        }
-    }
-
     /** A map whose keys are no texts: an array of objects with a key and a value. */
-    private static final class Pairs extends JsonSchemaReader {
-        private final JsonSchemaReader key;
-        private final JsonSchemaReader item;
+    private static final class Pairs extends JsonSchemaStep {
+        private final JsonSchemaStep key;
+        private final JsonSchemaStep item;
         private final boolean isObject; // in JsonConverter's form
 
         Pairs(JsonNode plan) {
-            key = reader(plan.get("k"));
-            item = reader(plan.get("v"));
+            key = step(plan.get("k"));
+            item = step(plan.get("v"));
             isObject = plan.get("object").asBoolean();
         }
 
@@ -212,8 +139,8 @@ abstract class JsonSchemaReader {
                 if (!entry.isObject() || entry.size() != 2) {
                     throw new IOException("Found invalid map entry, expected an object with key and value but found " + entry.getNodeType());
                 }
-                JsonNode name = key.read(entry.get("key"));
-                JsonNode one = item.read(entry.get("value"));
+                JsonNode name = key.convert(entry.get("key"));
+                JsonNode one = item.convert(entry.get("value"));
                 if (isObject) {
                     map.set(name.asText(), one);
                 } else {
@@ -224,63 +151,17 @@ abstract class JsonSchemaReader {
         }
     }
 
-    private static final class StructOf extends JsonSchemaReader {
-        private final String[] names;
-        private final JsonSchemaReader[] steps;
-        private final Map<String, JsonSchemaReader> byName = new HashMap<>();
-
-        StructOf(JsonNode fields) {
-            names = new String[fields.size()];
-            steps = new JsonSchemaReader[names.length];
-            for (int i = 0; i < names.length; i++) {
-                names[i] = fields.get(i).get(0).asText();
-                steps[i] = reader(fields.get(i).get(1));
-                byName.put(names[i], steps[i]);
-            }
-        }
-
-        @Override
-        JsonNode present(JsonNode value) throws IOException {
-            if (!value.isObject()) {
-                throw new IOException("Structs should be encoded as JSON objects, but found " + value.getNodeType());
-            }
-            ObjectNode struct = NODES.objectNode();
-            for (int i = 0; i < names.length; i++) {
-                struct.set(names[i], steps[i].read(value.get(names[i])));
-            }
-            return struct;
-        }
-
-        @Override
-        int fit(JsonNode value) {
-            int count = 0;
-            for (Map.Entry<String, JsonNode> member : value.properties()) {
-                JsonSchemaReader step = byName.get(member.getKey());
-                count += step == null ? 0 : 1 + Math.max(0, step.fit(member.getValue()));
-            }
-            return count;
-        }
-    }
-
     /** A struct with a field for each branch, of which one is not null. */
-    private static final class Union extends JsonSchemaReader {
-        private final String[] names;
-        private final JsonSchemaReader[] branches;
-
-        Union(JsonNode fields) {
-            names = new String[fields.size()];
-            branches = new JsonSchemaReader[names.length];
-            for (int i = 0; i < names.length; i++) {
-                names[i] = fields.get(i).get(0).asText();
-                branches[i] = reader(fields.get(i).get(1));
-            }
+    private static final class Union extends JsonSchemaStep.Members {
+        Union(JsonNode plan) {
+            super(plan, JsonSchemaReader::step);
         }
 
         private int branch(JsonNode value) throws IOException {
             int best = -1;
             int most = 0;
-            for (int i = 0; i < branches.length; i++) {
-                int fit = branches[i].fit(value);
+            for (int i = 0; i < steps.length; i++) {
+                int fit = steps[i].fit(value);
                 if (fit < 0) {
                     return i;
                 }
@@ -300,7 +181,7 @@ abstract class JsonSchemaReader {
             int branch = branch(value);
             ObjectNode struct = NODES.objectNode();
             for (int i = 0; i < names.length; i++) {
-                struct.set(names[i], i == branch ? branches[i].read(value) : NODES.nullNode());
+                struct.set(names[i], i == branch ? steps[i].convert(value) : NODES.nullNode());
             }
             return struct;
         }

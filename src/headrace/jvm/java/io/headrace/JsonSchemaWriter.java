@@ -11,19 +11,19 @@ import java.math.BigInteger;
 import java.util.Map;
 
 /** A payload in JsonConverter's form as JSON of a JSON Schema (headrace.json_schema.plans). */
-abstract class JsonSchemaWriter {
-    private static final JsonNodeFactory NODES = JsonNodeFactory.withExactBigDecimals(true);
+final class JsonSchemaWriter {
+    private static final JsonNodeFactory NODES = JsonSchemaStep.NODES;
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
-    private boolean optional;
-    private JsonNode whenNull; // the default, null if there is none
+    private JsonSchemaWriter() {
+    }
 
     static RegistryWrite.Writer of(JsonNode plan) {
-        JsonSchemaWriter root = writer(plan);
+        JsonSchemaStep root = step(plan);
         return new RegistryWrite.Writer() {
             @Override
             public byte[] toBytes(JsonNode value) throws IOException {
-                JsonNode found = root.write(value);
+                JsonNode found = root.convert(value);
                 return found == null ? null : MAPPER.writeValueAsBytes(found);
             }
 
@@ -34,47 +34,35 @@ abstract class JsonSchemaWriter {
         };
     }
 
-    private static JsonSchemaWriter writer(JsonNode plan) {
-        JsonSchemaWriter made = switch (plan.get("t").asText()) {
-            case "array" -> new ListOf(writer(plan.get("i")));
-            case "map" -> new MapOf(writer(plan.get("i")));
+    private static JsonSchemaStep step(JsonNode plan) {
+        JsonSchemaStep made = switch (plan.get("t").asText()) {
+            case "array" -> new JsonSchemaStep.ListOf(plan, JsonSchemaWriter::step);
+            case "map" -> new JsonSchemaStep.MapOf(plan, JsonSchemaWriter::step);
             case "pairs" -> new Pairs(plan);
-            case "struct" -> new StructOf(plan.get("f"), false);
-            case "union" -> new StructOf(plan.get("f"), true);
+            case "struct" -> new JsonSchemaStep.StructOf(plan, JsonSchemaWriter::step);
+            case "union" -> new Union(plan);
             case "decimal" -> plan.path("numeric").asBoolean() ? new Decimal(plan.get("scale").asInt()) : new Plain();
             case "float32" -> new Single();
             default -> new Plain();
         };
-        made.optional = plan.path("o").asBoolean();
-        made.whenNull = plan.path("keep").asBoolean() ? null : plan.get("d");
-        return made;
+        return made.of(plan, false);
     }
 
-    /** @return null if there is nothing to write */
-    final JsonNode write(JsonNode value) throws IOException {
-        if (value != null && !value.isNull()) {
-            return present(value);
-        }
-        return whenNull != null ? present(whenNull) : optional ? NODES.nullNode() : null;
-    }
-
-    abstract JsonNode present(JsonNode value) throws IOException;
-
-    private static final class Plain extends JsonSchemaWriter {
+    private static final class Plain extends JsonSchemaStep {
         @Override
         JsonNode present(JsonNode value) {
             return value;
         }
     }
 
-    private static final class Single extends JsonSchemaWriter {
+    private static final class Single extends JsonSchemaStep {
         @Override
         JsonNode present(JsonNode value) {
             return value.isTextual() ? value : NODES.numberNode(value.floatValue());
         }
     }
 
-    private static final class Decimal extends JsonSchemaWriter {
+    private static final class Decimal extends JsonSchemaStep {
         private final int scale;
 
         Decimal(int scale) {
@@ -87,47 +75,13 @@ abstract class JsonSchemaWriter {
         }
     }
 
-    private static final class ListOf extends JsonSchemaWriter {
-        private final JsonSchemaWriter item;
-
-        ListOf(JsonSchemaWriter item) {
-            this.item = item;
-        }
-
-        @Override
-        JsonNode present(JsonNode value) throws IOException {
-            ArrayNode list = NODES.arrayNode();
-            for (JsonNode one : value) {
-                list.add(item.write(one));
-            }
-            return list;
-        }
-    }
-
-    private static final class MapOf extends JsonSchemaWriter {
-        private final JsonSchemaWriter item;
-
-        MapOf(JsonSchemaWriter item) {
-            this.item = item;
-        }
-
-        @Override
-        JsonNode present(JsonNode value) throws IOException {
-            ObjectNode map = NODES.objectNode();
-            for (Map.Entry<String, JsonNode> entry : value.properties()) {
-                map.set(entry.getKey(), item.write(entry.getValue()));
-            }
-            return map;
-        }
-    }
-
-    private static final class Pairs extends JsonSchemaWriter {
-        private final JsonSchemaWriter key;
-        private final JsonSchemaWriter item;
+    private static final class Pairs extends JsonSchemaStep {
+        private final JsonSchemaStep key;
+        private final JsonSchemaStep item;
 
         Pairs(JsonNode plan) {
-            key = writer(plan.get("k"));
-            item = writer(plan.get("v"));
+            key = step(plan.get("k"));
+            item = step(plan.get("v"));
         }
 
         @Override
@@ -143,38 +97,25 @@ abstract class JsonSchemaWriter {
         }
 
         private void put(ArrayNode list, JsonNode name, JsonNode one) throws IOException {
-            list.addObject().<ObjectNode>set("key", key.write(name)).set("value", item.write(one));
+            list.addObject().<ObjectNode>set("key", key.convert(name)).set("value", item.convert(one));
         }
     }
 
-    private static final class StructOf extends JsonSchemaWriter {
-        private final String[] names;
-        private final JsonSchemaWriter[] steps;
-        private final boolean isUnion;
-
-        StructOf(JsonNode fields, boolean isUnion) {
-            this.isUnion = isUnion;
-            names = new String[fields.size()];
-            steps = new JsonSchemaWriter[names.length];
-            for (int i = 0; i < names.length; i++) {
-                names[i] = fields.get(i).get(0).asText();
-                steps[i] = writer(fields.get(i).get(1));
-            }
+    /** The one branch of a union that is there. */
+    private static final class Union extends JsonSchemaStep.Members {
+        Union(JsonNode plan) {
+            super(plan, JsonSchemaWriter::step);
         }
 
         @Override
         JsonNode present(JsonNode value) throws IOException {
-            ObjectNode struct = NODES.objectNode();
             for (int i = 0; i < names.length; i++) {
-                JsonNode found = isUnion && !value.hasNonNull(names[i]) ? null : steps[i].write(value.get(names[i]));
-                if (isUnion && found != null) {
+                JsonNode found = value.hasNonNull(names[i]) ? steps[i].convert(value.get(names[i])) : null;
+                if (found != null) {
                     return found;
                 }
-                if (found != null) {
-                    struct.set(names[i], found);
-                }
             }
-            return isUnion ? write(null) : struct;
+            return convert(null);
         }
     }
 }

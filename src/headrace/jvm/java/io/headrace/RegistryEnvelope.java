@@ -23,6 +23,11 @@ public final class RegistryEnvelope {
     private static final int ID_SIZE = 5;
     private static final int GUID_SIZE = 17;
     private static final String PROBLEM = "org.apache.kafka.common.errors.SerializationException: ";
+    private static final String AS_CONFLUENT = " Have what writes it set apicurio.registry.as-confluent=true and "
+        + "apicurio.registry.headers.enabled=false.";
+    private static final String APICURIO = "The id of the schema is in a header apicurio.…, which is not read." + AS_CONFLUENT;
+    private static final String EIGHT_BYTES = "The id of the schema is 0: it may have eight bytes, as Apicurio's serializers can write it, "
+        + "which are not read." + AS_CONFLUENT;
     private static final Memo KNOWN = new Memo() {
         @Override
         Object make(String text) {
@@ -75,6 +80,8 @@ public final class RegistryEnvelope {
                 ByteBuffer rest = ByteBuffer.wrap(header, GUID_SIZE, header.length - GUID_SIZE);
                 String text = guid(header) + (wanted.indexed && rest.hasRemaining() ? indexes(rest) : "");
                 put(row, Arrays.asList(wanted.texts).indexOf(text), text, ByteBuffer.wrap(bytes));
+            } else if (bytes.length >= ID_SIZE && bytes[0] == ID && ByteBuffer.wrap(bytes, 1, Integer.BYTES).getInt() == 0) {
+                row[3] = UTF8String.fromString(PROBLEM + EIGHT_BYTES);
             } else if (bytes.length >= ID_SIZE && bytes[0] == ID) {
                 int id = ByteBuffer.wrap(bytes, 1, Integer.BYTES).getInt();
                 ByteBuffer rest = ByteBuffer.wrap(bytes, ID_SIZE, bytes.length - ID_SIZE);
@@ -86,7 +93,7 @@ public final class RegistryEnvelope {
                 String text = guid(bytes) + (wanted.indexed ? indexes(rest) : "");
                 put(row, Arrays.asList(wanted.texts).indexOf(text), text, rest);
             } else {
-                row[3] = UTF8String.fromString(PROBLEM + problem(bytes));
+                row[3] = UTF8String.fromString(PROBLEM + (isApicurios(headers) ? APICURIO : problem(bytes)));
             }
         } catch (IOException e) {
             row[3] = UTF8String.fromString(PROBLEM + "The indexes of the message cannot be read: " + PayloadRead.why(e, bytes));
@@ -139,6 +146,15 @@ public final class RegistryEnvelope {
         row[0] = place;
         row[1] = Arrays.copyOfRange(payload.array(), payload.position(), payload.limit());
         row[2] = place < 0 ? UTF8String.fromString(text) : null;
+    }
+
+    private static boolean isApicurios(ArrayData headers) {
+        for (int i = 0; headers != null && i < headers.numElements(); i++) {
+            if (headers.getStruct(i, 2).getUTF8String(0).toString().startsWith("apicurio.")) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static byte[] header(ArrayData headers, UTF8String name) {

@@ -27,8 +27,7 @@ abstract class Chain {
     static final int VALUE = 4;
     static final int HEADERS = 5;
     static final int FAILURE = 6;
-    static final int KEY_SCHEMA = 7;
-    static final int VALUE_SCHEMA = 8;
+    static final int NEED = 7;
 
     private final Object[] values = new Object[ChainPlan.COLUMNS.size()];
     private final InternalRow input = new GenericInternalRow(values);

@@ -12,6 +12,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeAndComment;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -24,6 +25,7 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.WholeStageCodegenExec;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
 import scala.Tuple2;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -78,6 +80,58 @@ public final class ChainPlan implements Serializable {
         return new ChainPlan(compiled(dataset.queryExecution().executedPlan()), serialize(steps));
     }
 
+    /** The same plan with another text in the place of a constant; null if it has no such constant. */
+    public ChainPlan withText(String constant, String text) {
+        UTF8String before = UTF8String.fromString(constant);
+        UTF8String after = UTF8String.fromString(text);
+        byte[] code = compiled;
+        if (code != null) {
+            Compiled made = this.<Compiled>deserialize(code);
+            Object[] references = made.references().clone();
+            boolean found = false;
+            for (int i = 0; i < references.length; i++) {
+                if (before.equals(references[i])) {
+                    references[i] = after;
+                    found = true;
+                }
+            }
+            if (!found) {
+                return null;
+            }
+            code = serialize(new Compiled(made.code(), references));
+        }
+        List<Step> changed = new ArrayList<>();
+        for (Step step : this.<List<Step>>deserialize(steps)) {
+            List<Expression> expressions = new ArrayList<>();
+            for (Expression expression : CollectionConverters.asJava(step.expressions())) {
+                expressions.add((Expression) expression.transformUp(new Replacing(before, after)));
+            }
+            changed.add(new Step(step.filters(), seq(expressions), step.input()));
+        }
+        return new ChainPlan(code, serialize(changed));
+    }
+
+    /** Puts another text in the place of a literal. */
+    private static final class Replacing extends scala.runtime.AbstractPartialFunction<Expression, Expression> {
+        private final UTF8String before;
+        private final UTF8String after;
+
+        Replacing(UTF8String before, UTF8String after) {
+            this.before = before;
+            this.after = after;
+        }
+
+        @Override
+        public boolean isDefinedAt(Expression expression) {
+            return expression instanceof Literal literal && before.equals(literal.value());
+        }
+
+        @Override
+        public Expression apply(Expression expression) {
+            return new Literal(after, expression.dataType());
+        }
+    }
+
     /** A chain for one lane: expressions keep state, so that no two lanes may share them. */
     Chain open() {
         if (compiled != null) {
@@ -98,14 +152,14 @@ public final class ChainPlan implements Serializable {
             steps.add(new Step(false, expressions, project.child().output()));
         } else if (plan instanceof Filter filter) {
             collect(filter.child(), steps);
-            steps.add(new Step(true, one(filter.condition()), filter.child().output()));
+            steps.add(new Step(true, seq(List.of(filter.condition())), filter.child().output()));
         } else if (!CollectionConverters.asJava(plan.children()).isEmpty()) {
             throw new IllegalArgumentException(plan.nodeName());
         }
     }
 
-    private static Seq<Expression> one(Expression expression) {
-        return scala.collection.immutable.List$.MODULE$.from(CollectionConverters.asScala(List.of(expression)));
+    private static Seq<Expression> seq(List<Expression> expressions) {
+        return scala.collection.immutable.List$.MODULE$.from(CollectionConverters.asScala(expressions));
     }
 
     /** The code of the whole plan, null if Spark makes none for it as one. */

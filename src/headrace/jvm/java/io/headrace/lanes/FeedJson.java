@@ -57,8 +57,7 @@ final class FeedJson {
         }
         node.set("partitions", JSON.valueToTree(feed.partitions.values()));
         node.set("topics", JSON.valueToTree(feed.topics));
-        node.set("key_schemas", JSON.valueToTree(feed.keySchemas));
-        node.set("value_schemas", JSON.valueToTree(feed.valueSchemas));
+        node.set("needs", JSON.valueToTree(feed.needs));
         node.set("failures", JSON.valueToTree(feed.failures));
         node.set("written", JSON.valueToTree(feed.written));
         node.set("transactions", JSON.valueToTree(feed.transactions));

@@ -33,7 +33,7 @@ final class FeedPart {
     final AtomicInteger waiting = new AtomicInteger(); // records
     private final Map<String, Target> targets = new HashMap<>();
     private final Histogram latency = new Histogram();
-    private Chain chain;
+    private final Chains chains;
     private RuntimeException notSent; // by the send that is under way, on this thread
     private boolean sending;
     private long read;
@@ -54,7 +54,7 @@ final class FeedPart {
 
     FeedPart(FeedSpec spec, Chain chain, Lane lane, Producer<byte[], byte[]> producer, Transaction transaction) {
         this.spec = spec;
-        this.chain = chain;
+        this.chains = new Chains(chain);
         this.lane = lane;
         this.producer = producer;
         this.transaction = transaction;
@@ -73,8 +73,10 @@ final class FeedPart {
     boolean take(Slot slot, ConsumerRecord<byte[], byte[]> record) {
         InternalRow row;
         try {
-            row = chain.apply(record, slot.destination);
-            if (row != null && row.numFields() > Chain.KEY_SCHEMA && learns(row)) {
+            row = chains.apply(record, slot.destination);
+            String need = Chains.need(row);
+            if (need != null) {
+                news.schemas(need);
                 lane.pause(slot, Slot.SCHEMA);
                 return false;
             }
@@ -85,15 +87,10 @@ final class FeedPart {
         }
     }
 
-    private boolean learns(InternalRow row) {
-        boolean key = !row.isNullAt(Chain.KEY_SCHEMA);
-        boolean value = !row.isNullAt(Chain.VALUE_SCHEMA);
-        if (!key && !value) {
-            return false;
-        }
-        news.schemas(key ? row.getString(Chain.KEY_SCHEMA) : null, value ? row.getString(Chain.VALUE_SCHEMA) : null);
+    /** Ask for what a record needs, and at once for what those behind it will. */
+    void ask(Slot slot, List<ConsumerRecord<byte[], byte[]>> behind) {
+        chains.ask(behind, slot.destination, news);
         lane.urgent();
-        return true;
     }
 
     private boolean drop(Slot slot, ConsumerRecord<byte[], byte[]> record) {
@@ -288,9 +285,9 @@ final class FeedPart {
         resume(Slot.TOPIC);
     }
 
-    /** From here on it takes this chain, which knows more schemas. */
-    void replaces(Chain newChain) {
-        chain = newChain;
+    /** From here on it takes this chain for records with these needs. */
+    void replaces(Chain newChain, List<String> needs) {
+        chains.put(newChain, needs);
         resume(Slot.SCHEMA);
     }
 

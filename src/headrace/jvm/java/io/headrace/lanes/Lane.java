@@ -356,13 +356,17 @@ final class Lane implements Runnable {
     private void take(Slot slot, List<ConsumerRecord<byte[], byte[]>> records) {
         FeedPart part = slot.part;
         long most = 2 * limit();
-        for (ConsumerRecord<byte[], byte[]> record : records) {
+        for (int i = 0; i < records.size(); i++) {
+            ConsumerRecord<byte[], byte[]> record = records.get(i);
             if (slot.paused == 0 && part.inFlight.get() > most) {
                 flow(part);
             }
             if (slot.paused != 0 || !part.isOpen() || !part.take(slot, record)) {
                 if (has(slot)) {
                     consumer.seek(slot.source, record.offset());
+                }
+                if ((slot.paused & Slot.SCHEMA) != 0) {
+                    part.ask(slot, records.subList(i + 1, records.size()));
                 }
                 return;
             }

@@ -147,7 +147,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
             } else if (command instanceof Message.Known known) {
                 of(known.feed(), known.part(), entry -> threads.execute(() -> entry.knows(known.target())));
             } else if (command instanceof Message.Replace replace) {
-                of(replace.feed(), replace.part(), entry -> threads.execute(() -> entry.replaces(replace.chain())));
+                of(replace.feed(), replace.part(), entry -> threads.execute(() -> entry.replaces(replace.chain(), replace.needs())));
             }
         }
 
@@ -276,7 +276,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                 to.lane.submit(() -> to.knows(target));
             }
 
-            void replaces(ChainPlan plan) {
+            void replaces(ChainPlan plan, List<String> needs) {
                 FeedPart to;
                 synchronized (this) {
                     to = part;
@@ -286,7 +286,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                 }
                 try {
                     Chain chain = plan.open();
-                    to.lane.submit(() -> to.replaces(chain));
+                    to.lane.submit(() -> to.replaces(chain, needs));
                 } catch (RuntimeException e) {
                     to.fail(Report.Failure.of(e));
                 }

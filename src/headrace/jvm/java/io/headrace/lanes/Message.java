@@ -31,8 +31,8 @@ interface Message extends Serializable {
     /** A topic is known to exist. */
     record Known(long feed, int part, Target target) implements Command { }
 
-    /** Take another chain from here on. */
-    record Replace(long feed, int part, ChainPlan chain) implements Command { }
+    /** Take another chain for the records that need it. */
+    record Replace(long feed, int part, ChainPlan chain, List<String> needs) implements Command { }
 
     /** Close a lane that has no feeds. */
     record Close(long lane) implements Command { }

@@ -13,8 +13,7 @@ final class News {
     private final Set<String> everWritten = ConcurrentHashMap.newKeySet();
     private final Set<String> written = ConcurrentHashMap.newKeySet();
     private final Set<String> topics = new LinkedHashSet<>(); // guarded by this, as is what follows
-    private final Set<String> keySchemas = new LinkedHashSet<>();
-    private final Set<String> valueSchemas = new LinkedHashSet<>();
+    private final Set<String> needs = new LinkedHashSet<>();
     private final List<String> failures = new ArrayList<>();
     private final List<Integer> transactions = new ArrayList<>();
 
@@ -32,14 +31,10 @@ final class News {
         topics.add(topic);
     }
 
-    /** It waits for a chain that knows these; null: it knows it. */
-    synchronized void schemas(String key, String value) {
-        if (key != null) {
-            keySchemas.add(key);
-        }
-        if (value != null) {
-            valueSchemas.add(value);
-        }
+    /** It waits, or will soon, for a chain that knows this; returns how many such texts there are. */
+    synchronized int schemas(String need) {
+        needs.add(need);
+        return needs.size();
     }
 
     /** A record failed, and was passed over; the first hundred of a report are told. */
@@ -55,15 +50,15 @@ final class News {
     }
 
     synchronized boolean isEmpty() {
-        return written.isEmpty() && topics.isEmpty() && keySchemas.isEmpty() && valueSchemas.isEmpty() && failures.isEmpty()
+        return written.isEmpty() && topics.isEmpty() && needs.isEmpty() && failures.isEmpty()
             && transactions.isEmpty();
     }
 
     /** A report with all of it, which is forgotten. */
     synchronized Report report(FeedSpec spec, String state, Report.Failure failure, List<Report.OfPartition> partitions,
         Report.Counts counts) {
-        return new Report(spec.feed(), spec.part(), state, failure, partitions, counts, taken(topics), taken(keySchemas),
-            taken(valueSchemas), taken(failures), taken(written), taken(transactions));
+        return new Report(spec.feed(), spec.part(), state, failure, partitions, counts, taken(topics), taken(needs),
+            taken(failures), taken(written), taken(transactions));
     }
 
     private static <T> List<T> taken(Collection<T> from) {

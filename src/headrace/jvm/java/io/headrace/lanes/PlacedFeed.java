@@ -14,8 +14,7 @@ final class PlacedFeed {
     final List<Part> parts = new ArrayList<>();
     boolean removing;
     final Set<String> topics = new HashSet<>();
-    final Set<String> keySchemas = new HashSet<>();
-    final Set<String> valueSchemas = new HashSet<>();
+    final Set<String> needs = new HashSet<>();
     final List<String> failures = new ArrayList<>();
     final Set<String> written = new HashSet<>();
     final List<Integer> transactions = new ArrayList<>();
@@ -60,15 +59,14 @@ final class PlacedFeed {
             partitions.merge(source, partition, Report.OfPartition::then);
         }
         topics.addAll(report.topics());
-        keySchemas.addAll(report.keySchemas());
-        valueSchemas.addAll(report.valueSchemas());
+        needs.addAll(report.needs());
         failures.addAll(report.failures());
         written.addAll(report.written());
         transactions.addAll(report.transactions());
         part.state = report.state();
         part.failure = report.failure();
         boolean first = everWritten.addAll(report.written());
-        return first || !part.isRunning() || !topics.isEmpty() || !keySchemas.isEmpty() || !valueSchemas.isEmpty();
+        return first || !part.isRunning() || !topics.isEmpty() || !needs.isEmpty();
     }
 
     /** Whether nothing of it runs any more. */
@@ -80,8 +78,7 @@ final class PlacedFeed {
     void heard() {
         partitions.clear();
         topics.clear();
-        keySchemas.clear();
-        valueSchemas.clear();
+        needs.clear();
         failures.clear();
         written.clear();
         transactions.clear();

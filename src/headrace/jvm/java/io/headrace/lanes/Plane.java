@@ -166,13 +166,17 @@ public final class Plane {
         }
     }
 
-    /** From here on a feed takes another chain, which knows more schemas. */
-    public synchronized void replace(long feed, ChainPlan chain) {
+    /**
+     * A feed takes another chain for some records.
+     *
+     * @param needs what it has asked for that this chain knows (column {@link Chain#NEED}), joined by the character 0
+     */
+    public synchronized void replace(long feed, ChainPlan chain, String needs) {
         PlacedFeed found = feeds.get(feed);
         if (found != null) {
             for (PlacedFeed.Part part : found.parts) {
                 part.spec = part.spec.with(chain);
-                send(part.lane, new Message.Replace(feed, part.spec.part(), chain));
+                send(part.lane, new Message.Replace(feed, part.spec.part(), chain, List.of(needs.split("\0"))));
             }
         }
     }

@@ -11,14 +11,14 @@ import java.util.List;
  * @param partitions those that have changed
  * @param counts see Counts
  * @param topics topics that it needs before it can go on: they are not known to exist, or to have as many partitions
- * @param keySchemas texts of schemas that its chain does not know
+ * @param needs what its chains do not know of schemas, in the words of those chains
  * @param failures of records that were passed over, as the chain reports them (JSON); the first hundred
  * @param written topics that it has written to since its last report
  * @param transactions how many records each transaction had that was committed
  */
 record Report(
     long feed, int part, String state, Failure failure, List<OfPartition> partitions, Counts counts, List<String> topics,
-    List<String> keySchemas, List<String> valueSchemas, List<String> failures, List<String> written, List<Integer> transactions
+    List<String> needs, List<String> failures, List<String> written, List<Integer> transactions
 ) implements Serializable {
     /**
      * Of one partition.

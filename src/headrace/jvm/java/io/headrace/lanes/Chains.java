@@ -1,0 +1,66 @@
+package io.headrace.lanes;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The chains of a feed in one lane, by what each of them knows: records with many schemas need many. For one thread at a time. */
+final class Chains {
+    private static final Logger LOG = LoggerFactory.getLogger(Chains.class);
+    private static final int MOST = 16_384;
+    private static final int MOST_ASKED = 32; // at once
+
+    private Chain chain; // that the record before went through
+    private final Map<String, Chain> byNeed = new LinkedHashMap<>(16, 0.75f, true) {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, Chain> eldest) {
+            return size() > MOST; // it is asked for again
+        }
+    };
+
+    Chains(Chain first) {
+        chain = first;
+    }
+
+    /** What becomes of a record ({@link Chain#apply}); it may have a {@link #need} that no chain knows. */
+    InternalRow apply(ConsumerRecord<byte[], byte[]> record, UTF8String destination) throws Exception {
+        InternalRow row = chain.apply(record, destination);
+        String need = need(row);
+        Chain other = need == null ? null : byNeed.get(need);
+        if (other == null || other == chain) {
+            return row;
+        }
+        chain = other;
+        return chain.apply(record, destination);
+    }
+
+    /** What has to be known before a record can go on, null if nothing has. */
+    static String need(InternalRow row) {
+        return row == null || row.numFields() <= Chain.NEED || row.isNullAt(Chain.NEED) ? null : row.getString(Chain.NEED);
+    }
+
+    /** Ask for what records will need that no chain knows: one chain knows several schemas. */
+    void ask(List<ConsumerRecord<byte[], byte[]>> records, UTF8String destination, News news) {
+        int asked = 0;
+        try {
+            for (int i = 0; i < records.size() && asked < MOST_ASKED; i++) {
+                String need = need(chain.apply(records.get(i), destination));
+                asked = need == null || byNeed.containsKey(need) ? asked : news.schemas(need);
+            }
+        } catch (Exception e) {
+            LOG.debug("A record cannot be looked at ahead; it says so itself when its turn comes", e);
+        }
+    }
+
+    void put(Chain newChain, List<String> needs) {
+        chain = newChain;
+        for (String need : needs) {
+            byNeed.put(need, newChain);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+"""Serdes whose schemas are in a registry, read and written by the converters of Kafka Connect's side.
+
+The type of the values follows from one schema, the serde's. Records come with ids of schemas that are not known when a batch is
+planned: the batch ends with a report of the first one, and is planned again once the registry has said what it stands for
+(`learn`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakValueDictionary
+
+from headrace.converters.base import load
+from headrace.converters.registered import RegisteredConverter
+from headrace.errors import DataError, StreamsError
+from headrace.record import HEADERS_TYPE
+from headrace.spark.reports import reports, text_of
+from headrace.streams.serdes import RegistrySerde
+from headrace.values.columns import column_of, ddl_of
+from headrace.values.compile_context import CompileContext
+from headrace.values.results import with_schema
+from headrace.values.schema import Schema
+from headrace.values.scope import Scope
+from headrace.values.sql import Sql, case, concat, lit, quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
+
+T = TypeVar("T")
+_CLASSES = {
+    "avro": "io.confluent.connect.avro.AvroConverter",
+    "protobuf": "io.confluent.connect.protobuf.ProtobufConverter",
+    "json_schema": "io.confluent.connect.json.JsonSchemaConverter",
+}
+_UNKNOWN = "schema-unknown"
+_MOST = 500  # schemas that a plan knows
+_numbers = itertools.count()
+_BY_NUMBER: WeakValueDictionary[str, RegistryFormat] = WeakValueDictionary()
+
+
+class RegistryFormat:
+    """One serde, for keys or for values."""
+
+    def __init__(self, serde: RegistrySerde, part: str) -> None:
+        """part: `key` or `value`. Raises ConfigError for options that the converter has not."""
+        self._serde, self._part, self._known = serde, part, list[str]()
+        self._number = next(_numbers)
+        _BY_NUMBER[str(self._number)] = self
+        self._reader = self._converter({})
+
+    def _converter(self, more: dict[str, str]) -> RegisteredConverter:
+        found = load(_CLASSES[self._serde.name], dict(self._serde.options) | more, self._part == "key")
+        assert isinstance(found, RegisteredConverter)
+        return found
+
+    @property
+    def _text(self) -> str | None:
+        """The text of the schema; None if the serde names a subject."""
+        text = (self._serde.schema or "").lstrip()
+        is_text = text.startswith(("{", "[", '"')) or (self._serde.name == "protobuf" and ";" in text)
+        return text if is_text else None
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema of Connect. Raises RegistryUnavailableError, RegistryError, DataError; StreamsError for data without one."""
+        found = self._reader.schema_of(self._text, self._serde.schema or "")
+        if found is None:
+            raise StreamsError(f"The schema of Serdes.{self._serde.name}(…) says nothing of its data: streams need their type.")
+        return found
+
+    @cached_property
+    def type(self) -> DataType:
+        """The type of the values. Raises what `schema` does; StreamsError for data that Spark has no type for."""
+        from pyspark.sql.types import DataType
+
+        ddl = ddl_of(self.schema)
+        if "VARIANT" in ddl:
+            raise StreamsError(
+                f"Serdes.{self._serde.name}('{self._serde.schema}'): Spark has no type for a map whose keys are no texts, or a "
+                "record without fields."
+            )
+        return DataType.fromDDL(ddl)
+
+    def read(self, raw: DataFrame) -> tuple[DataFrame, str, str]:
+        """The frame with the value, and whether it cannot be read, as two more columns, whose names are returned.
+
+        raw: columns topic, headers and the part that is read.
+        """
+        run = CompileContext(Scope())
+        with run.step("read"):
+            value = self._reader.read(run, "in_part", self._known)
+            sql = run.scope.bind(column_of(run, value, self.schema, self._part))
+        unknown = run.scope.bind(f"string({self._reader.schema_in('in_part', self._known)})")
+        report = text_of(_UNKNOWN, concat(lit(f"{self._number} "), unknown))
+        failure = f"({run.failure()} IS NOT NULL)"
+        bad = case([(f"({unknown} IS NOT NULL)", f"cast(raise_error({report}) as boolean)")], failure)
+        found, wrong = (f"{name}{next(_numbers)}" for name in ("read", "bad"))
+        kept = [quoted(name) for name in raw.columns]
+        given = ("topic AS in_topic", f"cast(headers as {HEADERS_TYPE}) AS in_headers", f"{self._part} AS in_part")
+        frame = raw.selectExpr("*", *given)
+        frame = run.scope.apply(frame).selectExpr(*kept, f"{sql} AS {found}", f"{bad} AS {wrong}")
+        return frame, found, wrong
+
+    def written(self, frame: DataFrame, column: str, kind: DataType, topic: str, what: str) -> tuple[DataFrame, str]:
+        """The frame with the bytes of a column as one more, whose name is returned; its schema is registered before.
+
+        kind: the column's type; what: it is, for messages. Raises StreamsError for data that the schema has no place for.
+        """
+        writer = self._writer(topic)
+        given = self.schema.same_but(optional=True) if kind.simpleString() == self.type.simpleString() else None
+        value = with_schema(kind, column, given)
+        try:
+            writer.learn_value(value, topic)
+        except DataError as error:
+            raise StreamsError(f"The {what} cannot be written with {self._serde.name}: {error}") from error
+        run = CompileContext(Scope())
+        run.topic = lit(topic)
+        with run.step("write"):
+            data = run.scope.bind(writer.write(run, value))
+        failure = run.scope.bind(run.failure())
+        sentence = concat(lit(f"The {what} cannot be written: "), f"{failure}.message", f"coalesce({failure}.cause, '')")
+        name, kept = f"written{next(_numbers)}", [quoted(one) for one in frame.columns]
+        failed = (f"({failure} IS NOT NULL)", f"cast(raise_error({sentence}) as binary)")
+        sql: Sql = case([(f"({column} IS NULL)", "NULL"), failed], data)
+        return run.scope.apply(frame).selectExpr(*kept, f"{sql} AS {name}"), name
+
+    def _writer(self, topic: str) -> RegisteredConverter:
+        """What writes to a topic: with the serde's schema, registered there if it was given as a text."""
+        id = self._reader.id_of(self._text, self._serde.schema or "", topic)
+        return self._converter({"auto.register.schemas": "false", "use.latest.version": "false", "use.schema.id": str(id)})
+
+    def learn(self, texts: Sequence[str]) -> None:
+        """Find out what ids of schemas stand for.
+
+        Raises RegistryUnavailableError, RegistryError for a refused login, StreamsError for too many of them.
+        """
+        self._reader.look_up(texts)
+        self._known = [*self._known, *(text for text in texts if text not in self._known)]
+        if len(self._known) > _MOST:
+            raise StreamsError(f"The {self._part}s have more than {_MOST} different schemas, which is more than a plan may have.")
+
+
+@lru_cache(maxsize=256)
+def registry_format(serde: RegistrySerde, part: str) -> RegistryFormat:
+    """The format of a serde, with what was learned of its schemas: one for the process."""
+    return RegistryFormat(serde, part)
+
+
+def learning(action: Callable[[], T], again: Callable[[], None] = lambda: None) -> T:
+    """Do something with records whose schemas may be unknown. again: called before it is done again, with schemas that were.
+
+    Raises what the action does, and RegistryUnavailableError.
+    """
+    while True:
+        try:
+            return action()
+        except Exception as error:
+            if not _learn(error):
+                raise
+            again()
+
+
+def _learn(error: BaseException) -> bool:
+    """Learn the schemas that an error reports as unknown; whether it does."""
+    found = False
+    for number, _, text in (report.partition(" ") for report in reports(_UNKNOWN, error)):
+        if number in _BY_NUMBER and text:
+            found = True
+            _BY_NUMBER[number].learn([text])
+    return found

@@ -1,0 +1,41 @@
+"""A topic whose records have thousands of schemas."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable
+
+from headrace.testing.registry import SchemaRegistry
+from tests.clusters import Cluster, record
+from tests.kafka_source.mirror import Mirror
+from tests.kafka_source.test_schema_registry import STAMP, converters, decoded, encoded, schema
+from tests.support import wait_until
+
+COUNT = int(os.environ.get("HEADRACE_SCHEMAS", "100"))
+
+
+def test_no_record_of_many_schemas_is_lost_and_each_is_asked_for_once(
+    source: Cluster,
+    destination: Cluster,
+    mirror: Callable[..., Mirror],
+    topic_name: Callable[[str], str],
+    registry: SchemaRegistry,
+) -> None:
+    topic = topic_name("many")
+    registry.store.levels[None] = "NONE"
+    source.create(topic, partitions=2)
+    values = {n: encoded(registry, f"{topic}-value", schema(f"f{n}"), {"n": n, f"f{n}": "x"}) for n in range(COUNT)}
+    order = [*values, *random.Random(7).sample(sorted(values), COUNT)]  # in their order, and then in any
+    source.produce(topic, [record(b"%d" % n, values[n], partition=n % 2) for n in order])
+    began = time.monotonic()
+    one = mirror(topic, {**converters(registry), **STAMP, "value.converter.max.schemas.per.subject": str(COUNT)})
+    wait_until(lambda: destination.size(one.prefix + topic) >= len(order), 240 + COUNT, lambda: f"{one.status()}")
+    print(f"{COUNT} schemas: {time.monotonic() - began:.1f} s")
+    copies = one.await_copied(topic, len(order))
+    found = [decoded(registry, copy) for copy in copies]
+    assert sorted(value["n"] for value in found) == sorted(order)
+    assert all(value == {"n": value["n"], f"f{value['n']}": "x", "from": "here"} for value in found)
+    asked = [request for request in registry.requests if request.startswith("GET /schemas/ids/") and request[-1].isdecimal()]
+    assert len(asked) == len(set(asked)) == COUNT

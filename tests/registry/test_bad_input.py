@@ -1,0 +1,119 @@
+"""What is wrong with data, schemas or the registry is one sentence, in each of the three formats."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headrace.converters.base import load
+from headrace.errors import RetriableError
+from headrace.registry.errors import RegistryError
+from headrace.testing.registry import SchemaRegistry
+from tests.avro.chains import AVRO, props, through
+from tests.transforms.chains import JSON, Failed, Record
+
+PROTOBUF = "io.confluent.connect.protobuf.ProtobufConverter"
+JSON_SCHEMA = "io.confluent.connect.json.JsonSchemaConverter"
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format with a schema of a record `{"a": text}`, and a payload of it."""
+
+    converter: str
+    type: str
+    schema: Any
+    payload: bytes
+
+    def __str__(self) -> str:
+        return self.type
+
+
+FORMATS = [
+    Format(AVRO, "AVRO", {"type": "record", "name": "R", "fields": [{"name": "a", "type": "string"}]}, b"\x0ahello"),
+    Format(PROTOBUF, "PROTOBUF", 'syntax = "proto3"; message R { string a = 1; }', b"\0\x0a\x05hello"),
+    Format(JSON_SCHEMA, "JSON", {"type": "object", "title": "R", "properties": {"a": {"type": "string"}}}, b'{"a":"hello"}'),
+]
+each = pytest.mark.parametrize("form", FORMATS, ids=str)
+
+
+@each
+def test_data_that_cannot_be_read_fails_alone_and_says_why(spark: SparkSession, registry: SchemaRegistry, form: Format) -> None:
+    id = registry.register("orders-value", form.schema, form.type).to_bytes(4)
+    other = registry.register("other", *(('"int"', "AVRO") if form.type != "AVRO" else ('{"type":"object"}', "JSON"))).to_bytes(4)
+    bad = {
+        b"\0\0\0\x03\xe7" + form.payload: "Schema 999 not found",
+        b"\0" + other + form.payload: f"not {form.type}",
+        b"no schema": "Unknown magic byte! The data begins with 0x6e instead of 0x00",
+        b"": "The data has 0 bytes: that is too short for the id of a schema",
+        b"\0" + bytes(8) + form.payload: "The id of the schema is 0: it may have eight bytes, as Apicurio's",
+        b"\0\0": "The data has 2 bytes: that is too short for the id of a schema",
+        b"\0" + id + form.payload[:-2]: "it is no JSON" if form.type == "JSON" else "the data ends before the record does",
+    }
+    good = Record(b"\0" + id + form.payload)
+    first, *found, last = through(spark, props(registry, form.converter), [good, *map(Record, bad), good])
+    for failed, why in zip(found, bad.values(), strict=True):
+        assert isinstance(failed, Failed), failed
+        assert failed.step == "input.value"
+        assert why in (failed.cause or "")
+        assert "\n" not in (failed.cause or "")
+    assert isinstance(first, Record), first
+    assert first.value == last.value
+    assert b"hello" in (first.value or b"")
+
+
+def test_ids_in_apicurios_headers_are_said_not_to_be_read(spark: SparkSession, registry: SchemaRegistry) -> None:
+    headers: list[tuple[str, bytes | None]] = [("apicurio.value.globalId", bytes(8))]
+    [found] = through(spark, props(registry), [Record(FORMATS[0].payload, headers=headers)])
+    assert isinstance(found, Failed), found
+    assert "The id of the schema is in a header apicurio.…, which is not read." in (found.cause or "")
+
+
+@each
+def test_schemas_that_the_registry_refuses_fail_their_records_alone(
+    spark: SparkSession, registry: SchemaRegistry, form: Format
+) -> None:
+    registry.register("taken-value", *(('"int"', "AVRO") if form.type != "AVRO" else ('{"type":"object"}', "JSON")))
+    registry.store.set_mode("closed-value", "READONLY")
+    struct = {"type": "struct", "name": "R", "fields": [{"type": "string", "field": "a"}]}
+    value = json.dumps({"schema": struct, "payload": {"a": "hello"}}).encode()
+    to = props(registry, form.converter)
+    records = [Record(value, topic=topic) for topic in ("taken", "closed", "open")]
+    taken, closed, written = through(spark, {**to, "value.converter": JSON}, records, to)
+    for failed, why in ((taken, "incompatible with an earlier schema"), (closed, "Subject closed-value is in read-only mode")):
+        assert isinstance(failed, Failed), failed
+        assert (failed.step, why in (failed.cause or "")) == ("output.value", True)
+    assert isinstance(written, Record), written
+    assert sorted(registry.store.subjects) == ["open-value", "taken-value"]
+
+
+REQUEST = json.dumps({"topic": "orders", "schema": '{"type":"struct","name":"R","fields":[{"type":"string","field":"a"}]}'})
+
+
+@each
+def test_a_registry_that_is_away_is_waited_for(registry: SchemaRegistry, form: Format) -> None:
+    one: Any = load(form.converter, {"schema.registry.url": registry.url, "max.retries": "0"}, is_key=False)
+    id = str(registry.register("given", form.schema, form.type))
+    registry.stop()
+    for ask in (lambda: one.learn([REQUEST]), lambda: one.look_up([id])):
+        with pytest.raises(RetriableError, match="The schema registry does not answer"):
+            ask()
+    registry.start()
+    one.learn([REQUEST])
+    one.look_up([id])
+    assert [version.number for version in registry.store.subjects["orders-value"]] == [1]
+
+
+@each
+def test_a_login_that_is_refused_ends_the_task(form: Format) -> None:
+    with SchemaRegistry(user=("anna", "secret")) as registry:
+        login = {"basic.auth.credentials.source": "USER_INFO", "basic.auth.user.info": "anna:wrong"}
+        one: Any = load(form.converter, {"schema.registry.url": registry.url, "max.retries": "0", **login}, is_key=False)
+        for ask in (lambda: one.learn([REQUEST]), lambda: one.look_up(["1"])):
+            with pytest.raises(RegistryError, match=r"401.*Unauthorized; check basic.auth.credentials.source") as raised:
+                ask()
+            assert "wrong" not in str(raised.value)

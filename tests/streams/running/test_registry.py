@@ -1,0 +1,128 @@
+"""Streams whose records have their schemas in a registry."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import fastavro
+import pytest
+from pyspark.sql import functions as F
+
+from headrace.errors import StreamsError
+from headrace.streams import Consumed, Materialized, Produced, Serdes, StreamsBuilder
+from headrace.testing.registry import SchemaRegistry
+
+ORDER = {"type": "record", "name": "Order", "namespace": "shop", "fields": [
+    {"name": "customer", "type": "string"},
+    {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}},
+    {"name": "day", "type": {"type": "int", "logicalType": "date"}},
+    {"name": "size", "type": {"type": "enum", "name": "Size", "symbols": ["S", "L"]}},
+    {"name": "tags", "type": {"type": "array", "items": "string"}},
+    {"name": "note", "type": ["null", "string"], "default": None},
+]}  # fmt: skip
+VALUE = {"customer": "anna", "price": Decimal("13.12"), "day": date(2026, 11, 23), "size": "L", "tags": ["a"], "note": None}
+
+
+@pytest.fixture
+def registry() -> Iterator[SchemaRegistry]:
+    with SchemaRegistry() as registry:
+        yield registry
+
+
+def encoded(registry: SchemaRegistry, schema: Any, value: Any, subject: str = "orders-value") -> bytes:
+    data, id = io.BytesIO(), registry.register(subject, schema)
+    fastavro.schemaless_writer(data, schema, value)
+    return b"\0" + id.to_bytes(4) + data.getvalue()
+
+
+def decoded(registry: SchemaRegistry, data: bytes | None) -> Any:
+    assert data is not None
+    schema = json.loads(registry.store.schemas[int.from_bytes(data[1:5])].text)
+    return fastavro.schemaless_reader(io.BytesIO(data[5:]), schema, None)
+
+
+def test_avro_is_read_transformed_and_written_with_the_schema_of_a_subject(drive, registry):
+    given = encoded(registry, ORDER, VALUE)
+    orders = Serdes.avro("orders-value", registry.url)
+    builder = StreamsBuilder()
+    stream = builder.stream("orders", Consumed.with_(Serdes.string(), orders))
+    stream.map_values(lambda v: v.withField("note", F.concat(v["size"], F.lit("!")))).to(
+        "noted", Produced.with_(Serdes.string(), orders)
+    )
+    with drive(builder) as driver:
+        driver.pipe("orders", [(b"k", given, 1, None), (b"t", None, 2, None)])
+        found, tombstone = driver.read("noted")
+        assert decoded(registry, found[5]) == VALUE | {"note": "L!"}
+        assert found[5][:5] == given[:5]
+        assert tombstone[5] is None
+
+
+def test_records_of_other_versions_are_fitted_to_the_schema_while_the_application_runs(drive, registry):
+    registry.store.levels[None] = "NONE"
+    fields: Any = ORDER["fields"]
+    old, new = ({**ORDER, "fields": some} for some in (fields[:5], [*fields, {"name": "more", "type": "int"}]))
+    orders, text = Serdes.avro(json.dumps(ORDER), registry.url), Serdes.string()
+    builder = StreamsBuilder()
+    builder.stream("orders", Consumed.with_(text, orders)).to("copies", Produced.with_(text, orders))
+    with drive(builder) as driver:
+        for number, schema in enumerate((old, ORDER, new)):
+            driver.pipe("orders", [(b"k", encoded(registry, schema, VALUE | {"more": 5}), number, None)])
+        copies = [decoded(registry, row[5]) for row in driver.read("copies")]
+    assert copies == [VALUE, VALUE, VALUE]
+
+
+def test_state_of_such_values_is_kept_and_counted(drive, registry):
+    orders = Serdes.avro(json.dumps(ORDER), registry.url)
+    builder = StreamsBuilder()
+    table = builder.table("orders", Consumed.with_(Serdes.string(), orders))
+    totals = table.group_by(lambda k, v: (v["customer"], v)).reduce(
+        lambda a, b: b, lambda a, b: a, Materialized.with_(Serdes.string(), orders)
+    )
+    totals.to_stream().to("last", Produced.with_(Serdes.string(), orders))
+    with drive(builder) as driver:
+        driver.pipe("orders", [(b"k", encoded(registry, ORDER, VALUE), 1, None)])
+        assert [decoded(registry, row[5]) for row in driver.read("last")] == [VALUE]
+    assert sorted(registry.store.subjects) == ["last-value", "orders-value"]  # none of internal topics
+
+
+@pytest.mark.parametrize("name", ["protobuf", "json_schema"])
+def test_protobuf_and_json_schema_go_the_same_way(drive, registry, name):
+    text = {
+        "protobuf": 'syntax = "proto3"; message Order { string customer = 1; int64 n = 2; repeated int32 many = 3; }',
+        "json_schema": json.dumps({"type": "object", "properties": {
+            "customer": {"type": "string"}, "n": {"type": "integer"}, "many": {"type": "array", "items": {"type": "integer"}}}}),
+    }[name]  # fmt: skip
+    orders = getattr(Serdes, name)(text, {"schema.registry.url": registry.url})
+    builder = StreamsBuilder()
+    builder.stream("orders", Consumed.with_(Serdes.string(), orders)).map_values(lambda v: v.withField("n", v["n"] * 2)).to(
+        "copies", Produced.with_(Serdes.string(), orders)
+    )
+    with drive(builder) as driver:
+        driver.create_input_topic("orders", Serdes.string(), orders).pipe_input(
+            "k", {"customer": "anna", "n": 21, "many": [1, 2]}, 1
+        )
+        [found] = driver.create_output_topic("copies", Serdes.string(), orders).read_records()
+    assert (found.value["customer"], found.value["n"], found.value["many"]) == ("anna", 42, [1, 2])
+    assert sorted(registry.store.subjects) == ["copies-value", "orders-value"]
+
+
+def test_what_cannot_be_read_or_written_is_said(drive, registry):
+    orders = Serdes.avro(json.dumps(ORDER), registry.url)
+    builder = StreamsBuilder()
+    builder.stream("orders", Consumed.with_(Serdes.string(), orders)).to("copies", Produced.with_(Serdes.string(), orders))
+    with drive(builder) as driver, pytest.raises(Exception, match="orders-0 offset 0 cannot be read by the avro serde"):
+        driver.pipe("orders", [(b"k", b"no avro", 1, None)])
+    with drive(builder) as driver, pytest.raises(Exception, match="cannot be read by the avro serde"):
+        driver.pipe("orders", [(b"k", b"\0" + (999).to_bytes(4), 1, None)])
+    builder = StreamsBuilder()
+    stream = builder.stream("orders", Consumed.with_(Serdes.string(), orders))
+    stream.map_values(lambda v: F.struct(v["customer"].alias("name"))).to("names", Produced.with_(Serdes.string(), orders))
+    with pytest.raises(
+        StreamsError, match="The value of KSTREAM-SINK-0000000002 cannot be written with avro: The Avro schema has"
+    ):
+        drive(builder)
