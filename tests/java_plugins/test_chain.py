@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -73,13 +72,6 @@ def test_a_record_that_fails_ends_the_task_after_those_before_it(connector: Crea
 def test_a_record_that_fails_is_left_out_where_errors_are_tolerated(connector: Create, cluster: Cluster, topic: str):
     connector(COUNTING, topic=topic, records="4", **LOUD, **{"transforms.loud.fail": "2", "errors.tolerance": "all"})
     assert [json.loads(r.value or b"")["n"] for r in records_of(cluster, topic, 3)] == [0, 1, 3]
-
-
-def test_a_connector_that_is_not_in_java_cannot_have_them(connector: Create, topic: str, tmp_path: Path):
-    file = tmp_path / "lines.txt"
-    file.write_text("one\n")
-    trace = connector("FileStreamSource", file=str(file), topic=topic, **LOUD).trace()
-    assert "transforms.loud.type: org.example.Shout is written in Java and can run only in a connector that is" in trace
 
 
 def test_versions_of_transforms_and_converters_run_side_by_side(connector: Create, cluster: Cluster, topic: str):

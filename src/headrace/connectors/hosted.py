@@ -25,6 +25,8 @@ class Conversion:
     that, or None) and `negate`."""
     tolerant: bool = False
     """Whether a record that a transform refuses is left out, with a line in the log, or ends the task."""
+    heap: str | None = None
+    """Of the JVM of its own that the task runs in; None: it runs in the worker's."""
 
 
 class HostedTask(PollingSourceTask):

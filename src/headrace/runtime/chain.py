@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.converters.base import ConverterReader, ConverterWriter, Writers
+from headrace.converters.base import ConverterReader, Writers
 from headrace.converters.typed_column import TypedColumn, TypedHeaders
 from headrace.record import HEADERS_TYPE, RecordColumns
 from headrace.runtime.plan import TaskPlan
@@ -18,7 +18,7 @@ from headrace.transforms.chain import INPUT, NO_HEADERS, Compiled, Readers, comp
 from headrace.transforms.stages import Stage
 from headrace.values.record import appended
 from headrace.values.scope import kept
-from headrace.values.sql import Sql, case, lit, quoted
+from headrace.values.sql import Sql, call, case, lit, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _SCHEMAS = 64  # of keys, and of values, that a task remembers
 WANTED = "wanted:"
-"""What comes before a text of what a chain needs for writing; no text of a schema begins so."""
+"""What comes before what a chain needs for writing: who asks, a colon, and the text; no text of a schema begins so."""
 _FEW = 4  # schemas of a batch that are looked for one by one
 
 
@@ -66,7 +66,7 @@ class TaskChain:
     @property
     def learns(self) -> bool:
         """Whether a batch has to be looked at for new schemas before it can be transformed."""
-        return any(self._new(part) is not None or self._writer(part).registers for part in self._known)
+        return any(self._new(part) is not None for part in self._known) or bool(self.compiled().asks)
 
     def incoming(self, frame: DataFrame) -> DataFrame:
         """The source's frame as the chain wants it: INPUT, and a column for each part of the origin."""
@@ -109,13 +109,10 @@ class TaskChain:
         found: Any = frame.first()
         if not any(found[part] for part in asks):
             return False
-        for part in asks:
-            self._writer(part).learn(sorted(found[part]))
+        for part, learner in self.compiled().learners.items():
+            learner.learn(sorted(found[part]))
         self._compiled = None
         return True
-
-    def _writer(self, part: str) -> ConverterWriter:
-        return getattr(self._steps.writing, part)
 
     def _forget(self) -> None:
         if any(len(texts) > _SCHEMAS for texts in self._known.values()):
@@ -258,17 +255,26 @@ class FeedChain(TaskChain):
         """
         self._forget()
         with self._asking():
+            wanted: dict[str, list[str]] = {}
             for part, new in texts.items():
-                wanted = [text for text in sorted(new) if text.startswith(WANTED)]
-                self._writer(part).learn(text.removeprefix(WANTED) for text in wanted)
-                self._compiled = None if wanted else self._compiled
-                self._learn([{part: text} for text in sorted(new) if text not in wanted and text not in self._known[part]])
+                asked = [text for text in sorted(new) if text.startswith(WANTED)]
+                for text in asked:
+                    name, _, needed = text.removeprefix(WANTED).partition(":")
+                    wanted.setdefault(name, []).append(needed)
+                self._learn([{part: text} for text in sorted(new) if text not in asked and text not in self._known[part]])
+            learners = self.compiled().learners if wanted else {}
+            for name, needed in wanted.items():
+                learners[name].learn(needed)
+                self._compiled = None
 
 
 def _needed(part: str, asks: Mapping[str, str]) -> Sql:
-    """What has to be known of a record's key or value: how it is read, and then how it is written."""
-    read = f"new_{part}_schema"
-    return f"coalesce({read}, concat({lit(WANTED)}, {asks[part]}))" if part in asks else read
+    """What has to be known of a record's key or value: how it is read, and then how it is written.
+
+    What is asked for in the midst of the chain stands with the value.
+    """
+    names = [name for name in asks if name == part or (part == "value" and name != "key")]
+    return call("coalesce", f"new_{part}_schema", *(f"concat({lit(f'{WANTED}{name}:')}, {asks[name]})" for name in names))
 
 
 def _items(row: Any) -> list[tuple[str, str | None]]:

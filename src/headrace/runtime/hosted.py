@@ -14,6 +14,7 @@ from typing import Any
 
 from headrace import plugins
 from headrace.config.prefixes import under
+from headrace.connect_config.engine import heap
 from headrace.connect_config.versions import with_version
 from headrace.connectors.base import Props
 from headrace.connectors.hosted import Conversion, HostedTask, SinkClients
@@ -47,7 +48,7 @@ def plan_hosted(plan: TaskPlan, task: HostedTask, config: Props, worker: WorkerC
     hosted = _leading(plan.stages, all_of_kafka=not (tolerant or plan.tolerance.dead_letters))
     stages, left = [_stage(stage, config) for stage in plan.stages[:hosted]], plan.stages[hosted:]
     if left or plan.tolerance.all or plan.tolerance.dead_letters or not (_in_java(key) and _in_java(value)):
-        task.convert_by(Conversion(_WITH_SCHEMAS, _WITH_SCHEMAS, header, stages, tolerant))
+        task.convert_by(Conversion(_WITH_SCHEMAS, _WITH_SCHEMAS, header, stages, tolerant, heap(config)))
         reading = {"schemas.enable": "true", "replace.null.with.default": "false"}
         return replace(
             plan,
@@ -55,7 +56,7 @@ def plan_hosted(plan: TaskPlan, task: HostedTask, config: Props, worker: WorkerC
             source_key_converter=JsonConverter(reading, True),
             source_value_converter=JsonConverter(reading, False),
         )
-    task.convert_by(Conversion(key, value, header, stages))
+    task.convert_by(Conversion(key, value, header, stages, heap=heap(config)))
     return replace(
         plan,
         stages=(),
@@ -77,7 +78,7 @@ def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tup
         if not _runs_in_host(stage):
             name = config[f"transforms.{stage.alias}.type"]
             raise ConfigError.invalid(f"transforms.{stage.alias}.type", name, f"{_NOT_IN_JAVA}; leave it out")
-    conversion = Conversion(key, value, header, [_stage(stage, config) for stage in plan.stages])
+    conversion = Conversion(key, value, header, [_stage(stage, config) for stage in plan.stages], heap=heap(config))
     consumer = {**plan.consumer, "group.id": plan.group, "enable.auto.commit": "false"}
     errors = {k: v for k, v in config.items() if k in _OF_SINKS or k.startswith("errors.")}
     return conversion, SinkClients(consumer, plan.letter_producer, plan.letter_admin, errors)

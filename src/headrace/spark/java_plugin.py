@@ -19,6 +19,10 @@ class JavaPlugin:
     plugin_name: ClassVar[str]
     location: ClassVar[str]
     host: ClassVar[ConnectHost]
+    props: dict[str, str]
+    """Of an instance in a chain: its own settings, prefix taken off, which the class itself reads."""
+    owner: Mapping[str, Any] = {}
+    """Of an instance in a chain: `name` and `number` of the task, whose metrics its own are among."""
 
     @classmethod
     def of_class(cls, name: str, attributes: Mapping[str, Any]) -> type[Any]:
