@@ -81,6 +81,7 @@ def test_records_of_a_feed_pass_transforms_and_become_dead_letters_with_their_st
     words(cluster, topic, {"id": 1, "n": 1, "word": "one"}, {"n": 2, "word": "two"}, {"n": 3, "word": "three", "more": "x"})
     copy, letters = topic_name("copy"), topic_name("letters")
     chain = {"transforms": "loud,copy", "transforms.loud.type": SHOUT, "transforms.loud.fail": "2"}
+    chain |= {"transforms.loud.secret": "hunter2hunter2"}
     letter = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters}
     letter |= {"errors.deadletterqueue.topic.replication.factor": "1", "errors.deadletterqueue.context.headers.enable": "true"}
     connector("KafkaSource", **source(cluster, topic, copy), **chain, **letter)
@@ -89,7 +90,8 @@ def test_records_of_a_feed_pass_transforms_and_become_dead_letters_with_their_st
     assert found[0].headers[-1] == ("shouted", b"1")
     (letter_of_two,) = records_of(cluster, letters, 1)
     headers = dict(letter_of_two.headers)
-    assert headers["__connect.errors.exception.message"] == b"no luck with 2"
+    assert headers["__connect.errors.exception.message"] == b"no luck with 2 [hidden]"
+    assert not any(value and b"hunter2" in value for _, value in letter_of_two.headers)
     assert headers["__connect.errors.exception.class.name"] == b"java.lang.IllegalStateException"
     assert headers["__connect.errors.class.name"] == SHOUT.encode()
     assert letter_of_two.value == with_schema({"n": 2, "word": "two"})

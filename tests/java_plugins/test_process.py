@@ -52,6 +52,7 @@ def test_what_ends_the_process_fails_the_connector_alone_and_it_restarts(
 
 
 def test_a_sink_runs_in_a_process(connector: Create, cluster: Cluster, topic: str, tmp_path: Path):
+    cluster.create(topic)
     cluster.produce(topic, texts("a", "b"))
     sink = connector(JOURNAL, topics=topic, journal=str(journal := tmp_path / "journal"), **TEXT, **PROCESS)
     await_values(journal, "a", "b")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from headrace.converters.base import Converter, HeaderConverter
 from headrace.converters.connect_data import LearnedData, schema_and_payload
-from headrace.spark.java_call import JavaCall, described
+from headrace.spark.java_call import JavaCall, described, secrets_of
 from headrace.spark.java_plugin import JavaPlugin
 from headrace.values.sql import Sql, case, lit
 
@@ -44,7 +44,7 @@ class JavaConverter(JavaPlugin, Converter):
     def _id(self, kind: str) -> str:
         if kind not in self._calls:
             request = {"kind": kind, "key": self.is_key, "converter": described(self, self.props)}
-            self._calls[kind] = JavaCall(self.host, {**request, **self.owner})
+            self._calls[kind] = JavaCall(self.host, {**request, "secrets": secrets_of([self]), **self.owner})
         return self._calls[kind].id
 
     def close(self) -> None:
@@ -64,7 +64,9 @@ class JavaHeaderConverter(JavaPlugin, HeaderConverter):
     def write(self, value: Value, run: CompileContext) -> Sql:
         """The bytes that the class writes. Raises PluginError if there can be no instance of it."""
         if self._call is None:
-            self._call = JavaCall(self.host, {"kind": "header", "header": described(self, self.props)})
+            self._call = JavaCall(
+                self.host, {"kind": "header", "header": described(self, self.props), "secrets": secrets_of([self])}
+            )
         return _written(run, value, self._call.id)
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headrace.converters.connect_data import header_settings, record_parts
 from headrace.predicates.base import Predicate
-from headrace.spark.java_call import JavaCall, described
+from headrace.spark.java_call import JavaCall, described, secrets_of
 from headrace.spark.java_plugin import JavaPlugin
 from headrace.values.sql import case, lit
 
@@ -29,7 +29,7 @@ class JavaPredicate(JavaPlugin, Predicate):
         run = record.run
         if self._call is None:
             request = {"kind": "predicate", "predicate": described(self, self.props), "header": header_settings(record)}
-            self._call = JavaCall(self.host, {**request, **self.owner})
+            self._call = JavaCall(self.host, {**request, "secrets": secrets_of([self]), **self.owner})
         called = f"headrace_plugin_predicate({lit(self._call.id)}, {record_parts(record)})"
         out = run.scope.bind(case([(run.reached(), called)]))
         run.thrown(f"{out}.failure")

@@ -23,9 +23,11 @@ from headrace.converters.json import NAME as JSON
 from headrace.converters.json import JsonConverter
 from headrace.errors import ConfigError
 from headrace.plugins import Kind
+from headrace.runtime import plugin_instances
 from headrace.runtime.plan import TaskPlan, converter_settings
 from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.worker_config import WorkerConfig
+from headrace.spark.java_call import secrets_of
 from headrace.spark.java_plugin import JavaPlugin
 from headrace.transforms.stages import Stage
 
@@ -46,9 +48,10 @@ def plan_hosted(plan: TaskPlan, task: HostedTask, config: Props, worker: WorkerC
     header = _settings("header.converter", Kind.HEADER_CONVERTER, config, worker)
     tolerant = plan.tolerance.all
     hosted = _leading(plan.stages, all_of_kafka=not (tolerant or plan.tolerance.dead_letters))
+    secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
     stages, left = [_stage(stage, config) for stage in plan.stages[:hosted]], plan.stages[hosted:]
     if left or plan.tolerance.all or plan.tolerance.dead_letters or not (_in_java(key) and _in_java(value)):
-        task.convert_by(Conversion(_WITH_SCHEMAS, _WITH_SCHEMAS, header, stages, tolerant, heap(config)))
+        task.convert_by(Conversion(_WITH_SCHEMAS, _WITH_SCHEMAS, header, stages, tolerant, secrets, heap(config)))
         reading = {"schemas.enable": "true", "replace.null.with.default": "false"}
         return replace(
             plan,
@@ -56,7 +59,7 @@ def plan_hosted(plan: TaskPlan, task: HostedTask, config: Props, worker: WorkerC
             source_key_converter=JsonConverter(reading, True),
             source_value_converter=JsonConverter(reading, False),
         )
-    task.convert_by(Conversion(key, value, header, stages, heap=heap(config)))
+    task.convert_by(Conversion(key, value, header, stages, secrets=secrets, heap=heap(config)))
     return replace(
         plan,
         stages=(),
@@ -78,7 +81,9 @@ def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tup
         if not _runs_in_host(stage):
             name = config[f"transforms.{stage.alias}.type"]
             raise ConfigError.invalid(f"transforms.{stage.alias}.type", name, f"{_NOT_IN_JAVA}; leave it out")
-    conversion = Conversion(key, value, header, [_stage(stage, config) for stage in plan.stages], heap=heap(config))
+    secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
+    stages = [_stage(stage, config) for stage in plan.stages]
+    conversion = Conversion(key, value, header, stages, secrets=secrets, heap=heap(config))
     consumer = {**plan.consumer, "group.id": plan.group, "enable.auto.commit": "false"}
     errors = {k: v for k, v in config.items() if k in _OF_SINKS or k.startswith("errors.")}
     return conversion, SinkClients(consumer, plan.letter_producer, plan.letter_admin, errors)

@@ -43,7 +43,7 @@ class JavaPlugin:
     def passwords(cls, props: Mapping[str, str]) -> list[str]:
         """The values of a configuration that must not be shown."""
         secret = [option.name for option in cls.definition().options.values() if option.type == Type.PASSWORD]
-        return [value for name in secret if (value := props.get(name))]
+        return [str(value) for name in secret if (value := props.get(name))]
 
     @classmethod
     def _check(cls, props: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.converters.connect_data import LearnedData, header_settings, record_parts
 from headrace.predicates.java import JavaPredicate
-from headrace.spark.java_call import JavaCall, described
+from headrace.spark.java_call import JavaCall, described, secrets_of
 from headrace.spark.java_plugin import JavaPlugin
 from headrace.transforms.base import Transformation
 from headrace.values.sql import case, lit
@@ -38,15 +38,16 @@ class JavaTransformation(JavaPlugin, Transformation):
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """The record after the class has changed it. Raises PluginError if there can be no instance of it."""
-        return self.with_others([{"alias": self.alias, **described(self, self.props)}], record)
+        return self.with_others([{"alias": self.alias, **described(self, self.props)}], [self], record)
 
-    def with_others(self, stages: Sequence[Mapping[str, Any]], record: ConnectRecord) -> ConnectRecord:
-        """The record after all of these stages (as the host takes them), of which this is the first."""
+    def with_others(self, stages: Sequence[Mapping[str, Any]], plugins: Sequence[object], record: ConnectRecord) -> ConnectRecord:
+        """The record after all of these stages (as the host takes them), of which this is the first, with their plugins."""
         run, aliases = record.run, tuple(stage["alias"] for stage in stages)
         call = self._calls.get(aliases)
         if call is None:
             request = {"kind": "stages", "stages": stages, "header": header_settings(record), "sink": record.offset is not None}
-            call = self._calls[aliases] = JavaCall(self.host, {**request, **self.owner})
+            secrets = secrets_of([*plugins, record.headers_written])
+            call = self._calls[aliases] = JavaCall(self.host, {**request, "secrets": secrets, **self.owner})
         called = f"headrace_plugin_stages({lit(call.id)}, {record_parts(record)})"
         out = run.scope.bind(case([(run.reached(), called)]))
         run.thrown(f"{out}.failure")
@@ -80,7 +81,8 @@ class _JavaStages(Transformation):
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         first: Any = self._stages[0].transformation
-        return first.with_others([_described(stage) for stage in self._stages], record)
+        plugins = [part for stage in self._stages for part in (stage.transformation, stage.predicate)]
+        return first.with_others([_described(stage) for stage in self._stages], plugins, record)
 
 
 def together(stages: Sequence[Stage]) -> list[Stage]:

@@ -38,7 +38,7 @@ class JavaSinkTask(HostedSink):
 
     def start(self, props: Props) -> None:
         """Start the Java task, and wait for it. Raises PluginError for what it throws."""
-        self._passwords = self.connector.passwords(props)
+        self._passwords = [*self.connector.passwords(props), *self._conversion.secrets]
         context, conversion, clients = self.context, self._conversion, self._clients
         self._host = self.connector.host_for(context.connector, conversion.heap)
         self._started = True

@@ -136,7 +136,7 @@ class JavaSourceTask(HostedTask):
             return
         self._host = self.connector.host_for(self.context.connector, self._conversion.heap)
         self._started = True
-        self._passwords = self.connector.passwords(self._props)
+        self._passwords = [*self.connector.passwords(self._props), *self._conversion.secrets]
         self._host.listen(self._id, HostListener(lambda: None, lambda _trace: None, self.context.stored))
         context = self.context
         self._host.ask(

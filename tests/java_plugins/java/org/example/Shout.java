@@ -25,7 +25,8 @@ public class Shout<R extends ConnectRecord<R>> implements Transformation<R>, Ver
     public ConfigDef config() {
         return new ConfigDef()
             .define("drop", ConfigDef.Type.LONG, -1, ConfigDef.Range.atLeast(-1), ConfigDef.Importance.LOW, "To be taken out.")
-            .define("fail", ConfigDef.Type.LONG, -1, ConfigDef.Importance.LOW, "To fail at.");
+            .define("fail", ConfigDef.Type.LONG, -1, ConfigDef.Importance.LOW, "To fail at.")
+            .define("secret", ConfigDef.Type.PASSWORD, null, ConfigDef.Importance.LOW, "Said by what it throws.");
     }
 
     @Override
@@ -36,7 +37,7 @@ public class Shout<R extends ConnectRecord<R>> implements Transformation<R>, Ver
             return null;
         }
         if (number.equals(props.get("fail"))) {
-            throw new IllegalStateException("no luck with " + number);
+            throw new IllegalStateException("no luck with " + number + (props.get("secret") == null ? "" : " " + props.get("secret")));
         }
         Struct changed = new Struct(value.schema());
         value.schema().fields().forEach(field -> changed.put(field, value.get(field)));

@@ -17,6 +17,7 @@ import org.apache.kafka.connect.runtime.HostEnvironment;
  * <p>Plugins are not made for several threads: each that calls at the same time has instances of its own.
  */
 final class ChainCalls {
+    private static final String HIDDEN = "[hidden]";
     private final PluginLoaders plugins;
     private final Supplier<HostEnvironment> environment;
     private final Map<String, Calls> defined = new ConcurrentHashMap<>();
@@ -71,13 +72,25 @@ final class ChainCalls {
             ChainCall one = idle.pollFirst();
             ChainCall used = one == null ? ChainCall.of(plugins, request) : one;
             try {
-                return used.call(parts);
+                Object[] answer = used.call(parts);
+                return answer[0] == null ? answer : masked(answer);
             } finally {
                 idle.addFirst(used);
                 if (closed) {
                     close();
                 }
             }
+        }
+
+        /** The answer, whose failure does not say secrets of the configuration. */
+        private Object[] masked(Object[] answer) {
+            Object[] failure = (Object[]) answer[0];
+            for (Object secret : (List<?>) request.getOrDefault("secrets", List.of())) {
+                for (int i = 2; i < failure.length; i++) { // message and cause
+                    failure[i] = failure[i] == null ? null : ((String) failure[i]).replace((String) secret, HIDDEN);
+                }
+            }
+            return answer;
         }
 
         void close() {
