@@ -59,6 +59,5 @@ def test_kafkas_monitorable_connectors_show_their_metrics(
         b'"value-%s-0-%d"' % (source.name.encode(), n) for n in range(1, 21)
     }
     await_sample(source, "kafka_connect_plugins_poll", 20)
-    await_sample(source, "kafka_connect_plugins_start", 1)
     sink = connector(MONITORABLE.format("Sink"), topics=topic)
     await_sample(sink, "kafka_connect_plugins_put", 20)
