@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -40,13 +41,7 @@ def environ(
     """What the reader has exported, with `headrace` and `python` on the path."""
     needs_database = "$DATABASE" in tutorial.read_text(encoding="utf-8")
     database = {"DATABASE": request.getfixturevalue("postgres").url} if needs_database else {}
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name, command in (("headrace", "-m headrace.cli "), ("python", "")):
-        program = programs / name
-        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {command}"$@"\n')
-        program.chmod(0o755)
-    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    path = commands(tmp_path / "bin", {"headrace": "-m headrace.cli", "python": ""})
     return {
         **quick_java(),
         **PLAIN,
@@ -57,16 +52,31 @@ def environ(
     }
 
 
-@pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda tutorial: tutorial.stem)
-def test_its_commands_run_and_print_what_it_says(tutorial: Path, environ: dict[str, str], tmp_path: Path) -> None:
+def commands(directory: Path, made: Mapping[str, str]) -> str:
+    """Make programs that run Python with these arguments; returns the `PATH` that has them."""
+    directory.mkdir()
+    for name, arguments in made.items():
+        program = directory / name
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+        program.chmod(0o755)
+    return f"{directory}{os.pathsep}{os.environ['PATH']}"
+
+
+def check(tutorial: Path, environ: Mapping[str, str], directory: Path) -> None:
+    """Run the commands of a page in a directory, and compare what they print with what it says."""
     steps = blocks(tutorial)
     assert any(expected for _, expected in steps)
     shell = shutil.which("bash") or "sh"
     script = "set -e\n" + "".join(f"{commands}\necho '{_MARK}'\n" for commands, _ in steps)
     run = subprocess.run(
-        [shell, "-c", script], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=180, check=False
+        [shell, "-c", script], cwd=directory, env=environ, capture_output=True, text=True, timeout=180, check=False
     )
     outputs = run.stdout.split(_MARK)
     assert run.returncode == 0, f"{run.stdout}\n{run.stderr}"
     for (commands, expected), output in zip(steps, outputs, strict=False):
         assert [text for text in expected if text not in output] == [], f"after:\n{commands}\nit printed:\n{output}"
+
+
+@pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda tutorial: tutorial.stem)
+def test_its_commands_run_and_print_what_it_says(tutorial: Path, environ: dict[str, str], tmp_path: Path) -> None:
+    check(tutorial, environ, tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import zipfile
 from collections.abc import Mapping
@@ -18,6 +19,13 @@ NEEDY = "org.example.NeedyConnector"
 SHOUT, IS_ODD, PLAIN = "org.example.Shout", "org.example.IsOdd", "org.example.PlainConverter"
 JOURNAL = "org.example.JournalSinkConnector"
 TEST_PLUGINS = "org.apache.kafka:connect-test-plugins:4.3.0"
+RUNTIME_TESTS = "org.apache.kafka:connect-runtime:4.3.0:jar:test"
+MONITORABLE = "org.apache.kafka.connect.integration.Monitorable{}Connector"
+_MONITORABLE_CLASSES = (
+    "connect/integration/(Monitorable|Testable|RuntimeHandles|ConnectorHandle|TaskHandle|StartAndStop).*[.]class|runtime/Sample"
+)
+MYSQL = "io.debezium:debezium-connector-mysql:3.6.1.Final:tar.gz:plugin"
+MONGODB = "io.debezium:debezium-connector-mongodb:3.6.1.Final:tar.gz:plugin"
 JDBC = "io.debezium:debezium-connector-jdbc:3.6.0.Final:tar.gz:plugin"
 SOURCE, SINK = "source.SourceConnector", "sink.SinkConnector"
 CHAIN = {"transforms.Transformation": SHOUT, "transforms.predicates.Predicate": IS_ODD, "storage.Converter": PLAIN}
@@ -43,6 +51,19 @@ def archive(path: Path, classes: Path, version: str, services: Mapping[str, str]
         jar.writestr("version.txt", version)
 
 
+def of_kafkas_tests(path: Path, scratch: Path) -> None:
+    """A jar with the two connectors that Kafka tests metrics of plugins with, out of the archive of all its tests."""
+    add([RUNTIME_TESTS], scratch)
+    (whole,) = scratch.glob("*/*.jar")
+    path.parent.mkdir(parents=True)
+    with zipfile.ZipFile(whole) as tests, zipfile.ZipFile(path, "w") as jar:
+        for name in tests.namelist():
+            if re.search(_MONITORABLE_CLASSES, name):
+                jar.writestr(name, tests.read(name))
+        for interface, name in ((SOURCE, MONITORABLE.format("Source")), (SINK, MONITORABLE.format("Sink"))):
+            jar.writestr(f"META-INF/services/org.apache.kafka.connect.{interface}", name)
+
+
 def plugin_path(directory: Path) -> Path:
     """Two versions of one connector, one that needs what is not there, a broken archive, and real ones."""
     classes = compiled(directory / "classes")
@@ -57,5 +78,8 @@ def plugin_path(directory: Path) -> Path:
     add([DEBEZIUM], path)
     add([JDBC], path)
     add([TEST_PLUGINS], path)
+    of_kafkas_tests(path / "monitorable" / "monitorable.jar", directory / "tests")
+    add([MYSQL], path)
+    add([MONGODB], path)
     add(["org.apache.kafka:connect-mirror:4.3.0", "org.apache.kafka:connect-mirror-client:4.3.0"], path)
     return path

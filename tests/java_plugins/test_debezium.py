@@ -66,6 +66,27 @@ def test_a_table_is_copied_and_followed_across_a_restart_and_its_log_is_released
     wait_until(lambda: confirmed() != before, CONNECTOR_S, f"the slot to advance from {before}")
 
 
+def test_a_new_column_is_in_the_changes_after_it(
+    connector: Callable[..., Deployed], cluster: Cluster, postgres: Postgres, sql: Sql, topic_name: Callable[[str], str]
+):
+    prefix = topic_name("evolving")
+    table = prefix.replace("-", "_")
+    sql(f"create table {table} (id int primary key, item text); insert into {table} values (1, 'a')")
+    settings_of = {**settings(postgres, prefix), "table.include.list": f"public.{table}"}
+    json_with_schemas = {
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "true",
+    }
+    connector(CONNECTOR, **settings_of, **json_with_schemas, transforms="copy", transforms_copy_type="ExtractNewRecordState")
+    topic = f"{prefix}.public.{table}"
+    changes(cluster, topic, 1)
+    sql(f"alter table {table} add column price numeric(5,2)")
+    sql(f"insert into {table} values (2, 'b', 9.50)")
+    found = changes(cluster, topic, 2)
+    assert [c["payload"]["item"] for c in found] == ["a", "b"]
+    assert [[field["field"] for field in c["schema"]["fields"]] for c in found] == [["id", "item"], ["id", "item", "price"]]
+
+
 def test_the_connector_itself_checks_its_database(java_worker: EmbeddedWorker, postgres: Postgres):
     config = {"name": "c", "connector.class": CONNECTOR, **settings(postgres, "check"), "database.port": "1"}
     answer = java_worker.call("PUT", f"/connector-plugins/{CONNECTOR}/config/validate", config)

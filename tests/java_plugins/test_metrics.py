@@ -9,8 +9,9 @@ import httpx
 
 from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S, Deployed
-from tests.java_plugins.archives import COUNTING, JOURNAL
+from tests.java_plugins.archives import COUNTING, JOURNAL, MONITORABLE
 from tests.java_plugins.test_sink import TEXT, await_values
+from tests.java_plugins.test_source import records_of
 from tests.support import wait_until
 
 
@@ -47,3 +48,14 @@ def test_metrics_of_a_sink_task_are_shown(
     await_values(tmp_path / "journal", "a", "b")
     await_sample(sink, "kafka_connect_plugins_answer", 42)
     await_sample(sink, "kafka_connect_sink_task_metrics_sink_record_send_total", 2)
+
+
+def test_kafkas_monitorable_source_shows_its_metrics(
+    connector: Callable[..., Deployed], cluster: Cluster, topic_name: Callable[[str], str]
+):
+    topic = topic_name("monitored")
+    source = connector(MONITORABLE.format("Source"), topic=topic, messages_per_poll="5", max_messages="20")
+    assert {r.value for r in records_of(cluster, topic, 20)} == {
+        b'"value-%s-0-%d"' % (source.name.encode(), n) for n in range(1, 21)
+    }
+    await_sample(source, "kafka_connect_plugins_poll", 20)

@@ -85,3 +85,33 @@ def test_mirror_source_in_java_is_refused_in_favour_of_headraces_own(java_worker
     assert "connector.class" not in errors(validate(java_worker, **config))
     (why,) = errors(validate(java_worker, **config, connector_engine="java"))["connector.class"]
     assert why.endswith("use headrace's own class of this name, by leaving out connector.engine.")
+
+
+MYSQL = {
+    "connector_class": "io.debezium.connector.mysql.MySqlConnector", "database.hostname": "127.0.0.1", "database.port": "1",
+    "database.user": "u", "database.server.id": "1", "database.password": "hunter2",
+    "schema.history.internal.kafka.topic": "h", "schema.history.internal.kafka.bootstrap.servers": "b:1",
+}  # fmt: skip
+MONGODB = {
+    "connector_class": "io.debezium.connector.mongodb.MongoDbConnector",
+    "mongodb.connection.string": "mongodb://u:hunter2@127.0.0.1:1/?serverSelectionTimeoutMS=200",
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "option", "why"),
+    [
+        (MYSQL, "database.hostname", "Error during connection validation: io.debezium.DebeziumException"),
+        (MONGODB, "mongodb.connection.string", "Unable to connect: Timed out"),
+    ],
+    ids=["mysql", "mongodb"],
+)
+def test_debeziums_connectors_say_what_they_need_and_that_there_is_no_server(
+    java_worker: EmbeddedWorker, config: dict[str, str], option: str, why: str
+):
+    empty = errors(validate(java_worker, connector_class=config["connector_class"]))
+    assert empty["topic.prefix"] == ["The 'topic.prefix' value is invalid: A value is required"]
+    assert option in empty
+    found = errors(validate(java_worker, **config, topic_prefix="p"))
+    assert [first.startswith(why) for first in found[option]] == [True]
+    assert "hunter2" not in str(found)

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import os
 
-from headrace.jvm.output import pass_on
+from structlog.testing import capture_logs
+
+from headrace.jvm.output import pass_line, pass_on
 
 
 def test_all_lines_but_the_one_about_incubator_modules_are_passed_on(capfd) -> None:
@@ -11,3 +13,14 @@ def test_all_lines_but_the_one_about_incubator_modules_are_passed_on(capfd) -> N
     os.close(writing)
     pass_on(reading)
     assert capfd.readouterr().err == "first\nWARNING: another\nunended"
+
+
+def test_what_a_plugin_logs_is_the_connectors_log(capfd) -> None:
+    with capture_logs() as logs:
+        pass_line(b"2026-01-01T00:00:00.000 WARN  spark Connection: [orders|task-2] retrying in 5 s\n")
+        pass_line(b"2026-01-01T00:00:00.000 ERROR spark Connection: [orders|worker] gone\n")
+    assert logs == [
+        {"event": "retrying in 5 s", "log_level": "warning", "connector": "orders", "task": 2, "plugin_logger": "Connection"},
+        {"event": "gone", "log_level": "error", "connector": "orders", "plugin_logger": "Connection"},
+    ]
+    assert capfd.readouterr().err == ""

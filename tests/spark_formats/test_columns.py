@@ -15,12 +15,18 @@ if TYPE_CHECKING:
 
 
 def written(
-    spark: SparkSession, converter: str, ddl: str | None, values: list[Any], schemas: tuple[str, ...] = ()
+    spark: SparkSession,
+    converter: str,
+    ddl: str | None,
+    values: list[Any],
+    schemas: tuple[str, ...] = (),
+    *,
+    enveloped: bool = False,
 ) -> tuple[str, list[Any], list[str | None]]:
     """The type of the column, its values, and what is wrong with each record."""
     settings = {} if schemas or converter != JSON else {"schemas.enable": "false"}
     reading = Readers(load(BYTES, {}, is_key=True), load(converter, settings, is_key=False), load_header(SIMPLE, {}))
-    writing = Writers(load(BYTES, {}, is_key=True), ColumnWriter("value", ddl), load_header(SIMPLE, {}))
+    writing = Writers(load(BYTES, {}, is_key=True), ColumnWriter("value", ddl, enveloped), load_header(SIMPLE, {}))
     compiled = compile_chain((), reading, writing, {"value": schemas}, sink=True)
     given = "in_topic string, in_partition int, in_offset bigint, in_timestamp bigint, in_key binary, in_value binary"
     rows = [("t", 0, n, 0, None, value if value is None else bytearray(value)) for n, value in enumerate(values)]
@@ -63,3 +69,23 @@ def test_values_without_any_schema_are_what_they_are(spark: SparkSession) -> Non
     assert written(spark, JSON, None, [b'{"id": 1}'])[0] == "variant"
     assert written(spark, STRING, None, [b"text"])[:2] == ("string", ["text"])
     assert written(spark, BYTES, None, [b"\x00"])[:2] == ("binary", [bytearray(b"\x00")])
+
+
+def test_change_events_give_the_row_after_and_nothing_for_a_delete(spark: SparkSession) -> None:
+    row = {"type": "struct", "optional": True, "fields": [{"field": "id", "type": "int32", "optional": False}]}
+    members = [{**row, "field": "before"}, {**row, "field": "after"}, {"field": "op", "type": "string", "optional": False}]
+    events = json.dumps({"type": "struct", "optional": False, "fields": members}, separators=(",", ":"))
+    other = schema(id="int32")
+    given = [
+        envelope(events, {"before": None, "after": {"id": 1}, "op": "c"}),
+        envelope(events, {"before": {"id": 1}, "after": None, "op": "d"}),
+        None,
+        envelope(other, {"id": 1}),
+    ]
+    type_, rows, wrong = written(spark, JSON, None, given, (events, other), enveloped=True)
+    assert (type_, [row and tuple(row) for row in rows]) == ("struct<id:int>", [(1,), None, None, None])
+    assert wrong == [None, None, None, "The value is no change event of Debezium: it has no field op"]
+    plain = [b'{"before": null, "after": {"id": 2}, "op": "u"}', b'{"before": {"id": 2}, "after": null, "op": "d"}', b"7"]
+    _, rows, wrong = written(spark, JSON, "id INT", plain, enveloped=True)
+    assert [row and tuple(row) for row in rows] == [(2,), None, None]
+    assert wrong == [None, None, "The value is no change event of Debezium: it is no object"]

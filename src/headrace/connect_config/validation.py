@@ -18,7 +18,7 @@ from headrace.config.client_options import client_definition
 from headrace.config.providers import Resolved
 from headrace.config.redaction import concealed
 from headrace.connect_config import overrides, rules
-from headrace.connect_config.engine import ENGINE
+from headrace.connect_config.engine import ENGINE, IN_JAVA
 from headrace.connect_config.enrich import CONVERTERS, VERSION, common_definition, find
 from headrace.connect_config.report import Report, definitions
 from headrace.connect_config.rules import WorkerSettings
@@ -88,7 +88,7 @@ def connector_class(props: Props) -> type[Any]:
     if name is None:
         raise BadRequestError(f"Connector config {java_text(dict(props))} contains no connector type")
     try:
-        found = plugins.find(name, Kind.SOURCE, Kind.SINK, java=props.get(ENGINE) == "java")
+        found = plugins.find(name, Kind.SOURCE, Kind.SINK, java=props.get(ENGINE) in IN_JAVA)
     except NotFoundError:
         raise BadRequestError(
             f"Failed to find any class that implements Connector and which name matches {name}, "

@@ -25,6 +25,10 @@ class Conversion:
     that, or None) and `negate`."""
     tolerant: bool = False
     """Whether a record that a transform refuses is left out, with a line in the log, or ends the task."""
+    secrets: Sequence[str] = ()
+    """Of the settings of the stages and converters, which errors are not to say."""
+    heap: str | None = None
+    """Of the JVM of its own that the task runs in; None: it runs in the worker's."""
 
 
 class HostedTask(PollingSourceTask):

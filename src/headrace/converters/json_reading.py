@@ -42,6 +42,7 @@ def enveloped(run: CompileContext, source: Sql, schemas: Sequence[str], replace_
         opened = run.scope.bind(envelope(source, schemas))
         run.fail(f"({opened}.error <=> 'no envelope')", lit(_NO_ENVELOPE))
         run.fail(f"({opened}.error IS NOT NULL)", lit(_BROKEN), cause=f"{opened}.error")
+        run.unknown.append(f"({opened}.id <=> -1)")
         given = [(f"({opened}.id <=> {i})", f"{opened}.payload") for i in range(len(schemas))]
     for (when, text), schema_text in zip(given, schemas, strict=True):
         try:

@@ -1,20 +1,32 @@
-"""The JVM of a Spark session, whose standard error is this process's own but for one line that nobody needs.
+"""The JVM of a Spark session, whose standard error is this process's own, but for what plugins of Kafka Connect log.
 
-Spark's launcher adds Java's incubating vector module, and Java has no option against its warning about that.
+Their lines say whose they are, and go into headrace's own log, as the connector's. Spark's launcher adds Java's incubating vector
+module, and Java has no option against its warning about that: that line is left out.
 """
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import threading
 from typing import TYPE_CHECKING
+
+import structlog
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
     from pyspark import SparkConf
 
+log = structlog.get_logger(__name__)
+
 _UNWANTED = b"WARNING: Using incubator modules: jdk.incubator.vector"
 _STANDARD_ERROR = 2
+_OF_PLUGIN = re.compile(
+    r"\S+ (?P<level>[A-Z]+) +spark (?P<logger>[^:]*): "
+    r"\[(?P<connector>[^|\]]+)\|(?:worker|task-(?P<task>\d+))[^\]]*\] (?P<text>.*)"
+)
+"""A line of `spark/log4j2.properties` with the context that Kafka Connect gives the threads of a connector."""
 
 
 def launch(conf: SparkConf) -> JavaGateway:
@@ -30,8 +42,18 @@ def launch(conf: SparkConf) -> JavaGateway:
 
 
 def pass_on(source: int) -> None:
-    """Write the lines that come from a pipe's descriptor to standard error, without the unwanted one, until it ends; close it."""
+    """Pass on the lines that come from a pipe's descriptor until it ends; close it."""
     with open(source, "rb") as lines:
         for line in lines:
-            if line.strip() != _UNWANTED:
-                os.write(_STANDARD_ERROR, line)
+            pass_line(line)
+
+
+def pass_line(line: bytes) -> None:
+    """Write a line of a JVM to standard error, or, if a plugin has logged it, into the log."""
+    found = _OF_PLUGIN.match(line.decode(errors="replace"))
+    if found is not None:
+        task = {"task": int(found["task"])} if found["task"] else {}
+        level = logging.getLevelNamesMapping().get(found["level"], logging.INFO)
+        log.log(level, found["text"].rstrip(), connector=found["connector"], **task, plugin_logger=found["logger"])
+    elif line.strip() != _UNWANTED:
+        os.write(_STANDARD_ERROR, line)

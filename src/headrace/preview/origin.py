@@ -24,6 +24,7 @@ from headrace.connectors.mirror.source_connector import MirrorSourceConnector
 from headrace.connectors.mirror.source_task import PROVENANCE
 from headrace.converters.typed_column import TypedColumn, TypedHeaders
 from headrace.preview.records import GivenRecord
+from headrace.runtime import plugin_instances
 from headrace.runtime.plan import client_settings, converter, header_converter, plan_source_task
 from headrace.runtime.tolerance import Tolerance, tolerance
 from headrace.runtime.worker_config import WorkerConfig
@@ -71,6 +72,11 @@ class Plan:
     tolerance: Tolerance
     creation: TopicCreation | None = None
     """The rules for new topics, None: the connector makes none."""
+
+    def close(self) -> None:
+        """Close what the chain has made of plugins in Java; a later use makes it again."""
+        sides = self.reading, self.writing
+        plugin_instances.close(self.stages, (x for side in sides for x in (side.key, side.value, side.header)))
 
 
 def plan(connector: type[Any], config: Props, worker: WorkerConfig) -> Plan:

@@ -88,6 +88,8 @@ class Preview:
             found = traces(spark, self.plan, records)
         except Exception as error:
             raise failure.as_error(error, "The preview cannot be evaluated") from error
+        finally:
+            self.plan.close()
         return {
             "connector": self.config["name"] if self.config["name"] != _NAME else None,
             "class": self.connector.plugin_name,

@@ -44,7 +44,7 @@ def _compiled(frame: DataFrame, plan: Plan, schemas: Mapping[str, Sequence[str]]
         if not any(wanted.values()):
             return compiled
         for part, texts in wanted.items():
-            getattr(plan.writing, part).learn(sorted(texts), register=False)
+            compiled.learners[part].learn(sorted(texts), register=False)
 
 
 def _with_schemas(trace: Json, plan: Plan, record: GivenRecord) -> Json:

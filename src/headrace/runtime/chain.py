@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.converters.base import ConverterReader, ConverterWriter, Writers
+from headrace.converters.base import ConverterReader, Writers
 from headrace.converters.typed_column import TypedColumn, TypedHeaders
 from headrace.errors import ConnectError
 from headrace.record import HEADERS_TYPE, RecordColumns
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _SCHEMAS = 64  # of keys, and of values, that a task remembers
 WANTED = "wanted_"
-"""What comes before `key` or `value` in the name of what a chain needs for writing."""
+"""What comes before the name of what asks for something, in what a record needs before it can be written."""
 _FULL = 32  # schemas that one chain of a feed knows: code for more is long
 _MOST_AT_ONCE = 500  # schemas of one batch
 _FEW = 4  # schemas of a batch that are looked for one by one
@@ -71,7 +71,7 @@ class TaskChain:
     @property
     def learns(self) -> bool:
         """Whether a batch has to be looked at for new schemas before it can be transformed."""
-        return any(self._new(part) is not None or self._writer(part).registers for part in self._known)
+        return any(self._new(part) is not None for part in self._known) or bool(self.compiled().asks)
 
     def incoming(self, frame: DataFrame) -> DataFrame:
         """The source's frame as the chain wants it: INPUT, and a column for each part of the origin."""
@@ -119,13 +119,10 @@ class TaskChain:
         found: Any = frame.first()
         if not any(found[part] for part in asks):
             return False
-        for part in asks:
-            self._writer(part).learn(sorted(found[part]))
+        for part, learner in self.compiled().learners.items():
+            learner.learn(sorted(found[part]))
         self._compiled = None
         return True
-
-    def _writer(self, part: str) -> ConverterWriter:
-        return getattr(self._steps.writing, part)
 
     def _forget(self) -> None:
         if any(len(texts) > _SCHEMAS for texts in self._known.values()):
@@ -297,7 +294,12 @@ class FeedChain(TaskChain):
 
     def knows(self, need: Mapping[str, Any]) -> bool:
         """Whether it knows the schemas of a record."""
-        return all(text in self._known[part] for part, text in need.items())
+        return all(text in self._known[part] for part, text in need.items() if part in self._known)
+
+    def outdates_plan(self, need: Mapping[str, Any]) -> bool:
+        """Whether a plan has to be made again to know this: not for what stands in it as a literal (`literals`)."""
+        wanted = {name.removeprefix(WANTED) for name in need if name.startswith(WANTED)}
+        return not self.knows(need) or not wanted <= self.compiled().known.keys()
 
     @property
     def is_full(self) -> bool:
@@ -310,11 +312,11 @@ class FeedChain(TaskChain):
         Raises RetriableError if that cannot be done now.
         """
         with self._asking():
-            for part in self._known:
-                if WANTED + part in need:
-                    self._writer(part).learn([need[WANTED + part]])
-                elif part in need and need[part] not in self._known[part]:
-                    self._learn([{part: need[part]}])
+            wanted = {name.removeprefix(WANTED): text for name, text in need.items() if name.startswith(WANTED)}
+            learners = self.compiled().learners if wanted else {}
+            for name, text in wanted.items():
+                learners[name].learn([text])
+            self._learn([{part: need[part]} for part in self._known if part in need and need[part] not in self._known[part]])
 
 
 def _object(members: Mapping[str, Sql]) -> Sql:

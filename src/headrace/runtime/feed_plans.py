@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.connectors.feed import FeedSource
 from headrace.converters.base import Writers
 from headrace.errors import ConnectError
-from headrace.runtime.chain import WANTED, FeedChain, source_steps
+from headrace.runtime.chain import FeedChain, source_steps
 from headrace.runtime.plan import TaskPlan
 from headrace.runtime.sink.chain import sink_record, sink_steps
 from headrace.runtime.sink.plan import SinkPlan
@@ -56,7 +56,7 @@ class _KnownChain:
 
     def learn(self, need: Mapping[str, Any]) -> None:
         """Learn what a record needs. Raises RetriableError if that cannot be done now."""
-        if not self.chain.knows({part: text for part, text in need.items() if not part.startswith(WANTED)}):
+        if self.chain.outdates_plan(need):
             self.plan = None
         self.chain.learn_need(need)
 

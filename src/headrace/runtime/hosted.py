@@ -14,6 +14,7 @@ from typing import Any
 
 from headrace import plugins
 from headrace.config.prefixes import under
+from headrace.connect_config.engine import heap
 from headrace.connect_config.versions import with_version
 from headrace.connectors.base import Props
 from headrace.connectors.hosted import Conversion, HostedTask, SinkClients
@@ -22,9 +23,11 @@ from headrace.converters.json import NAME as JSON
 from headrace.converters.json import JsonConverter
 from headrace.errors import ConfigError
 from headrace.plugins import Kind
+from headrace.runtime import plugin_instances
 from headrace.runtime.plan import TaskPlan, converter_settings
 from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.worker_config import WorkerConfig
+from headrace.spark.java_call import secrets_of
 from headrace.spark.java_plugin import JavaPlugin
 from headrace.transforms.stages import Stage
 
@@ -52,6 +55,7 @@ def hosted_plan(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Ta
     header = _settings("header.converter", Kind.HEADER_CONVERTER, config, worker)
     tolerant = plan.tolerance.all
     hosted = _leading(plan.stages, all_of_kafka=not (tolerant or plan.tolerance.dead_letters))
+    secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
     stages, left = [_stage(stage, config) for stage in plan.stages[:hosted]], plan.stages[hosted:]
     if left or plan.tolerance.all or plan.tolerance.dead_letters or not (_in_java(key) and _in_java(value)):
         reading = {"schemas.enable": "true", "replace.null.with.default": "false"}
@@ -61,7 +65,7 @@ def hosted_plan(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Ta
             source_key_converter=JsonConverter(reading, True),
             source_value_converter=JsonConverter(reading, False),
         )
-        return with_schemas, Conversion(_WITH_SCHEMAS, _WITH_SCHEMAS, header, stages, tolerant)
+        return with_schemas, Conversion(_WITH_SCHEMAS, _WITH_SCHEMAS, header, stages, tolerant, secrets, heap(config))
     as_bytes = replace(
         plan,
         stages=(),
@@ -70,7 +74,7 @@ def hosted_plan(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Ta
         source_key_converter=None,
         source_value_converter=None,
     )
-    return as_bytes, Conversion(key, value, header, stages)
+    return as_bytes, Conversion(key, value, header, stages, secrets=secrets, heap=heap(config))
 
 
 def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tuple[Conversion, SinkClients]:
@@ -84,7 +88,9 @@ def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tup
         if not _runs_in_host(stage):
             name = config[f"transforms.{stage.alias}.type"]
             raise ConfigError.invalid(f"transforms.{stage.alias}.type", name, f"{_NOT_IN_JAVA}; leave it out")
-    conversion = Conversion(key, value, header, [_stage(stage, config) for stage in plan.stages])
+    secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
+    stages = [_stage(stage, config) for stage in plan.stages]
+    conversion = Conversion(key, value, header, stages, secrets=secrets, heap=heap(config))
     consumer = {**plan.consumer, "group.id": plan.group, "enable.auto.commit": "false"}
     errors = {k: v for k, v in config.items() if k in _OF_SINKS or k.startswith("errors.")}
     return conversion, SinkClients(consumer, plan.letter_producer, plan.letter_admin, errors)

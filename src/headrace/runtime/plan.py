@@ -15,6 +15,7 @@ from headrace.connectors.base import Props
 from headrace.converters.base import Converter, HeaderConverter, load, load_header
 from headrace.errors import ConfigError
 from headrace.kafka.client_settings import overrides
+from headrace.runtime import plugin_instances
 from headrace.runtime.data_loss_log import DataLossTopic, loss_topic
 from headrace.runtime.tolerance import Tolerance, tolerance
 from headrace.runtime.worker_config import WorkerConfig
@@ -61,6 +62,12 @@ class TaskPlan:
         """Those of what is written."""
         return Converters(self.key_converter, self.value_converter, self.header_converter)
 
+    @property
+    def all_converters(self) -> list[object]:
+        """Those of what is read, too."""
+        read = self.source_key_converter, self.source_value_converter
+        return [self.key_converter, self.value_converter, self.header_converter, *read]
+
 
 def plan_source_task(name: str, task: int, settings: SourceConnectorConfig, props: Props, worker: WorkerConfig) -> TaskPlan:
     """The plan of a source task.
@@ -69,7 +76,7 @@ def plan_source_task(name: str, task: int, settings: SourceConnectorConfig, prop
     """
     config: Props = settings.originals
     clients = client_settings(f"{_PRODUCER_ID}{name}-{task}", "producer", config, worker)
-    return TaskPlan(
+    plan = TaskPlan(
         connector=name,
         task=task,
         props=props,
@@ -85,6 +92,8 @@ def plan_source_task(name: str, task: int, settings: SourceConnectorConfig, prop
         tolerance=tolerance(settings),
         losses=loss_topic(name, config),
     )
+    plugin_instances.own(name, task, plan.stages, plan.all_converters)
+    return plan
 
 
 def is_default_client_id(client_id: str) -> bool:

@@ -14,6 +14,7 @@ from headrace.connectors.base import PollingSourceTask, Props, SourcePartition, 
 from headrace.connectors.data_loss import DataLossError, Loss
 from headrace.connectors.feed import FeedSource, FeedTask
 from headrace.errors import HeadraceError
+from headrace.runtime import plugin_instances
 from headrace.runtime.chain import SourceChain
 from headrace.runtime.delivery import Delivery, Ports
 from headrace.runtime.exactly_once import ExactlyOnce
@@ -95,6 +96,7 @@ class WorkerSourceTask:
 
     def close(self) -> None:
         """The task is over, or has failed."""
+        plugin_instances.close(self._plan.stages, self._plan.all_converters)
         if self._needs.exactly is not None:
             self._needs.exactly.end()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -75,18 +76,19 @@ _LISTENERS: dict[str, HostListener] = {}  # of the process: there is one host in
 _following = threading.Event()
 
 
-class ConnectHost:
-    """The host in the JVM of a Spark session, opened at the first question."""
+class PluginHost(ABC):
+    """A host of plugins: what it is asked, and what its plugins ask of the worker."""
 
-    def __init__(self, spark: Callable[[], SparkSession], scan: Mapping[str, Any]) -> None:
-        """spark: the process's session; scan: `locations` and `newest`, as the host's method `plugins` takes them."""
-        self._spark, self._scan = spark, scan
-        self._opening = threading.Lock()
-        self._java: Any = None
+    @abstractmethod
+    def exchange(self, method: str, request: str) -> str:
+        """The answer to a question, both as JSON."""
+
+    def read_rows_here(self, task: str) -> None:  # noqa: B027 - rows of the JVM of Spark need nothing
+        """Prepare Spark for reading the records of a source task of this host."""
 
     def ask(self, method: str, **request: Any) -> Any:
         """The answer to a question. Raises PluginError for what a plugin has thrown."""
-        found = json.loads(self._opened().ask(method, json.dumps(request)))
+        found = json.loads(self.exchange(method, json.dumps(request)))
         if "error" in found:
             raise PluginError(found["error"])
         return found["answer"]
@@ -99,27 +101,17 @@ class ConnectHost:
         """Answer it no more."""
         _LISTENERS.pop(id, None)
 
-    def _opened(self) -> Any:
-        with self._opening:
-            if self._java is None:
-                java: Any = self._spark()._jvm.io.headrace.ConnectHost  # pyright: ignore
-                java.open(os.pathsep.join(map(str, connect_classpath())))
-                java.ask("plugins", json.dumps(self._scan))
-                self._java = java
-                if not _following.is_set():
-                    _following.set()
-                    threading.Thread(target=self._follow, name="plugin-events", daemon=True).start()
-            return self._java
+    def failed(self, id: str, trace: str) -> None:
+        """Tell the listener of a connector that it cannot go on."""
+        listener = _LISTENERS.get(id)
+        if listener is not None:
+            listener.failed(trace)
 
-    def _follow(self) -> None:
+    def follow(self) -> None:
+        """Answer what plugins ask until the host does not answer any more; raises what it says then."""
         with ThreadPoolExecutor(_ANSWERING, thread_name_prefix="plugin-answers") as answering:
             while True:
-                try:
-                    event = self.ask("event", wait=_EVENT_WAIT_MS)
-                except Exception as e:  # the session has ended
-                    log.debug("plugins.events.end", cause=str(e))
-                    _following.clear()
-                    return
+                event = self.ask("event", wait=_EVENT_WAIT_MS)
                 if event is not None:
                     answering.submit(self._take, event)
 
@@ -142,3 +134,41 @@ class ConnectHost:
         except Exception as e:  # whatever keeps the store from answering is the plugin's to know
             error = str(e)
         self.ask("offsets", number=event["number"], offsets=offsets, error=error)
+
+
+class ConnectHost(PluginHost):
+    """The host in the JVM of a Spark session, opened at the first question."""
+
+    def __init__(self, spark: Callable[[], SparkSession], scan: Mapping[str, Any]) -> None:
+        """spark: the process's session; scan: `locations` and `newest`, as the host's method `plugins` takes them."""
+        self.spark, self.scan = spark, scan
+        self._opening = threading.Lock()
+        self._java: Any = None
+
+    def exchange(self, method: str, request: str) -> str:
+        """The answer to a question, both as JSON."""
+        return self._opened().ask(method, request)
+
+    @property
+    def java(self) -> Any:
+        """The class `ConnectHost` of the session's JVM."""
+        return self.spark()._jvm.io.headrace.ConnectHost  # pyright: ignore
+
+    def _opened(self) -> Any:
+        with self._opening:
+            if self._java is None:
+                java = self.java
+                java.open(os.pathsep.join(map(str, connect_classpath())))
+                java.ask("plugins", json.dumps(self.scan))
+                self._java = java
+                if not _following.is_set():
+                    _following.set()
+                    threading.Thread(target=self._follow, name="plugin-events", daemon=True).start()
+            return self._java
+
+    def _follow(self) -> None:
+        try:
+            self.follow()
+        except Exception as e:  # the session has ended
+            log.debug("plugins.events.end", cause=str(e))
+            _following.clear()

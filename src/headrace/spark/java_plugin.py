@@ -19,6 +19,10 @@ class JavaPlugin:
     plugin_name: ClassVar[str]
     location: ClassVar[str]
     host: ClassVar[ConnectHost]
+    props: dict[str, str]
+    """Of an instance in a chain: its own settings, prefix taken off, which the class itself reads."""
+    owner: Mapping[str, Any] = {}
+    """Of an instance in a chain: `name` and `number` of the task, whose metrics its own are among."""
 
     @classmethod
     def of_class(cls, name: str, attributes: Mapping[str, Any]) -> type[Any]:
@@ -39,7 +43,7 @@ class JavaPlugin:
     def passwords(cls, props: Mapping[str, str]) -> list[str]:
         """The values of a configuration that must not be shown."""
         secret = [option.name for option in cls.definition().options.values() if option.type == Type.PASSWORD]
-        return [value for name in secret if (value := props.get(name))]
+        return [str(value) for name in secret if (value := props.get(name))]
 
     @classmethod
     def _check(cls, props: Mapping[str, Any]) -> list[Mapping[str, Any]]:

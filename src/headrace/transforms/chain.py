@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from headrace.converters.base import Converter, ConverterReader, HeaderConverter, HeaderReader, Writers
 from headrace.record import HEADERS_TYPE
+from headrace.transforms.java import together
 from headrace.transforms.stages import Stage
-from headrace.values.compile_context import CompileContext
+from headrace.values.compile_context import CompileContext, Learner
 from headrace.values.record import ConnectRecord
 from headrace.values.scope import Scope
 from headrace.values.sql import NEVER, Sql, both, case, negated
@@ -74,9 +75,9 @@ class Compiled:
     known: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     """For `key` and `value`, what gives the literal of what is known for writing (`CompileContext.ask`)."""
     asks: Mapping[str, str] = field(default_factory=dict)
-    """The columns `key_wanted`, `value_wanted` that are there beside OUTPUT: texts of what has to be known before a record can be
-    written (`Converter.learn`).
-    """
+    """The columns that are there beside OUTPUT, by what asks: texts of what has to be known before a record can be written."""
+    learners: Mapping[str, Learner] = field(default_factory=dict)
+    """Who has asked, by the same names."""
 
     def apply(self, frame: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
         """The frame's records after the chain: columns `keep` of the frame, then OUTPUT.
@@ -104,7 +105,9 @@ def compile_chain(
     run = CompileContext(scope)
     record = _read(run, reading, writing, schemas or {}, sink)
     seen = [Seen("input", record, run.alive)]
-    for stage in stages:
+    for stage in stages if show else together(stages):
+        if run.incomplete:
+            break
         record, applied = _staged(run, stage, record, show)
         seen.append(Seen(f"transform:{stage.alias}", record, run.alive, applied))
     dropped, run.topic = record.dropped, record.topic
@@ -116,9 +119,12 @@ def compile_chain(
         value = scope.bind(writing.value.write(run, record.value))
     found = (record.topic, record.partition, record.timestamp, key, value, headers, run.failure(), dropped or "true")
     columns: dict[str, Sql] = dict(zip(OUTPUT, found, strict=True))
-    asks = {part: f"{part}_wanted" for part in run.asked}
-    columns |= {asks[part]: sql for part, sql in run.asked.items()}
-    return Compiled(scope, columns, bool(run.failures), tuple(seen), run.known, asks)
+    asked = {part: sql for part, sql in run.asked.items() if part in run.learners or not run.incomplete}
+    asks = {part: f"{part}_wanted" for part in asked}
+    columns |= {asks[part]: sql for part, sql in asked.items()}
+    learners = {part: run.learners.get(part) or getattr(writing, part) for part in asked}
+    known = {part: run.known[part] for part in asked if part in run.known}
+    return Compiled(scope, columns, bool(run.failures), tuple(seen), known, asks, learners)
 
 
 def _read(

@@ -1,15 +1,24 @@
-"""Transformations in Java: they run beside the connector in Java whose records they change, before these come to Spark."""
+"""Transformations in Java, in the midst of a compiled chain: the records go to the host of plugins and come back.
+
+Consecutive ones are one call, in which records are Connect's own objects. Before it the key and the value become JSON with a
+schema, and after it they are read again; schemas that the plugins make are learned as those are that come with records.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from headrace.errors import ConnectError
+from headrace.converters.connect_data import LearnedData, header_settings, record_parts
+from headrace.predicates.java import JavaPredicate
+from headrace.spark.java_call import JavaCall, described, secrets_of
 from headrace.spark.java_plugin import JavaPlugin
 from headrace.transforms.base import Transformation
+from headrace.values.sql import case, lit
 
 if TYPE_CHECKING:
+    from headrace.transforms.stages import Stage
     from headrace.values.record import ConnectRecord
 
 
@@ -17,11 +26,96 @@ class JavaTransformation(JavaPlugin, Transformation):
     """A stage that the host of plugins applies."""
 
     def __init__(self, props: Mapping[str, str]) -> None:
-        """Take settings, which the class reads itself when its task starts."""
+        """Take settings, which the class reads itself when it is first called."""
+        self.props = dict(props)
+        self.learned = LearnedData(), LearnedData()
+        self._calls: dict[tuple[Any, ...], JavaCall] = {}
+
+    @property
+    def alias(self) -> str:
+        """Its name in the connector's configuration."""
+        return self.prefix.removeprefix("transforms.").removesuffix(".")
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
-        """Raise ConnectError: there is nothing to compile."""
-        raise ConnectError(
-            f"{self.prefix}type: {self.plugin_name} is written in Java and can run only in a connector that is, "
-            "before every transform that is headrace's own."
+        """The record after the class has changed it. Raises PluginError if there can be no instance of it."""
+        return self.with_others([{"alias": self.alias, **described(self, self.props)}], [self], record)
+
+    def with_others(self, stages: Sequence[Mapping[str, Any]], plugins: Sequence[object], record: ConnectRecord) -> ConnectRecord:
+        """The record after all of these stages (as the host takes them), of which this is the first, with their plugins."""
+        run, aliases = record.run, tuple(stage["alias"] for stage in stages)
+        call = self._calls.get(aliases)
+        if call is None:
+            request = {"kind": "stages", "stages": stages, "header": header_settings(record), "sink": record.offset is not None}
+            secrets = secrets_of([*plugins, record.headers_written])
+            call = self._calls[aliases] = JavaCall(self.host, {**request, "secrets": secrets, **self.owner})
+        called = f"headrace_plugin_stages({lit(call.id)}, {record_parts(record)})"
+        out = run.scope.bind(case([(run.reached(), called)]))
+        run.thrown(f"{out}.failure")
+        key, value = (learned.read(run, out, part) for learned, part in zip(self.learned, ("key", "value"), strict=True))
+        return replace(
+            record,
+            topic=f"{out}.topic",
+            partition=f"{out}.partition",
+            timestamp=f"{out}.timestamp",
+            key=key,
+            value=value,
+            headers=f"{out}.headers",
+            dropped=run.scope.bind(f"coalesce({out}.dropped, false)"),
         )
+
+    def close(self) -> None:
+        """Close the instances of the class, and of those that were called with it."""
+        for call in self._calls.values():
+            call.close()
+
+
+class _JavaStages(Transformation):
+    """Consecutive stages in Java as one: their predicates are asked where they run."""
+
+    def __init__(self, stages: Sequence[Stage]) -> None:
+        self._stages = stages
+
+    @classmethod
+    def definition(cls) -> Any:
+        raise NotImplementedError
+
+    def apply(self, record: ConnectRecord) -> ConnectRecord:
+        first: Any = self._stages[0].transformation
+        plugins = [part for stage in self._stages for part in (stage.transformation, stage.predicate)]
+        return first.with_others([_described(stage) for stage in self._stages], plugins, record)
+
+
+def together(stages: Sequence[Stage]) -> list[Stage]:
+    """The same stages, of which consecutive ones in Java are one."""
+    found: list[Stage] = []
+    group: list[Stage] = []
+    for stage in [*stages, None]:
+        if stage is not None and _whole(stage):
+            group.append(stage)
+            continue
+        if group:
+            first = replace(group[0], transformation=_JavaStages(group), predicate=None, predicate_alias=None, negate=False)
+            found.append(first)
+            group = []
+        if stage is not None:
+            found.append(stage)
+    return found
+
+
+def _whole(stage: Stage) -> bool:
+    """Whether the host can take the stage as it is."""
+    return isinstance(stage.transformation, JavaTransformation) and (
+        stage.predicate is None or isinstance(stage.predicate, JavaPredicate)
+    )
+
+
+def _described(stage: Stage) -> dict[str, Any]:
+    transformation, predicate = stage.transformation, stage.predicate
+    assert isinstance(transformation, JavaTransformation)
+    return {
+        "alias": stage.alias,
+        **described(transformation, transformation.props),
+        "predicate": described(predicate, predicate.props) if isinstance(predicate, JavaPredicate) else None,
+        "predicate_alias": stage.predicate_alias,
+        "negate": stage.negate,
+    }

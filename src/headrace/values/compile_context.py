@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from headrace.values.scope import Scope
 from headrace.values.sql import NEVER, Sql, both, call, case, lit, negated
@@ -21,11 +22,23 @@ class Fault:
     java_class: str
     message: Sql
     cause: Sql = "NULL"
+    thrown: Sql | None = None
+    """What a plugin has thrown: a column of FAILURE_TYPE, which takes the place of class, message and cause; its `step` is the
+    alias of the transform, NULL for the present step."""
 
     def sql(self, step: str) -> Sql:
         """The failure as a struct of FAILURE_TYPE."""
         parts = {"step": lit(step), "class": lit(self.java_class), "message": self.message, "cause": self.cause}
+        if self.thrown is not None:
+            parts = {name: f"{self.thrown}.{name}" for name in parts}
+            parts["step"] = f"coalesce(concat({lit('transform:')}, {self.thrown}.step), {lit(step)})"
         return call("named_struct", *(x for name, e in parts.items() for x in (lit(name), f"string({e})")))
+
+
+class Learner(Protocol):
+    """What has to know something of records before a chain can be compiled for them."""
+
+    def learn(self, wanted: Iterable[str], register: bool = True) -> None: ...  # noqa: D102
 
 
 class CompileContext:
@@ -38,6 +51,12 @@ class CompileContext:
         self.topic: Sql = "in_topic"  # that the record goes to, once the steps are compiled
         self.asked: dict[str, Sql] = {}
         self.known: dict[str, Callable[[], str]] = {}
+        self.learners: dict[str, Learner] = {}
+        """Who has asked, where that is not the converter of the key, or of the value, that is written."""
+        self.unknown: list[Sql] = []
+        """Conditions under which a part of a record could not be read, since its schema is not known yet."""
+        self.incomplete = False
+        """Whether nothing is known yet of what some step makes: the steps behind it are left out."""
         self._faults: list[Fault] = []
         self._within: Sql | None = None
 
@@ -46,6 +65,14 @@ class CompileContext:
         condition = both(self._within, when)
         if condition != NEVER:
             self._faults.append(Fault(condition, java_class, message, cause))
+
+    def thrown(self, failure: Sql) -> None:
+        """Records for which this column is not NULL fail with what a plugin has thrown (`Fault.thrown`)."""
+        self._faults.append(Fault(both(self._within, f"({failure} IS NOT NULL)"), DATA, "NULL", thrown=failure))
+
+    def reached(self) -> Sql | None:
+        """When the present step has to do with a record: it is there, and known. None: always."""
+        return both(self.alive, self._within, *(f"(NOT coalesce({unknown}, false))" for unknown in self.unknown))
 
     @contextmanager
     def only(self, condition: Sql | None) -> Iterator[None]:
@@ -72,6 +99,11 @@ class CompileContext:
         known: gives the literal that what is known of it is in the chain; another one once more is known.
         """
         self.asked[part], self.known[part] = wanted, known
+
+    def ask_for(self, learner: Learner, wanted: Sql) -> None:
+        """The same of what has to be known in the midst of a chain."""
+        name = f"within{len(self.asked)}"
+        self.asked[name], self.learners[name] = wanted, learner
 
     def drop(self, condition: Sql | None) -> None:
         """Records for which the condition holds go no further."""

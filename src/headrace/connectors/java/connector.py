@@ -9,12 +9,15 @@ from typing import Any, ClassVar
 
 import structlog
 
+from headrace.connect_config.engine import heap
 from headrace.connectors.base import ConnectorContext, Measured, Props, SourceConnector, SourceOffset, SourcePartition
 from headrace.connectors.java.sink_task import JavaSinkTask
 from headrace.connectors.java.task import JavaSourceTask
 from headrace.connectors.sink import SinkConnector, TopicPartition
 from headrace.errors import ConnectError
-from headrace.spark.connect_host import HostListener, PluginError, hiding
+from headrace.spark import host_process
+from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding
+from headrace.spark.host_process import ProcessSettings
 from headrace.spark.java_plugin import JavaPlugin
 
 log = structlog.get_logger(__name__)
@@ -40,10 +43,19 @@ class JavaConnector(JavaPlugin):
         return made
 
     @classmethod
+    def host_for(cls, connector: str, heap: str | None) -> PluginHost:
+        """Where a connector of this class runs, until it is released: in a JVM of its own if it has a heap of its own.
+
+        Raises SetupError if that does not start.
+        """
+        return cls.host if heap is None else host_process.acquire(ProcessSettings(connector, heap), cls.host)
+
+    @classmethod
     def measures(cls, connector: str, task: int) -> list[Measured]:
         """What the plugins of a task measure themselves (KIP-877); of the connector itself with its first task."""
         try:
-            found = cls.host.ask("metrics", connector=connector)
+            hosts = host_process.running(connector) or [cls.host]
+            found = [one for host in hosts for one in host.ask("metrics", connector=connector)]
         except Exception as error:  # metrics are read at any time, also while the session ends
             log.debug("plugin.metrics.unknown", cause=str(error))
             return []
@@ -63,15 +75,17 @@ class JavaConnector(JavaPlugin):
         self.context = context
         self._id = f"{context.name}@{uuid.uuid4().hex[:12]}"
         self._passwords: list[str] = []
+        self._host: PluginHost = self.host
 
     def start(self, props: Props) -> None:
         """Start an instance of the class. Raises PluginError for what it throws."""
+        self._host = self.host_for(self.context.name, heap(props))
         listener = HostListener(self.context.request_reconfiguration, self._failed, self.context.stored)
-        self.host.listen(self._id, listener)
+        self._host.listen(self._id, listener)
         request = {"class": self.plugin_name, "location": self.location, "name": self.context.name, "props": dict(props)}
         self._passwords = self.passwords(props)
         with hiding(self._passwords):
-            self._task_class = self.host.ask("connector.start", id=self._id, **request)
+            self._task_class = self._host.ask("connector.start", id=self._id, **request)
 
     @property
     def task_class_name(self) -> str:
@@ -81,15 +95,17 @@ class JavaConnector(JavaPlugin):
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         """What the instance says."""
         with hiding(self._passwords):
-            return self.host.ask("connector.taskConfigs", id=self._id, most=max_tasks)
+            return self._host.ask("connector.taskConfigs", id=self._id, most=max_tasks)
 
     def stop(self) -> None:
         """Stop the instance, whatever it throws then."""
         try:
-            self.host.ask("connector.stop", id=self._id)
+            self._host.ask("connector.stop", id=self._id)
         except PluginError as error:
             log.warning("plugin.stop.failed", plugin=self.plugin_name, cause=f"{error.java_class}: {error}")
-        self.host.forget(self._id)
+        self._host.forget(self._id)
+        host_process.release(self._host)
+        self._host = self.host
 
     def _failed(self, trace: str) -> None:
         first = trace.partition("\n")[0]

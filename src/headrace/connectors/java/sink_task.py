@@ -6,9 +6,14 @@ import uuid
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+import structlog
+
 from headrace.connectors.base import Measured, Props, TaskContext
 from headrace.connectors.hosted import Conversion, HostedSink, SinkClients, SinkLook
-from headrace.spark.connect_host import ConnectHost, hiding
+from headrace.spark import host_process
+from headrace.spark.connect_host import PluginError, PluginHost, hiding
+
+log = structlog.get_logger(__name__)
 
 _LOOK_MS = 1_000
 """What has ended a task is known at once all the same."""
@@ -25,10 +30,7 @@ class JavaSinkTask(HostedSink):
         self._id = f"{context.id}@{uuid.uuid4().hex[:12]}"
         self._started = False
         self._passwords: list[str] = []
-
-    @property
-    def _host(self) -> ConnectHost:
-        return self.connector.host
+        self._host: PluginHost = self.connector.host
 
     def run_with(self, conversion: Conversion, clients: SinkClients) -> None:
         """Take what reads the records, and the settings of the clients."""
@@ -36,8 +38,10 @@ class JavaSinkTask(HostedSink):
 
     def start(self, props: Props) -> None:
         """Start the Java task, and wait for it. Raises PluginError for what it throws."""
-        self._passwords = self.connector.passwords(props)
+        self._passwords = [*self.connector.passwords(props), *self._conversion.secrets]
         context, conversion, clients = self.context, self._conversion, self._clients
+        self._host = self.connector.host_for(context.connector, conversion.heap)
+        self._started = True
         with hiding(self._passwords):
             self._host.ask(
                 "sink.start",
@@ -56,7 +60,6 @@ class JavaSinkTask(HostedSink):
                 admin=clients.admin,
                 errors=clients.errors,
             )
-            self._started = True
             while not self.context.stopping.is_set() and not self._host.ask("sink.awaitStart", id=self._id, wait=_LOOK_MS):
                 pass
 
@@ -72,9 +75,15 @@ class JavaSinkTask(HostedSink):
 
     def end(self, timeout_s: float) -> None:
         """Stop the Java task, which commits what it has written; after so long it is left behind, and commits no more."""
-        if self._started:
-            self._started = False
+        if not self._started:
+            return
+        self._started = False
+        try:
             self._host.ask("sink.stop", id=self._id, wait=int(timeout_s * 1000))
+        except PluginError as error:
+            log.warning("plugin.stop.failed", plugin=self.connector.plugin_name, cause=f"{error.java_class}: {error}")
+        finally:
+            host_process.release(self._host)
 
     def stop(self) -> None:
         """The same for a task that has failed."""

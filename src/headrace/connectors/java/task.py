@@ -11,6 +11,8 @@ import uuid
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import structlog
+
 from headrace.connectors.base import (
     Measured,
     Poll,
@@ -22,10 +24,13 @@ from headrace.connectors.base import (
 )
 from headrace.connectors.hosted import Conversion, HostedTask
 from headrace.record import RecordColumns
-from headrace.spark.connect_host import ConnectHost, HostListener, hiding
+from headrace.spark import host_process
+from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+log = structlog.get_logger(__name__)
 
 BATCH = 100_000
 """Records of one range, at most: a batch of Spark costs some 50 ms, however small it is."""
@@ -55,10 +60,7 @@ class JavaSourceTask(HostedTask):
         self._started = False
         self._unsettled = False  # whether a range may have been delivered that is not acknowledged
         self._passwords: list[str] = []
-
-    @property
-    def _host(self) -> ConnectHost:
-        return self.connector.host
+        self._host: PluginHost = self.connector.host
 
     def start(self, props: Props) -> None:
         """Start the Java task, and wait for it. Raises PluginError for what it throws.
@@ -107,9 +109,16 @@ class JavaSourceTask(HostedTask):
 
     def stop(self) -> None:
         """Stop the thread; if the task does not return from a poll in time, it is left behind and nothing of it counts."""
-        if self._started:
+        if not self._started:
+            return
+        self._started = False
+        try:
             self._host.ask("task.stop", id=self._id, wait=_STOP_MS)
+        except PluginError as error:
+            log.warning("plugin.stop.failed", plugin=self.connector.plugin_name, cause=f"{error.java_class}: {error}")
+        finally:
             self._host.forget(self._id)
+            host_process.release(self._host)
 
     def _awaited(self) -> bool:
         """Whether the Java task has started, after waiting a little. Raises PluginError."""
@@ -120,13 +129,14 @@ class JavaSourceTask(HostedTask):
         """Start another Java task in place of this one, since only the stored offsets say what has been committed."""
         self.stop()
         self._id = f"{self.context.id}@{uuid.uuid4().hex[:12]}"
-        self._started = self._unsettled = False
+        self._unsettled = False
 
     def _begin(self) -> None:
         if self._started:
             return
+        self._host = self.connector.host_for(self.context.connector, self._conversion.heap)
         self._started = True
-        self._passwords = self.connector.passwords(self._props)
+        self._passwords = [*self.connector.passwords(self._props), *self._conversion.secrets]
         self._host.listen(self._id, HostListener(lambda: None, lambda _trace: None, self.context.stored))
         context = self.context
         self._host.ask(
@@ -147,6 +157,7 @@ class JavaSourceTask(HostedTask):
         )
 
     def _frame(self, spark: SparkSession, cut: dict[str, Any]) -> Any:
+        self._host.read_rows_here(self._id)
         reader = spark.read.format("io.headrace.PolledRecords").option("task", self._id)
         return reader.option("from", cut["from"]).option("to", cut["to"]).load()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headrace.connectors.spark_sink.envelope import row_after
 from headrace.converters.base import WithoutRegistry
 from headrace.values.columns import column, json_text
 from headrace.values.sql import Sql, case, lit
@@ -23,9 +24,13 @@ class ColumnWriter(WithoutRegistry):
 
     what: str
     ddl: str | None = None
+    enveloped: bool = False
+    """Whether values are change events of Debezium."""
 
     def write(self, run: CompileContext, value: Value) -> Sql:
         """The column, NULL for null."""
+        if self.enveloped:
+            value = row_after(run, value)
         if self.ddl is None:
             return column(run, value, self.what)
         branches = []

@@ -41,16 +41,22 @@ class SparkSinkConfig(FormatConfig):
         "metadata.prefix", Type.STRING, "__connect_", importance=Importance.LOW, group=_RECORD,
         doc="How the names of those columns begin.",
     )  # fmt: skip
+    envelope: str = option(
+        "envelope", Type.STRING, "none", validator=ValidString("none", "debezium"), importance=Importance.HIGH, group=_RECORD,
+        doc="What values are wrapped in. `none`: nothing; `debezium`: they are change events with `op`, `before` and `after`, "
+        "whose `after` is the row; an event without it, of a delete, is a record without value. Any other value fails.",
+    )  # fmt: skip
     insert_mode: str = option(
         "insert.mode", Type.STRING, "insert", validator=ValidString("insert", "upsert", "update"), importance=Importance.HIGH,
         group=_DATABASE,
-        doc="For `jdbc`. `insert`: rows are added; `upsert`: added, or changed where their key is there (PostgreSQL); `update`: "
-        "changed where their key is there (PostgreSQL).",
+        doc="For `jdbc` and `delta`. `insert`: rows are added; `upsert`: added, or changed where their key is there (PostgreSQL, "
+        "Delta); `update`: changed where their key is there (PostgreSQL).",
     )  # fmt: skip
     pk_mode: str = option(
         "pk.mode", Type.STRING, "none", validator=ValidString("none", "kafka", "record_key", "record_value"),
         importance=Importance.HIGH, group=_DATABASE,
-        doc="For `jdbc`: what the primary key is: nothing; topic, partition and offset; the record's key; fields of its value.",
+        doc="For `jdbc`, and `delta` with `upsert`: what the primary key is: "
+        "nothing; topic, partition and offset; the record's key; fields of its value.",
     )  # fmt: skip
     pk_fields: list[str] = option(
         "pk.fields", Type.LIST, [], importance=Importance.MEDIUM, group=_DATABASE,
@@ -79,6 +85,11 @@ class SparkSinkConfig(FormatConfig):
         """Whether columns come from the key."""
         return "key" in self.metadata_columns or self.pk_mode == "record_key"
 
+    @property
+    def merges(self) -> bool:
+        """Whether a Delta table is changed by key, not appended to."""
+        return self.kind == DELTA and self.insert_mode == "upsert"
+
     def problems(self) -> dict[str, str]:
         """What needs more than one option: option → sentence."""
         values, given = self.values, self.given
@@ -89,16 +100,18 @@ class SparkSinkConfig(FormatConfig):
             found["metadata.columns"] = f"{wrong[0]} is none of {', '.join(METADATA)}"
         if name == DELTA and "path" not in given:
             found["option.path"] = "The format delta needs the path of the table"
-        if name != JDBC:
-            return found
-        if "url" not in given:
-            found["option.url"] = "The format jdbc needs the URL of the database"
-        if "dbtable" not in given:
-            found["option.dbtable"] = "The format jdbc needs the table"
+        if name == DELTA and mode == "update":
+            found["insert.mode"] = "The format delta takes insert and upsert"
         if mode != "insert" and key == "none":
             found["pk.mode"] = f"insert.mode={mode} needs a primary key"
         if values["delete.enabled"] and key != "record_key":
             found["delete.enabled"] = "Deletes need pk.mode=record_key"
         if key == "kafka" and len(values["pk.fields"]) not in (0, 3):
             found["pk.fields"] = "pk.mode=kafka needs three names"
+        if name != JDBC:
+            return found
+        if "url" not in given:
+            found["option.url"] = "The format jdbc needs the URL of the database"
+        if "dbtable" not in given:
+            found["option.dbtable"] = "The format jdbc needs the table"
         return found

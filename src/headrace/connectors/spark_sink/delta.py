@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from headrace.connectors.sink import SinkBatch, TopicPartition
+from headrace.connectors.spark_sink.delta_merge import merge
 from headrace.connectors.spark_sink.rows import rows
 from headrace.connectors.spark_sink.task import SparkSinkTask
 from headrace.errors import ConfigError, RetriableError
@@ -29,12 +30,23 @@ log = structlog.get_logger(__name__)
 
 
 class DeltaTask(SparkSinkTask):
-    """One commit for each batch."""
+    """One commit for each batch, or, by key, one merge."""
 
     def write(self, batch: SinkBatch, records: DataFrame, options: Mapping[str, str]) -> None:
         """Commit what the table does not have. Raises RetriableError if another commit came in between."""
         if not formats.exists(batch.spark, "delta"):
             raise formats.unknown("delta", formats.known(batch.spark))
+        try:
+            if self._config.merges:
+                merge(records, self._config, options)
+            else:
+                self._append(batch, records, options)
+        except Exception as error:
+            if any(c.java_class.startswith("io.delta.exceptions.Concurrent") for c in failure.causes(error)):
+                raise RetriableError(f"Another commit to the table {options['path']} came in between.") from error
+            raise
+
+    def _append(self, batch: SinkBatch, records: DataFrame, options: Mapping[str, str]) -> None:
         commit = Commit(records.sparkSession, options)
         names = {tp: f"headrace/{self.context.connector}/{tp[0]}/{tp[1]}" for tp in batch.offsets}
         ends = {tp: end for tp, name in names.items() if (end := commit.version(name)) >= 0}
@@ -43,12 +55,7 @@ class DeltaTask(SparkSinkTask):
         if not new:
             return
         left = replace(batch, frame=records).beyond(ends)
-        try:
-            commit.append(rows(left, self._config), self._config.partition_by, {names[tp]: last for tp, last in new.items()})
-        except Exception as error:
-            if any(c.java_class.startswith("io.delta.exceptions.Concurrent") for c in failure.causes(error)):
-                raise RetriableError(f"Another commit to the table {options['path']} came in between.") from error
-            raise
+        commit.append(rows(left, self._config), self._config.partition_by, {names[tp]: last for tp, last in new.items()})
 
     def _tell(self, batch: SinkBatch, ends: Mapping[TopicPartition, int]) -> None:
         for (topic, partition), end in ends.items():

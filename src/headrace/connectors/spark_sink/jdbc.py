@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 
 from headrace.connectors.sink import SinkBatch
 from headrace.connectors.spark_sink.jdbc_sql import DELETED, OFFSET, PARTITION, Merge
-from headrace.connectors.spark_sink.rows import metadata_columns, part_columns, value_columns
+from headrace.connectors.spark_sink.rows import keyed_columns
 from headrace.connectors.spark_sink.task import SparkSinkTask
 from headrace.errors import ConfigError
 from headrace.spark.jdbc import Database
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-
-_KAFKA = ("__connect_topic", "__connect_partition", "__connect_offset")
 
 
 class JdbcSinkTask(SparkSinkTask):
@@ -33,7 +31,7 @@ class JdbcSinkTask(SparkSinkTask):
             raise ConfigError.invalid(
                 "insert.mode", self._config.insert_mode, "It is built for PostgreSQL only; others take insert"
             )
-        columns, keys = self._columns(records)
+        columns, keys = keyed_columns(records, self._config)
         staged = self._staged(records, columns)
         names = self._names(database, table, staged.select(*columns), keys)
         prefix, _, _ = table.rpartition(".")
@@ -48,37 +46,6 @@ class JdbcSinkTask(SparkSinkTask):
         with database.transaction() as transaction:
             for statement in merge.statements(self._config.insert_mode, self._config.delete_enabled):
                 transaction.execute(statement)
-
-    def _columns(self, records: DataFrame) -> tuple[dict[str, Column], list[str]]:
-        """The columns by name, and which of them are the key."""
-        config, value = self._config, {**value_columns(records), **metadata_columns(self._config)}
-        if config.pk_mode == "kafka":
-            names = config.pk_fields or list(_KAFKA)
-            places = ("original_topic", "original_partition", "offset")
-            return {**value, **{n: records[p] for n, p in zip(names, places, strict=True)}}, names
-        if config.pk_mode == "record_key":
-            key = self._key(records)
-            return {**key, **{n: c for n, c in value.items() if n not in key}}, list(key)
-        if config.pk_mode == "record_value":
-            return value, self._among(config.pk_fields or list(value_columns(records)), value, "value")
-        return value, []
-
-    def _key(self, records: DataFrame) -> dict[str, Column]:
-        fields, wanted = part_columns(records, "key"), self._config.pk_fields
-        if fields:
-            return {name: fields[name] for name in self._among(wanted or list(fields), fields, "key")}
-        if len(wanted) != 1:
-            raise ConfigError.invalid(
-                "pk.fields", ",".join(wanted), "The keys are no structs: it has to be the name of one column"
-            )
-        return {wanted[0]: records["key"]}
-
-    def _among(self, wanted: list[str], there: Mapping[str, Column], part: str) -> list[str]:
-        for name in wanted:
-            if name not in there:
-                why = f"The {part} of the records has no field {name}; it has {', '.join(there)}"
-                raise ConfigError.invalid("pk.fields", ",".join(wanted), why)
-        return wanted
 
     def _staged(self, records: DataFrame, columns: Mapping[str, Column]) -> DataFrame:
         from pyspark.sql import functions as F

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from headrace.connectors.spark_sink.config import SparkSinkConfig
+from headrace.errors import ConfigError
 from headrace.values.sql import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+_KAFKA = ("__connect_topic", "__connect_partition", "__connect_offset")
 
 
 def rows(records: DataFrame, config: SparkSinkConfig) -> DataFrame:
@@ -42,3 +46,37 @@ def metadata_columns(config: SparkSinkConfig) -> dict[str, Column]:
         "key": F.col(quoted("key")),
     }
     return {config.metadata_prefix + name: places[name] for name in config.metadata_columns}
+
+
+def keyed_columns(records: DataFrame, config: SparkSinkConfig) -> tuple[dict[str, Column], list[str]]:
+    """The columns by name, and which of them are the key, by `pk.mode`. Raises ConfigError for fields that are not there."""
+    value = {**value_columns(records), **metadata_columns(config)}
+    if config.pk_mode == "kafka":
+        names = config.pk_fields or list(_KAFKA)
+        places = ("original_topic", "original_partition", "offset")
+        return {**value, **{n: records[p] for n, p in zip(names, places, strict=True)}}, names
+    if config.pk_mode == "record_key":
+        if config.delete_enabled and not part_columns(records, "value") and records.where(records["value"].isNotNull()).isEmpty():
+            value = metadata_columns(config)  # deletes only, whose column `value` is in no table
+        key = _key(records, config)
+        return {**key, **{n: c for n, c in value.items() if n not in key}}, list(key)
+    if config.pk_mode == "record_value":
+        return value, _among(config.pk_fields or list(value_columns(records)), value, "value")
+    return value, []
+
+
+def _key(records: DataFrame, config: SparkSinkConfig) -> dict[str, Column]:
+    fields, wanted = part_columns(records, "key"), config.pk_fields
+    if fields:
+        return {name: fields[name] for name in _among(wanted or list(fields), fields, "key")}
+    if len(wanted) != 1:
+        raise ConfigError.invalid("pk.fields", ",".join(wanted), "The keys are no structs: it has to be the name of one column")
+    return {wanted[0]: records["key"]}
+
+
+def _among(wanted: list[str], there: Mapping[str, Column], part: str) -> list[str]:
+    for name in wanted:
+        if name not in there:
+            why = f"The {part} of the records has no field {name}; it has {', '.join(there)}"
+            raise ConfigError.invalid("pk.fields", ",".join(wanted), why)
+    return wanted

@@ -31,7 +31,7 @@ class SparkSinkTask(SinkTask):
     def writers(self, own: Writers) -> Writers:
         """Typed columns; keys only where they are used."""
         key = ColumnWriter("key", self._config.key_schema) if self._config.wants_key else own.key
-        return Writers(key, ColumnWriter("value", self._config.schema), own.header)
+        return Writers(key, ColumnWriter("value", self._config.schema, self._config.envelope == "debezium"), own.header)
 
     def put(self, batch: SinkBatch) -> None:
         """Write the records of each target, if there are any."""

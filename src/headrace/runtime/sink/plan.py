@@ -12,6 +12,7 @@ from headrace.connect_config.common import SinkConnectorConfig
 from headrace.connect_config.rules import GROUP_OVERRIDE
 from headrace.connectors.base import Props, TaskContext
 from headrace.errors import ConfigError
+from headrace.runtime import plugin_instances
 from headrace.runtime.plan import CONSUMER_ID, LETTER_PRODUCER_ID, client_settings, converter, header_converter
 from headrace.runtime.tolerance import Tolerance, tolerance
 from headrace.runtime.worker_config import WorkerConfig
@@ -54,6 +55,11 @@ class SinkPlan:
     tolerance: Tolerance
     """Of records that fail."""
 
+    @property
+    def all_converters(self) -> list[object]:
+        """Each of them."""
+        return [self.converters.key, self.converters.value, self.converters.header]
+
     def selects(self, topic: str) -> bool:
         """Whether `topics.regex` names this topic, with its whole name."""
         return java_regex(self.regex).fullmatch(topic) is not None
@@ -72,7 +78,7 @@ def plan_sink_task(context: TaskContext, settings: SinkConnectorConfig, props: P
     config: Props = settings.originals
     name, task = context.connector, context.task
     consumer = {"auto.offset.reset": "earliest"} | client_settings(f"{CONSUMER_ID}{name}-{task}", "consumer", config, worker)
-    return SinkPlan(
+    plan = SinkPlan(
         connector=name,
         task=task,
         tasks=context.tasks,
@@ -94,6 +100,8 @@ def plan_sink_task(context: TaskContext, settings: SinkConnectorConfig, props: P
         stages=tuple(stages(config)),
         tolerance=tolerance(settings),
     )
+    plugin_instances.own(name, task, plan.stages, plan.all_converters)
+    return plan
 
 
 def _reset(given: str) -> str:

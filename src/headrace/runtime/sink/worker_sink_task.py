@@ -14,6 +14,7 @@ from headrace.converters.base import Writers
 from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import StartPositions, advanced, by_topic
+from headrace.runtime import plugin_instances
 from headrace.runtime.delivery import Routing
 from headrace.runtime.feed_plans import sink_plans
 from headrace.runtime.feed_run import FeedDependencies, FeedRun
@@ -95,7 +96,8 @@ class WorkerSinkTask:
             self._commits.abandon()
 
     def close(self) -> None:
-        """Nothing is kept from batch to batch."""
+        """The task is over."""
+        plugin_instances.close(self._plan.stages, self._plan.all_converters)
 
     def _feed(self, plan: SinkPlan, writers: Writers, share: AssignedPartitions, start: StartPositions) -> bool:
         """Have a lane move the records until the share changes; returns False if the sink, or its chain, takes batches."""

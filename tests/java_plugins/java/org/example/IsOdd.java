@@ -2,12 +2,12 @@ package org.example;
 
 import java.util.Map;
 import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.Struct;
-import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
 
 /** Whether the number is. */
-public class IsOdd implements Predicate<SourceRecord> {
+public class IsOdd<R extends ConnectRecord<R>> implements Predicate<R> {
     @Override
     public void configure(Map<String, ?> props) {
     }
@@ -18,8 +18,8 @@ public class IsOdd implements Predicate<SourceRecord> {
     }
 
     @Override
-    public boolean test(SourceRecord record) {
-        return ((Struct) record.value()).getInt64("n") % 2 == 1;
+    public boolean test(R record) {
+        return ((Number) ((Struct) record.value()).get("n")).longValue() % 2 == 1;
     }
 
     @Override

@@ -28,6 +28,6 @@ public class PlainConverter implements Converter, Versioned {
 
     @Override
     public SchemaAndValue toConnectData(String topic, byte[] value) {
-        return new SchemaAndValue(Schema.OPTIONAL_STRING_SCHEMA, new String(value, StandardCharsets.UTF_8));
+        return new SchemaAndValue(Schema.OPTIONAL_STRING_SCHEMA, value == null ? null : new String(value, StandardCharsets.UTF_8));
     }
 }

@@ -3,12 +3,12 @@ package org.example;
 import java.util.Map;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.connect.components.Versioned;
+import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.Struct;
-import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.transforms.Transformation;
 
 /** Words in capitals; the number `drop` is taken out, `fail` throws, and `route` appends its version to the topic. */
-public class Shout implements Transformation<SourceRecord>, Versioned {
+public class Shout<R extends ConnectRecord<R>> implements Transformation<R>, Versioned {
     private Map<String, ?> props;
 
     @Override
@@ -25,24 +25,26 @@ public class Shout implements Transformation<SourceRecord>, Versioned {
     public ConfigDef config() {
         return new ConfigDef()
             .define("drop", ConfigDef.Type.LONG, -1, ConfigDef.Range.atLeast(-1), ConfigDef.Importance.LOW, "To be taken out.")
-            .define("fail", ConfigDef.Type.LONG, -1, ConfigDef.Importance.LOW, "To fail at.");
+            .define("fail", ConfigDef.Type.LONG, -1, ConfigDef.Importance.LOW, "To fail at.")
+            .define("secret", ConfigDef.Type.PASSWORD, null, ConfigDef.Importance.LOW, "Said by what it throws.");
     }
 
     @Override
-    public SourceRecord apply(SourceRecord record) {
+    public R apply(R record) {
         Struct value = (Struct) record.value();
-        String number = value.getInt64("n").toString();
+        String number = String.valueOf(value.get("n"));
         if (number.equals(props.get("drop"))) {
             return null;
         }
         if (number.equals(props.get("fail"))) {
-            throw new IllegalStateException("no luck with " + number);
+            throw new IllegalStateException("no luck with " + number + (props.get("secret") == null ? "" : " " + props.get("secret")));
         }
-        Struct changed = new Struct(value.schema()).put("n", value.get("n"));
+        Struct changed = new Struct(value.schema());
+        value.schema().fields().forEach(field -> changed.put(field, value.get(field)));
         changed.put("word", value.get("word") == null ? null : value.getString("word").toUpperCase(java.util.Locale.ROOT));
         String topic = record.topic() + (props.containsKey("route") ? "-" + version() : "");
         return record.newRecord(topic, record.kafkaPartition(), record.keySchema(), record.key(), record.valueSchema(), changed,
-            record.timestamp());
+            record.timestamp(), record.headers().duplicate().addLong("shouted", 1L));
     }
 
     @Override

@@ -3,6 +3,9 @@ package io.headrace;
 import java.io.File;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 
 /**
@@ -13,6 +16,7 @@ import java.util.function.BiFunction;
 public final class ConnectHost {
     private static BiFunction host;
     private static ClassLoader loader;
+    private static final Map REMOTE = new ConcurrentHashMap(); // tasks whose host is another process: its port and secret
 
     private ConnectHost() {
     }
@@ -51,6 +55,24 @@ public final class ConnectHost {
     /** A question and its answer, as JSON. */
     public static String ask(String method, String request) {
         return (String) call("ask", new Object[] {method, request});
+    }
+
+    /** The records of this task are with the process that listens at this port. */
+    public static void remote(String task, int port, String secret) {
+        REMOTE.put(task, new Object[] {Integer.valueOf(port), secret});
+    }
+
+    public static void forget(String task) {
+        REMOTE.remove(task);
+    }
+
+    /** The records of a range of what a source task has polled. */
+    static Iterator rows(String task, long from, long to, boolean origin) {
+        Object[] process = (Object[]) REMOTE.get(task);
+        if (process != null) {
+            return new RemoteRows(((Integer) process[0]).intValue(), (String) process[1], task, from, to, origin);
+        }
+        return (Iterator) call("rows", new Object[] {task, Long.valueOf(from), Long.valueOf(to), Boolean.valueOf(origin)});
     }
 
     static Object call(String method, Object[] arguments) {

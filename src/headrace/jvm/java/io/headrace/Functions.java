@@ -34,6 +34,10 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_avro_read", AvroRead.class, "read", null);
         define(target, "headrace_avro_text", AvroRead.class, "text", AvroRead.TEXT);
         define(target, "headrace_registry_write", RegistryWrite.class, "write", RegistryWrite.TYPE);
+        define(target, "headrace_plugin_stages", PluginCall.class, "stages", PluginCall.RECORD);
+        define(target, "headrace_plugin_predicate", PluginCall.class, "predicate", PluginCall.HOLDS);
+        define(target, "headrace_plugin_read", PluginCall.class, "read", PluginCall.BYTES);
+        define(target, "headrace_plugin_write", PluginCall.class, "write", PluginCall.BYTES);
         define(target, "headrace_payload_read", PayloadRead.class, "read", null);
         define(target, "headrace_registry_open", RegistryEnvelope.class, "open", JsonEnvelope.TYPE);
         define(target, "headrace_json_envelope", JsonEnvelope.class, "open", JsonEnvelope.TYPE);
@@ -101,7 +105,8 @@ public final class Functions extends AbstractFunction1 {
 
     /** Makes the call from the arguments; a result type of null: the second argument, a literal, decides it. */
     public static final class Builder extends AbstractFunction1 {
-        private static final Set READERS = Set.of(JsonEnvelope.class, RegistryEnvelope.class, AvroRead.class, RegistryWrite.class, Gate.class);
+        private static final Set READERS = Set.of(JsonEnvelope.class, RegistryEnvelope.class, AvroRead.class, RegistryWrite.class, Gate.class,
+            PluginCall.class);
 
         private final Class home;
         private final String method;

@@ -1,5 +1,7 @@
 package io.headrace;
 
+import java.io.Closeable;
+import java.io.IOException;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.Map;
@@ -139,8 +141,7 @@ public class PolledRecords implements TableProvider {
             for (int i = 0; i < columns.length; i++) {
                 origin |= columns[i] >= SOURCE_PARTITION;
             }
-            Object[] arguments = new Object[] {task, Long.valueOf(from), Long.valueOf(to), Boolean.valueOf(origin)};
-            return new Reader((Iterator) ConnectHost.call("rows", arguments), columns);
+            return new Reader(ConnectHost.rows(task, from, to, origin), columns);
         }
     }
 
@@ -182,7 +183,10 @@ public class PolledRecords implements TableProvider {
             return new GenericArrayData(headers);
         }
 
-        public void close() {
+        public void close() throws IOException {
+            if (rows instanceof Closeable) {
+                ((Closeable) rows).close();
+            }
         }
     }
 }

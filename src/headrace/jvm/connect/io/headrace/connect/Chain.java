@@ -3,58 +3,58 @@ package io.headrace.connect;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.runtime.HostEnvironment;
-import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.transforms.Transformation;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Transforms of a connector with their predicates, applied to one record after the other as in Kafka Connect. */
-final class Chain {
-    private static final Logger LOG = LoggerFactory.getLogger(Chain.class);
-    private final List<Stage> stages = new ArrayList<>();
-    private final boolean tolerant;
+final class Chain<R extends ConnectRecord<R>> implements AutoCloseable {
+    private final List<Stage<R>> stages = new ArrayList<>();
 
     /** A transform, applied where there is no predicate, or where it holds (`negate`: where it does not). */
-    private static final class Stage {
+    private static final class Stage<R extends ConnectRecord<R>> {
         String alias;
-        Transformation<SourceRecord> transformation;
-        Predicate<SourceRecord> predicate;
+        Transformation<R> transformation;
+        Predicate<R> predicate;
         String predicateAlias;
         boolean negate;
     }
 
-    /** tolerant: whether a record that fails is left out. */
-    Chain(PluginLoaders plugins, List<Map<String, Object>> described, boolean tolerant) {
-        this.tolerant = tolerant;
+    /** What a transform, or its predicate, has thrown. */
+    static final class StageFailure extends Exception {
+        private static final long serialVersionUID = 1L;
+        final String alias;
+
+        StageFailure(String alias, Throwable cause) {
+            super(cause);
+            this.alias = alias;
+        }
+    }
+
+    Chain(PluginLoaders plugins, List<Map<String, Object>> described) {
         for (Map<String, Object> one : described) {
-            Stage stage = new Stage();
+            Stage<R> stage = new Stage<>();
             stage.alias = (String) one.get("alias");
             stage.transformation = plugins.configured(one);
             stage.predicate = one.get("predicate") == null ? null : plugins.configured((Map<?, ?>) one.get("predicate"));
             stage.predicateAlias = (String) one.get("predicate_alias");
-            stage.negate = (Boolean) one.get("negate");
+            stage.negate = Boolean.TRUE.equals(one.get("negate"));
             stages.add(stage);
         }
     }
 
     /** The record after all stages; null if it was taken out. */
-    SourceRecord apply(SourceRecord record) {
-        SourceRecord changed = record;
-        for (Stage stage : stages) {
+    R apply(R record) throws StageFailure {
+        R changed = record;
+        for (Stage<R> stage : stages) {
             try (Swap swap = Swap.in(stage.transformation)) {
                 if (stage.predicate == null || stage.negate != stage.predicate.test(changed)) {
                     changed = stage.transformation.apply(changed);
                 }
-            } catch (RuntimeException e) {
-                String where = "Transform " + stage.alias + " failed for the record at source offset " + record.sourceOffset();
-                if (!tolerant) {
-                    throw new ConnectException("Tolerance exceeded in error handler: " + where, e);
-                }
-                LOG.error("{} of {}; it is left out", where, record.sourcePartition(), e);
-                return null;
+            } catch (RuntimeException | LinkageError e) {
+                throw new StageFailure(stage.alias, e);
             }
             if (changed == null) {
                 return null;
@@ -66,12 +66,22 @@ final class Chain {
     /** Give the stages their metrics; what is returned ends both. */
     List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
         List<AutoCloseable> measured = new ArrayList<>();
-        for (Stage stage : stages) {
+        for (Stage<R> stage : stages) {
             measured.add(environment.measured(stage.transformation, connector, task, stage.alias));
             if (stage.predicate != null) {
                 measured.add(environment.measured(stage.predicate, connector, task, stage.predicateAlias));
             }
         }
         return measured;
+    }
+
+    @Override
+    public void close() {
+        for (Stage<R> stage : stages) {
+            Utils.closeQuietly(stage.transformation, "transform " + stage.alias);
+            if (stage.predicate != null) {
+                Utils.closeQuietly(stage.predicate, "predicate " + stage.predicateAlias);
+            }
+        }
     }
 }

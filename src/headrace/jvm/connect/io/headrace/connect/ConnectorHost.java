@@ -17,17 +17,20 @@ import org.apache.kafka.connect.source.SourceConnectorContext;
 import org.apache.kafka.connect.sink.SinkConnector;
 import org.apache.kafka.connect.sink.SinkConnectorContext;
 import org.apache.kafka.connect.storage.OffsetStorageReader;
+import org.slf4j.MDC;
 
 /** A connector that runs: what the worker asks of it, and what it may ask of the worker. */
 final class ConnectorHost implements SourceConnectorContext, SinkConnectorContext {
     private final String id;
+    private final String context;
     private final Connector connector;
     private final Events events;
     private final StoredOffsets offsets;
     private final PluginMetricsImpl metrics;
 
-    ConnectorHost(String id, Connector connector, Events events, PluginMetricsImpl metrics) {
+    ConnectorHost(String id, String name, Connector connector, Events events, PluginMetricsImpl metrics) {
         this.id = id;
+        this.context = "[" + name + "|worker] ";
         this.connector = connector;
         this.events = events;
         this.offsets = new StoredOffsets(id, events);
@@ -35,7 +38,7 @@ final class ConnectorHost implements SourceConnectorContext, SinkConnectorContex
     }
 
     void start(Map<String, String> props) {
-        try (Swap swap = Swap.in(connector)) {
+        try (Swap swap = Swap.in(connector); MDC.MDCCloseable whose = MDC.putCloseable("connector.context", context)) {
             connector.initialize(this);
             connector.start(props);
         }
@@ -43,7 +46,7 @@ final class ConnectorHost implements SourceConnectorContext, SinkConnectorContex
 
     /** The configurations of its tasks, at most `most` of them by its own promise. */
     List<Map<String, String>> taskConfigs(int most) {
-        try (Swap swap = Swap.in(connector)) {
+        try (Swap swap = Swap.in(connector); MDC.MDCCloseable whose = MDC.putCloseable("connector.context", context)) {
             List<Map<String, String>> configs = new ArrayList<>();
             for (Map<String, String> config : connector.taskConfigs(most)) {
                 configs.add(new LinkedHashMap<>(config));
@@ -54,7 +57,7 @@ final class ConnectorHost implements SourceConnectorContext, SinkConnectorContex
 
     void stop() {
         offsets.close();
-        try (Swap swap = Swap.in(connector)) {
+        try (Swap swap = Swap.in(connector); MDC.MDCCloseable whose = MDC.putCloseable("connector.context", context)) {
             connector.stop();
         } finally {
             HostEnvironment.close(metrics);

@@ -13,12 +13,14 @@ import org.apache.kafka.connect.connector.Connector;
 import org.apache.kafka.connect.connector.Task;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.runtime.HostEnvironment;
+import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.source.SourceTask;
 
 /**
  * All that can be asked from outside of Connect's class loader: a method, and arguments of JDK types.
  *
- * <p>`ask` takes and gives JSON: `{"answer": …}`, or `{"error": …}` with what a plugin has thrown. `rows` gives records to Spark.
+ * <p>`ask` takes and gives JSON: `{"answer": …}`, or `{"error": …}` with what a plugin has thrown. `rows` gives records to Spark,
+ * `chain` has plugins change one.
  */
 public final class Host implements BiFunction<String, Object[], Object> {
     private final PluginLoaders plugins = new PluginLoaders(Host.class.getClassLoader());
@@ -27,6 +29,7 @@ public final class Host implements BiFunction<String, Object[], Object> {
     private final Events events = new Events();
     private final Map<String, ConnectorHost> connectors = new ConcurrentHashMap<>();
     private final SinkTasks sinks = new SinkTasks(plugins, this::environment);
+    private final ChainCalls chains = new ChainCalls(plugins, this::environment);
     private final Map<String, SourceTaskHost> tasks = new ConcurrentHashMap<>();
     private final Map<String, RecordRows.Converters> converters = new ConcurrentHashMap<>();
 
@@ -38,6 +41,8 @@ public final class Host implements BiFunction<String, Object[], Object> {
             case "rows":
                 String id = (String) arguments[0];
                 return new RecordRows(task(id), (Long) arguments[1], (Long) arguments[2], converters.get(id), (Boolean) arguments[3]);
+            case "chain":
+                return chains.call((String) arguments[0], (Object[]) arguments[1]);
             default:
                 throw new IllegalArgumentException(method);
         }
@@ -90,7 +95,8 @@ public final class Host implements BiFunction<String, Object[], Object> {
                 }
                 return null;
             default:
-                return method.startsWith("sink.") ? sinks.answer(method, id, request) : taskAnswer(method, id, request);
+                return method.startsWith("sink.") ? sinks.answer(method, id, request)
+                    : method.startsWith("chain.") ? chains.answer(method, id, request) : taskAnswer(method, id, request);
         }
     }
 
@@ -118,7 +124,8 @@ public final class Host implements BiFunction<String, Object[], Object> {
     /** Returns the class of its tasks. */
     private String startConnector(String id, Map<String, Object> request) {
         Connector connector = (Connector) plugin(request);
-        ConnectorHost host = new ConnectorHost(id, connector, events, environment().ofConnector((String) request.get("name")));
+        String name = (String) request.get("name");
+        ConnectorHost host = new ConnectorHost(id, name, connector, events, environment().ofConnector(name));
         connectors.put(id, host);
         host.start(Json.texts(request.get("props")));
         return connector.taskClass().getName();
@@ -132,12 +139,13 @@ public final class Host implements BiFunction<String, Object[], Object> {
         int number = (int) number(request, "number");
         RecordRows.Converters own = new RecordRows.Converters(plugins.converter(request.get("key"), true),
             plugins.converter(request.get("value"), false), plugins.headerConverter(request.get("header")));
-        Chain chain = new Chain(plugins, (List<Map<String, Object>>) request.get("stages"), (Boolean) request.get("tolerant"));
+        Chain<SourceRecord> chain = new Chain<>(plugins, (List<Map<String, Object>>) request.get("stages"));
         converters.put(id, own);
         List<AutoCloseable> ending = new ArrayList<>(own.measured(environment(), name, number));
         ending.addAll(chain.measured(environment(), name, number));
         SourceTaskHost host = new SourceTaskHost(id, (String) request.get("context"), (SourceTask) task, Json.texts(request.get("props")),
-            new StoredOffsets(id, events), chain, (Boolean) request.get("transactional"), environment().ofTask(name, number), ending);
+            new StoredOffsets(id, events), chain, (Boolean) request.get("tolerant"), (Boolean) request.get("transactional"),
+            environment().ofTask(name, number), ending);
         tasks.put(id, host);
         host.start();
     }

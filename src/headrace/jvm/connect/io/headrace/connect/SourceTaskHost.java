@@ -10,6 +10,7 @@ import java.util.Set;
 import org.apache.kafka.common.metrics.PluginMetrics;
 import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
 import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.errors.RetriableException;
 import org.apache.kafka.connect.runtime.HostEnvironment;
 import org.apache.kafka.connect.runtime.WorkerTransactionContext;
@@ -41,7 +42,8 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private final SourceTask task;
     private final Map<String, String> props;
     private final StoredOffsets offsets;
-    private final Chain chain;
+    private final Chain<SourceRecord> chain;
+    private final boolean tolerant;
     private final PluginMetricsImpl metrics;
     private final List<AutoCloseable> ending; // transforms and converters
     private final Thread thread;
@@ -56,14 +58,15 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private Throwable failure;
     private int capacity = FIRST_CAPACITY; // in records; one more poll may be added to them
 
-    SourceTaskHost(String id, String context, SourceTask task, Map<String, String> props, StoredOffsets offsets, Chain chain,
-            boolean transactional, PluginMetricsImpl metrics, List<AutoCloseable> ending) {
+    SourceTaskHost(String id, String context, SourceTask task, Map<String, String> props, StoredOffsets offsets,
+            Chain<SourceRecord> chain, boolean tolerant, boolean transactional, PluginMetricsImpl metrics, List<AutoCloseable> ending) {
         this.id = id;
         this.context = context;
         this.task = task;
         this.props = props;
         this.offsets = offsets;
         this.chain = chain;
+        this.tolerant = tolerant;
         this.transactions = transactional ? new WorkerTransactionContext() : null;
         this.metrics = metrics;
         this.ending = ending;
@@ -115,7 +118,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         List<SourceRecord> after = new ArrayList<>(records.size());
         try {
             for (SourceRecord record : records) {
-                after.add(chain.apply(record));
+                after.add(changed(record));
             }
         } finally { // what comes before a record that fails is delivered
             synchronized (this) {
@@ -126,6 +129,20 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
                 }
                 notifyAll();
             }
+        }
+    }
+
+    /** The record after the chain; null if it was taken out, or refused where that is tolerated. */
+    private SourceRecord changed(SourceRecord record) {
+        try {
+            return chain.apply(record);
+        } catch (Chain.StageFailure e) {
+            String where = "Transform " + e.alias + " failed for the record at source offset " + record.sourceOffset();
+            if (!tolerant) {
+                throw new ConnectException("Tolerance exceeded in error handler: " + where, e.getCause());
+            }
+            LOG.error("{} of {}; it is left out", where, record.sourcePartition(), e.getCause());
+            return null;
         }
     }
 

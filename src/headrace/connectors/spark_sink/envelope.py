@@ -1,0 +1,37 @@
+"""Change events of Debezium as rows: what a row is after a change, and nothing where it was deleted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.values.record import opened
+from headrace.values.sql import case, lit
+from headrace.values.value import Case, Value, combined, only_when, or_null
+
+if TYPE_CHECKING:
+    from headrace.values.compile_context import CompileContext
+
+_MEMBERS = ("op", "after")
+
+
+def row_after(run: CompileContext, value: Value) -> Value:
+    """The `after` of change events; a tombstone stays one, and what is no change event fails."""
+    found: list[Case] = []
+    for a in value:
+        typed = a.value
+        if typed.kind == "null":
+            found.append(a)
+            continue
+        if typed.kind not in ("map", "struct"):
+            run.fail(a.when, lit("The value is no change event of Debezium: it is no object"))
+            continue
+        table = opened(run, typed if typed.table else replace(typed, sql=case([(a.when, typed.sql)])))
+        missing = [name for name in _MEMBERS if table.schema is not None and name not in table.fields]
+        if missing:
+            run.fail(a.when, lit(f"The value is no change event of Debezium: it has no field {missing[0]}"))
+            continue
+        with run.only(a.when):
+            after = table.get("after")
+            found += only_when(a.when, or_null(after, schemaless=table.schema is None))
+    return combined(found)

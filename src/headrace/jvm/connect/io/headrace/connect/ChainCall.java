@@ -1,0 +1,253 @@
+package io.headrace.connect;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.record.TimestampType;
+import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.connect.connector.ConnectRecord;
+import org.apache.kafka.connect.data.SchemaAndValue;
+import org.apache.kafka.connect.header.ConnectHeaders;
+import org.apache.kafka.connect.header.Header;
+import org.apache.kafka.connect.header.Headers;
+import org.apache.kafka.connect.runtime.HostEnvironment;
+import org.apache.kafka.connect.sink.SinkRecord;
+import org.apache.kafka.connect.source.SourceRecord;
+import org.apache.kafka.connect.storage.Converter;
+import org.apache.kafka.connect.storage.HeaderConverter;
+import org.apache.kafka.connect.transforms.predicates.Predicate;
+
+/**
+ * What a compiled chain has plugins do with one record: JDK types in and out, one thread at a time.
+ *
+ * <p>The first of what comes out is a failure, null for none: the step's alias (null: the only one), class, message and cause.
+ */
+interface ChainCall extends AutoCloseable {
+    Object[] call(Object[] parts);
+
+    List<AutoCloseable> measured(HostEnvironment environment, String connector, int task);
+
+    @SuppressWarnings("unchecked")
+    static ChainCall of(PluginLoaders plugins, Map<String, Object> request) {
+        HeaderConverter header = request.get("header") == null ? null : plugins.headerConverter(request.get("header"));
+        boolean key = Boolean.TRUE.equals(request.get("key"));
+        switch ((String) request.get("kind")) {
+            case "stages":
+                List<Map<String, Object>> stages = (List<Map<String, Object>>) request.get("stages");
+                return Boolean.TRUE.equals(request.get("sink")) ? new OfStages<SinkRecord>(new Chain<>(plugins, stages), header)
+                    : new OfStages<SourceRecord>(new Chain<>(plugins, stages), header);
+            case "predicate":
+                return new OfPredicate(plugins.configured((Map<?, ?>) request.get("predicate")), header);
+            case "read":
+                return new OfReading(plugins.converter(request.get("converter"), key), key);
+            case "write":
+                return new OfWriting(plugins.converter(request.get("converter"), key), key);
+            default:
+                return new OfHeader(header);
+        }
+    }
+
+    private static Object[] failure(String alias, Throwable error) {
+        Throwable cause = error.getCause();
+        return new Object[] {alias, error.getClass().getName(), String.valueOf(error.getMessage()),
+            cause == null ? null : cause.getClass().getName() + ": " + cause.getMessage()};
+    }
+
+    /** Parts: topic, partition, offset (null: of a source), timestamp, schema and payload of the key, the same of the value, headers. */
+    private static ConnectRecord<?> record(ConnectData data, HeaderConverter converter, Object[] parts) {
+        String topic = (String) parts[0];
+        SchemaAndValue key = data.read((String) parts[4], (byte[]) parts[5]);
+        SchemaAndValue value = data.read((String) parts[6], (byte[]) parts[7]);
+        Headers headers = new ConnectHeaders();
+        for (Object pair : (Object[]) parts[8]) {
+            String name = (String) ((Object[]) pair)[0];
+            headers.add(name, converter.toConnectHeader(topic, name, (byte[]) ((Object[]) pair)[1]));
+        }
+        Integer partition = (Integer) parts[1];
+        if (parts[2] == null) {
+            return new SourceRecord(Map.of(), Map.of(), topic, partition, key.schema(), key.value(), value.schema(), value.value(),
+                (Long) parts[3], headers);
+        }
+        return new SinkRecord(topic, partition, key.schema(), key.value(), value.schema(), value.value(), (Long) parts[2],
+            (Long) parts[3], TimestampType.CREATE_TIME, headers);
+    }
+
+    /** Out: failure, whether the record is taken out, topic, partition, timestamp, key and value as JSON, headers. */
+    final class OfStages<R extends ConnectRecord<R>> implements ChainCall {
+        private final ConnectData data = new ConnectData();
+        private final Chain<R> chain;
+        private final HeaderConverter header;
+
+        OfStages(Chain<R> chain, HeaderConverter header) {
+            this.chain = chain;
+            this.header = header;
+        }
+
+        @Override
+        @SuppressWarnings("unchecked")
+        public Object[] call(Object[] parts) {
+            try {
+                R record = chain.apply((R) record(data, header, parts));
+                if (record == null) {
+                    return new Object[] {null, true, null, null, null, null, null, null};
+                }
+                byte[] key = data.write(record.keySchema(), record.key());
+                byte[] value = data.write(record.valueSchema(), record.value());
+                return new Object[] {null, false, record.topic(), record.kafkaPartition(), record.timestamp(), key, value, pairs(record)};
+            } catch (Chain.StageFailure e) {
+                return new Object[] {failure(e.alias, e.getCause()), false, null, null, null, null, null, null};
+            } catch (RuntimeException | LinkageError e) {
+                return new Object[] {failure(null, e), false, null, null, null, null, null, null};
+            }
+        }
+
+        private Object[] pairs(R record) {
+            List<Object> pairs = new ArrayList<>();
+            for (Header one : record.headers()) {
+                byte[] bytes = header.fromConnectHeader(record.topic(), one.key(), one.schema(), one.value());
+                pairs.add(new Object[] {one.key(), bytes});
+            }
+            return pairs.toArray();
+        }
+
+        @Override
+        public List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
+            return chain.measured(environment, connector, task);
+        }
+
+        @Override
+        public void close() {
+            chain.close();
+            Utils.closeQuietly(header, "header converter");
+        }
+    }
+
+    /** Out: failure, whether it holds. */
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    final class OfPredicate implements ChainCall {
+        private final ConnectData data = new ConnectData();
+        private final Predicate predicate;
+        private final HeaderConverter header;
+
+        OfPredicate(Predicate<?> predicate, HeaderConverter header) {
+            this.predicate = predicate;
+            this.header = header;
+        }
+
+        @Override
+        public Object[] call(Object[] parts) {
+            try (Swap swap = Swap.in(predicate)) {
+                return new Object[] {null, predicate.test(record(data, header, parts))};
+            } catch (RuntimeException | LinkageError e) {
+                return new Object[] {failure(null, e), null};
+            }
+        }
+
+        @Override
+        public List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
+            return List.of();
+        }
+
+        @Override
+        public void close() {
+            Utils.closeQuietly(predicate, "predicate");
+            Utils.closeQuietly(header, "header converter");
+        }
+    }
+
+    /** Of a converter; in: topic, bytes; out: failure, JSON. */
+    final class OfReading implements ChainCall {
+        private final ConnectData data = new ConnectData();
+        private final Converter converter;
+        private final boolean key;
+
+        OfReading(Converter converter, boolean key) {
+            this.converter = converter;
+            this.key = key;
+        }
+
+        @Override
+        public Object[] call(Object[] parts) {
+            try (Swap swap = Swap.in(converter)) {
+                SchemaAndValue read = converter.toConnectData((String) parts[0], new RecordHeaders(), (byte[]) parts[1]);
+                return new Object[] {null, data.write(read.schema(), read.value())};
+            } catch (RuntimeException | LinkageError e) {
+                return new Object[] {failure(null, e), null};
+            }
+        }
+
+        @Override
+        public List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
+            return List.of(environment.measured(converter, connector, task, key ? "key" : "value"));
+        }
+
+        @Override
+        public void close() {
+            Utils.closeQuietly(converter, "converter");
+        }
+    }
+
+    /** Of a converter; in: topic, schema, payload; out: failure, bytes. */
+    final class OfWriting implements ChainCall {
+        private final ConnectData data = new ConnectData();
+        private final Converter converter;
+        private final boolean key;
+
+        OfWriting(Converter converter, boolean key) {
+            this.converter = converter;
+            this.key = key;
+        }
+
+        @Override
+        public Object[] call(Object[] parts) {
+            try (Swap swap = Swap.in(converter)) {
+                SchemaAndValue given = data.read((String) parts[1], (byte[]) parts[2]);
+                byte[] bytes = converter.fromConnectData((String) parts[0], new RecordHeaders(), given.schema(), given.value());
+                return new Object[] {null, bytes};
+            } catch (RuntimeException | LinkageError e) {
+                return new Object[] {failure(null, e), null};
+            }
+        }
+
+        @Override
+        public List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
+            return List.of(environment.measured(converter, connector, task, key ? "key" : "value"));
+        }
+
+        @Override
+        public void close() {
+            Utils.closeQuietly(converter, "converter");
+        }
+    }
+
+    /** Of a header converter; in and out as with OfWriting. */
+    final class OfHeader implements ChainCall {
+        private final ConnectData data = new ConnectData();
+        private final HeaderConverter converter;
+
+        OfHeader(HeaderConverter converter) {
+            this.converter = converter;
+        }
+
+        @Override
+        public Object[] call(Object[] parts) {
+            try (Swap swap = Swap.in(converter)) {
+                SchemaAndValue given = data.read((String) parts[1], (byte[]) parts[2]);
+                return new Object[] {null, converter.fromConnectHeader((String) parts[0], "", given.schema(), given.value())};
+            } catch (RuntimeException | LinkageError e) {
+                return new Object[] {failure(null, e), null};
+            }
+        }
+
+        @Override
+        public List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
+            return List.of();
+        }
+
+        @Override
+        public void close() {
+            Utils.closeQuietly(converter, "header converter");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+package io.headrace.connect;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.function.Supplier;
+import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.runtime.HostEnvironment;
+
+/**
+ * Transforms, predicates and converters that a compiled chain calls, by the ids that the worker gives them.
+ *
+ * <p>Plugins are not made for several threads: each that calls at the same time has instances of its own.
+ */
+final class ChainCalls {
+    private static final String HIDDEN = "[hidden]";
+    private final PluginLoaders plugins;
+    private final Supplier<HostEnvironment> environment;
+    private final Map<String, Calls> defined = new ConcurrentHashMap<>();
+
+    ChainCalls(PluginLoaders plugins, Supplier<HostEnvironment> environment) {
+        this.plugins = plugins;
+        this.environment = environment;
+    }
+
+    Object answer(String method, String id, Map<String, Object> request) {
+        switch (method) {
+            case "chain.define":
+                defined.computeIfAbsent(id, given -> new Calls(request));
+                return null;
+            case "chain.close":
+                Calls calls = defined.remove(id);
+                if (calls != null) {
+                    calls.close();
+                }
+                return null;
+            default:
+                throw new IllegalArgumentException(method);
+        }
+    }
+
+    /** What the plugins of this id make of the parts of a record (see the classes of ChainCall). */
+    Object[] call(String id, Object[] parts) {
+        Calls calls = defined.get(id);
+        if (calls == null) {
+            throw new ConnectException("The plugins " + id + " of a chain are not here");
+        }
+        return calls.call(parts);
+    }
+
+    private final class Calls {
+        private final Map<String, Object> request;
+        private final ConcurrentLinkedDeque<ChainCall> idle = new ConcurrentLinkedDeque<>();
+        private final List<AutoCloseable> measured = Collections.synchronizedList(new ArrayList<>());
+        private volatile boolean closed;
+
+        Calls(Map<String, Object> request) {
+            this.request = request;
+            ChainCall first = ChainCall.of(plugins, request);
+            String connector = (String) request.get("name");
+            if (connector != null) { // metrics of the first instance: those of others would have the same names
+                measured.addAll(first.measured(environment.get(), connector, ((Number) request.get("number")).intValue()));
+            }
+            idle.add(first);
+        }
+
+        Object[] call(Object[] parts) {
+            ChainCall one = idle.pollFirst();
+            ChainCall used = one == null ? ChainCall.of(plugins, request) : one;
+            try {
+                Object[] answer = used.call(parts);
+                return answer[0] == null ? answer : masked(answer);
+            } finally {
+                idle.addFirst(used);
+                if (closed) {
+                    close();
+                }
+            }
+        }
+
+        /** The answer, whose failure does not say secrets of the configuration. */
+        private Object[] masked(Object[] answer) {
+            Object[] failure = (Object[]) answer[0];
+            for (Object secret : (List<?>) request.getOrDefault("secrets", List.of())) {
+                for (int i = 2; i < failure.length; i++) { // message and cause
+                    failure[i] = failure[i] == null ? null : ((String) failure[i]).replace((String) secret, HIDDEN);
+                }
+            }
+            return answer;
+        }
+
+        void close() {
+            closed = true;
+            measured.forEach(metrics -> Utils.closeQuietly(metrics, "metrics of a chain"));
+            for (ChainCall one = idle.pollFirst(); one != null; one = idle.pollFirst()) {
+                Utils.closeQuietly(one, "plugins of a chain");
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+"""A host of plugins in a process of its own, with a heap of its own (`connector.engine=process`), one for each connector.
+
+What runs there may take all of its memory, or end its JVM, and takes nobody along. It ends with the last connector or task
+that uses it here, and with the worker.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import struct
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files
+
+import structlog
+
+from headrace.errors import ConnectError, SetupError
+from headrace.jvm.jars import connect_classpath, wheel_jar
+from headrace.jvm.java import find_java
+from headrace.jvm.output import pass_line
+from headrace.spark.connect_host import ConnectHost, HostListener, PluginError, PluginHost
+
+log = structlog.get_logger(__name__)
+
+_LOGGING = ("slf4j-api", "log4j-api", "log4j-core", "log4j-slf4j2-impl")
+_START_S = 60.0
+_END_S = 5.0
+_KEPT_LINES = 20
+_FAILED = "org.apache.kafka.connect.errors.ConnectException"
+
+
+@dataclass(frozen=True)
+class ProcessSettings:
+    """Which process a connector runs in."""
+
+    connector: str
+    """Its name."""
+    heap: str
+    """The most memory of the JVM's heap, as `-Xmx` takes it."""
+
+
+class ProcessHost(PluginHost):
+    """One process, from its start to its end."""
+
+    def __init__(self, settings: ProcessSettings, driver: ConnectHost) -> None:
+        """driver: knows the plugins, and the JVM of Spark, which reads the records. Raises SetupError if Java does not start."""
+        self.settings, self._driver = settings, driver
+        self.users = 0
+        self._secret = secrets.token_hex(16)
+        self._ids: set[str] = set()
+        self._read_here: set[str] = set()
+        self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._idle: list[socket.socket] = []
+        self._guard = threading.Lock()
+        self._port_known = threading.Event()
+        self._port = 0
+        self._process = self._started()
+        self.ask("plugins", **driver.scan)
+        threading.Thread(target=self._follow, name=f"plugin-events-{settings.connector}", daemon=True).start()
+
+    def _started(self) -> subprocess.Popen[str]:
+        jars = [*connect_classpath(), *map(wheel_jar, _LOGGING)]
+        command = [str(find_java().program), f"-Xmx{self.settings.heap}", "-XX:+ExitOnOutOfMemoryError"]
+        command += [f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}"]
+        command += ["-cp", os.pathsep.join(map(str, jars)), "io.headrace.connect.Serve"]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert process.stdin and process.stdout
+        process.stdin.write(self._secret + "\n")
+        process.stdin.flush()
+        name = f"plugin-output-{self.settings.connector}"
+        threading.Thread(target=partial(self._read, process.stdout), name=name, daemon=True).start()
+        if not self._port_known.wait(_START_S) or not self._port:
+            process.kill()
+            said = self._lines[-1] if self._lines else f"nothing within {_START_S:.0f} s"
+            raise SetupError(f"The process of connector {self.settings.connector} did not start: {said}")
+        return process
+
+    def _read(self, lines: Iterator[str]) -> None:
+        for line in lines:
+            text = line.rstrip()
+            if not self._port_known.is_set() and text.startswith("port "):
+                self._port = int(text.removeprefix("port "))
+                self._port_known.set()
+                continue
+            self._lines.append(text)
+            pass_line(line.encode())
+        self._port_known.set()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    def exchange(self, method: str, request: str) -> str:
+        """The answer to a question, both as JSON. Raises PluginError with what has ended the process."""
+        try:
+            with self._connected() as connection:
+                connection.sendall(b"\0" + _framed(method) + _framed(request))
+                return _received(connection, *struct.unpack(">i", _received(connection, 4))).decode()
+        except OSError as error:
+            raise self._ended(error) from error
+
+    @contextmanager
+    def _connected(self) -> Iterator[socket.socket]:
+        with self._guard:
+            connection = self._idle.pop() if self._idle else None
+        if connection is None:
+            connection = socket.create_connection(("127.0.0.1", self._port))
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.sendall(_framed(self._secret))
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        with self._guard:
+            self._idle.append(connection)
+
+    def _ended(self, error: OSError) -> PluginError:
+        try:
+            status = self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            return self._error(f"it does not answer: {error}")
+        memory = next((line for line in self._lines if "OutOfMemoryError" in line), None)
+        if memory is not None:
+            reason = memory[memory.index("java.lang.OutOfMemoryError") :] if "java.lang." in memory else memory
+            return self._error(f"it was out of memory ({reason}); its heap is {self.settings.heap}, see connector.engine.heap")
+        return self._error(f"it was killed by signal {-status}" if status < 0 else f"it has called System.exit({status})")
+
+    def _error(self, reason: str) -> PluginError:
+        message = f"The process of connector {self.settings.connector} has ended: {reason}"
+        return PluginError({"class": _FAILED, "message": message, "trace": f"{_FAILED}: {message}\n"})
+
+    def listen(self, id: str, listener: HostListener) -> None:
+        """Have what the connector or task of this id asks answered by `listener`, which hears, too, if the process ends."""
+        super().listen(id, listener)
+        with self._guard:
+            self._ids.add(id)
+
+    def forget(self, id: str) -> None:
+        """Answer it no more."""
+        super().forget(id)
+        with self._guard:
+            self._ids.discard(id)
+        if id in self._read_here:
+            self._read_here.discard(id)
+            self._driver.java.forget(id)
+
+    def read_rows_here(self, task: str) -> None:
+        """Prepare Spark for reading the records of a source task of this host."""
+        self._driver.java.remote(task, self._port, self._secret)
+        self._read_here.add(task)
+
+    def _follow(self) -> None:
+        try:
+            self.follow()
+        except ConnectError as error:
+            with self._guard:
+                ids, users = list(self._ids), self.users
+            if users:
+                log.error("plugins.process.ended", connector=self.settings.connector, cause=str(error))
+            for id in ids:
+                self.failed(id, getattr(error, "java_trace", str(error)))
+
+    def end(self) -> None:
+        """End the process."""
+        assert self._process.stdin
+        self._process.stdin.close()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+
+_PROCESSES: dict[ProcessSettings, ProcessHost] = {}
+_STARTING = threading.Lock()
+
+
+def acquire(settings: ProcessSettings, driver: ConnectHost) -> ProcessHost:
+    """The process of a connector, started if there is none; it is there until all who have it call `release`.
+
+    Raises SetupError if it does not start.
+    """
+    with _STARTING:
+        process = _PROCESSES.get(settings)
+        if process is None or not process.alive:
+            process = _PROCESSES[settings] = ProcessHost(settings, driver)
+            log.info("plugins.process.started", connector=settings.connector, heap=settings.heap)
+        process.users += 1
+        return process
+
+
+def release(host: PluginHost) -> None:
+    """Let go of a host; a process ends with its last user."""
+    if not isinstance(host, ProcessHost):
+        return
+    with _STARTING:
+        host.users -= 1
+        if host.users:
+            return
+        if _PROCESSES.get(host.settings) is host:
+            del _PROCESSES[host.settings]
+    host.end()
+
+
+def running(connector: str) -> list[ProcessHost]:
+    """The processes of a connector that have not ended."""
+    with _STARTING:
+        return [host for settings, host in _PROCESSES.items() if settings.connector == connector and host.alive]
+
+
+def _framed(text: str) -> bytes:
+    data = text.encode()
+    return struct.pack(">i", len(data)) + data
+
+
+def _received(connection: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        part = connection.recv(size - len(data))
+        if not part:
+            raise ConnectionResetError("the connection is closed")
+        data += part
+    return bytes(data)

@@ -1,0 +1,69 @@
+"""Plugins in Java that a compiled chain calls, one record after the other: what the host is told, and the SQL that calls it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import structlog
+
+from headrace.config.redaction import SHORTEST
+from headrace.errors import ConnectError
+from headrace.spark.connect_host import ConnectHost, hiding
+from headrace.spark.java_plugin import JavaPlugin
+from headrace.spark.plane import in_driver
+
+log = structlog.get_logger(__name__)
+
+
+class JavaCall:
+    """Plugins under an id of their own, which the host makes at the first use, and keeps until they are closed."""
+
+    def __init__(self, host: ConnectHost, request: Mapping[str, Any]) -> None:
+        """request: as the host's method `chain.define` takes it, without an id; `secrets` of it are in no failure."""
+        self._host, self._request, self._id = host, request, f"chain@{uuid.uuid4().hex[:12]}"
+        self._defined = False
+
+    @property
+    def id(self) -> str:
+        """By which the chain calls them; the configuration itself stands in no plan of Spark's.
+
+        Raises PluginError for what they throw, ConnectError where Spark's tasks run in other processes than the host.
+        """
+        self._check_place()
+        if not self._defined:
+            with hiding(self._request.get("secrets", ())):
+                self._host.ask("chain.define", id=self._id, **self._request)
+            self._defined = True
+        return self._id
+
+    def _check_place(self) -> None:
+        master = self._host.spark().sparkContext.master or ""
+        if not in_driver(master):
+            raise ConnectError(
+                f"Plugins in Java run in the process of Spark's driver, but with spark.master={master} records are in executors "
+                "of their own: use a local master, or transforms and converters of headrace's own."
+            )
+
+    def close(self) -> None:
+        """Have the host close them."""
+        if not self._defined:
+            return
+        self._defined = False
+        try:
+            self._host.ask("chain.close", id=self._id)
+        except Exception as error:  # the session has ended, and they with it
+            log.debug("plugin.close.failed", cause=str(error))
+
+
+def secrets_of(plugins: Iterable[Any]) -> list[str]:
+    """What is not to be shown of the settings of plugins in Java: texts that are long enough not to be found in other words."""
+    found = [secret for plugin in plugins if isinstance(plugin, JavaPlugin) for secret in type(plugin).passwords(plugin.props)]
+    return sorted({secret for secret in found if len(secret) >= SHORTEST}, key=len, reverse=True)
+
+
+def described(plugin: Any, props: Mapping[str, Any]) -> dict[str, Any]:
+    """A plugin for the host: `class`, `location` (None: Kafka Connect's own) and `props`."""
+    given = {key: str(value) for key, value in props.items() if value is not None}
+    return {"class": type(plugin).plugin_name, "location": getattr(type(plugin), "location", None), "props": given}

@@ -1,0 +1,133 @@
+"""Plugins in Java in the chains of connectors that are not: before, between and behind compiled stages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.preview.records import from_objects
+from headrace.testing.worker import EmbeddedWorker
+from tests.clusters import Cluster, record
+from tests.deployed import Deployed
+from tests.java_plugins.archives import PLAIN, SHOUT
+from tests.java_plugins.test_debezium_jdbc import with_schema
+from tests.java_plugins.test_source import records_of
+from tests.preview.conftest import prepared
+
+Create = Callable[..., Deployed]
+TRANSFORMS = "org.apache.kafka.connect.transforms."
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+HOIST = {
+    "transforms.hoist.type": TRANSFORMS + "HoistField$Value", "transforms.hoist.field": "word",
+    "transforms.number.type": "headrace.transforms.Sql", "transforms.number.value.n": "length(value.word)",
+    "transforms.loud.type": SHOUT,
+}  # fmt: skip
+"""Lines as `word` with their length as `n`, and what `loud` is."""
+
+
+@pytest.fixture
+def topic(topic_name: Callable[[str], str]) -> str:
+    return topic_name("chained")
+
+
+def source(cluster: Cluster, topic: str, copy: str) -> dict[str, str]:
+    """Of a Kafka source that copies a topic of the worker's cluster."""
+    rename = {"type": TRANSFORMS + "RegexRouter", "regex": ".*", "replacement": copy}
+    return {
+        "source.bootstrap.servers": cluster.bootstrap, "source.topic.whitelist": topic,
+        "source.auto.offset.reset": "earliest", "source.value.converter": JSON,
+        **{f"transforms.copy.{name}": value for name, value in rename.items()},
+    }  # fmt: skip
+
+
+def words(cluster: Cluster, topic: str, *rows: dict[str, Any]) -> None:
+    cluster.create(topic)
+    cluster.produce(topic, [record(b"k", with_schema(row), headers=[("h", b"7")]) for row in rows])
+
+
+def test_stages_in_java_stand_between_compiled_ones(connector: Create, cluster: Cluster, topic: str, tmp_path: Path):
+    file = tmp_path / "lines.txt"
+    file.write_text("one\nfour\nthree\n")
+    chain = {**HOIST, "transforms": "hoist,number,loud,again,twice", "transforms.loud.predicate": "odd"}
+    chain |= {"predicates": "odd", "predicates.odd.type": "IsOdd", "transforms.again.type": SHOUT, "transforms.again.drop": "4"}
+    chain |= {
+        "transforms.twice.type": "headrace.transforms.Sql",
+        "transforms.twice.value.twice": "concat(value.word, value.word)",
+    }
+    connector("FileStreamSource", file=str(file), topic=topic, **chain)
+    found = records_of(cluster, topic, 2)
+    assert [json.loads(r.value or b"") for r in found] == [
+        {"word": "ONE", "n": 3, "twice": "ONEONE"}, {"word": "THREE", "n": 5, "twice": "THREETHREE"},
+    ]  # fmt: skip
+    assert found[0].headers == [("shouted", b"1"), ("shouted", b"1")]
+
+
+def test_a_record_that_fails_ends_the_task_and_names_its_stage(connector: Create, topic: str, tmp_path: Path):
+    file = tmp_path / "lines.txt"
+    file.write_text("one\nfour\n")
+    chain = {**HOIST, "transforms": "hoist,number,first,loud", "transforms.first.type": SHOUT, "transforms.loud.fail": "4"}
+    trace = connector("FileStreamSource", file=str(file), topic=topic, **chain).trace()
+    assert "java.lang.IllegalStateException: no luck with 4" in trace
+    assert "at transform 'loud'" in trace
+
+
+def test_records_of_a_feed_pass_transforms_and_become_dead_letters_with_their_stage(
+    connector: Create, cluster: Cluster, topic: str, topic_name: Callable[[str], str]
+):
+    words(cluster, topic, {"id": 1, "n": 1, "word": "one"}, {"n": 2, "word": "two"}, {"n": 3, "word": "three", "more": "x"})
+    copy, letters = topic_name("copy"), topic_name("letters")
+    chain = {"transforms": "loud,copy", "transforms.loud.type": SHOUT, "transforms.loud.fail": "2"}
+    chain |= {"transforms.loud.secret": "hunter2hunter2"}
+    letter = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters}
+    letter |= {"errors.deadletterqueue.topic.replication.factor": "1", "errors.deadletterqueue.context.headers.enable": "true"}
+    connector("KafkaSource", **source(cluster, topic, copy), **chain, **letter)
+    found = records_of(cluster, copy, 2)
+    assert [json.loads(r.value or b"")["word"] for r in found] == ["ONE", "THREE"]
+    assert found[0].headers[-1] == ("shouted", b"1")
+    (letter_of_two,) = records_of(cluster, letters, 1)
+    headers = dict(letter_of_two.headers)
+    assert headers["__connect.errors.exception.message"] == b"no luck with 2 [hidden]"
+    assert not any(value and b"hunter2" in value for _, value in letter_of_two.headers)
+    assert headers["__connect.errors.exception.class.name"] == b"java.lang.IllegalStateException"
+    assert headers["__connect.errors.class.name"] == SHOUT.encode()
+    assert letter_of_two.value == with_schema({"n": 2, "word": "two"})
+
+
+def test_converters_in_java_read_and_write_the_records_of_a_feed(
+    connector: Create, cluster: Cluster, topic: str, topic_name: Callable[[str], str]
+):
+    cluster.create(topic)
+    cluster.produce(topic, [record(None, b"one"), record(None, None), record(None, b"two")])
+    chain = {"transforms": "hoist,copy", **HOIST, "value.converter": PLAIN, "value.converter.stamp": "yes"}
+    connector("KafkaSource", **{**source(cluster, topic, copy := topic_name("copy")), "source.value.converter": PLAIN}, **chain)
+    assert [r.value for r in records_of(cluster, copy, 3)] == [
+        b"Struct{word=one} by 2.0-beta", b"Struct{} by 2.0-beta", b"Struct{word=two} by 2.0-beta",
+    ]  # fmt: skip
+
+
+def test_a_preview_shows_each_stage(java_worker: EmbeddedWorker, spark):
+    config = {"connector.class": "FileStreamSource", "file": "/none", "topic": "t", **HOIST}
+    config |= {"transforms": "hoist,number,loud,again", "transforms.again.type": SHOUT, "transforms.again.fail": "4"}
+    found = prepared(config)
+    one, four = found.run(spark, from_objects([{"value": "one"}, {"value": "four"}], found.topic), ask=False)["records"]
+    assert [step["step"] for step in one["steps"]] == [f"{'transform:' if n else ''}{s}" for n, s in enumerate(
+        ["input", "hoist", "number", "loud", "again"])]  # fmt: skip
+    loud = one["steps"][3]
+    assert (loud["type"], json.loads(loud["record"]["value"]["json"])) == (SHOUT, {"word": "ONE", "n": 3})
+    assert four["failure"] == {
+        "step": "transform:again", "class": "java.lang.IllegalStateException", "message": "no luck with 4", "cause": None,
+        "then": "the task fails (errors.tolerance is none)",
+    }  # fmt: skip
+
+
+def test_a_sinks_records_have_their_offsets(java_worker: EmbeddedWorker, spark):
+    config = {"connector.class": "KafkaSink", "topics": "t", "target.bootstrap.servers": "localhost:1", "transforms": "loud"}
+    config |= {"transforms.loud.type": SHOUT, "value.converter": JSON, "value.converter.schemas.enable": "true"}
+    found = prepared(config)
+    value = (with_schema({"n": 1, "word": "one"}) or b"").decode()
+    (shown,) = found.run(spark, from_objects([{"value": value, "offset": 3}], found.topic), ask=False)["records"]
+    assert json.loads(shown["output"]["value"])["payload"] == {"n": 1, "word": "ONE"}

@@ -1,0 +1,66 @@
+"""SparkSink with the format delta, by key: the last record of a key counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from headrace.connectors.spark_sink.config import SparkSinkConfig
+from tests.spark_formats.sinks import Topic, task
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+UPSERT = {"format": "delta", "insert.mode": "upsert", "pk.mode": "record_key", "delete.enabled": "true"}
+
+
+def rows(spark: SparkSession, path: Path) -> list[tuple[object, ...]]:
+    return sorted(tuple(row) for row in spark.read.format("delta").load(str(path)).collect())
+
+
+def test_rows_are_changed_added_and_deleted_and_a_batch_may_come_again(spark: SparkSession, tmp_path: Path) -> None:
+    topic = Topic(spark, "struct<id: int>", "struct<id: int, city: string>")
+    topic.add([(0, (1,), (1, "Bern")), (0, (2,), (2, "Basel")), (0, (1,), (1, "Thun")), (0, (2,), None), (0, (3,), (3, "Chur"))])
+    path = tmp_path / "t"
+    props = {**UPSERT, "option.path": str(path)}
+    task(props).put(topic.batch({0: (0, 2)}))
+    assert rows(spark, path) == [(1, "Bern"), (2, "Basel")]
+    for _ in range(2):
+        task(props).put(topic.batch({0: (1, 5)}))
+        assert rows(spark, path) == [(1, "Thun"), (3, "Chur")]
+
+
+def test_a_new_column_is_added_where_that_is_asked_for(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    props = {**UPSERT, "option.path": str(path), "option.mergeSchema": "true"}
+    old, new = (Topic(spark, "struct<id: int>", f"struct<id: int{more}>") for more in ("", ", city: string"))
+    old.add([(0, (1,), (1,)), (0, (2,), (2,))])
+    new.add([(0, (1,), (1, "Bern"))])
+    task(props).put(old.batch({0: (0, 2)}))
+    task(props).put(new.batch({0: (0, 1)}))
+    assert spark.read.format("delta").load(str(path)).columns == ["id", "city"]
+    assert {tuple(row) for row in spark.read.format("delta").load(str(path)).collect()} == {(1, "Bern"), (2, None)}
+
+
+def test_deletes_alone_need_no_columns_of_values(spark: SparkSession, tmp_path: Path) -> None:
+    topic, gone = Topic(spark, "struct<id: int>", "struct<id: int>"), Topic(spark, "struct<id: int>", "variant")
+    topic.add([(0, (1,), (1,)), (0, (2,), (2,))])
+    gone.add([(0, (1,), None)])
+    props = {**UPSERT, "option.path": str(tmp_path / "t")}
+    task(props).put(topic.batch({0: (0, 2)}))
+    task(props).put(gone.batch({0: (0, 1)}))
+    assert rows(spark, tmp_path / "t") == [(2,)]
+
+
+@pytest.mark.parametrize(
+    ("given", "option", "why"),
+    [
+        ({"insert.mode": "update"}, "insert.mode", "The format delta takes insert and upsert"),
+        ({"insert.mode": "upsert"}, "pk.mode", "insert.mode=upsert needs a primary key"),
+        ({"delete.enabled": "true"}, "delete.enabled", "Deletes need pk.mode=record_key"),
+    ],
+)
+def test_what_cannot_be_is_said(given: dict[str, str], option: str, why: str) -> None:
+    assert why in SparkSinkConfig.all_problems({"format": "delta", "option.path": "/t", **given})[option][0]
