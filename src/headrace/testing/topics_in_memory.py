@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from headrace.streams.engine.columns import union
-from headrace.streams.engine.runtime import TaskRuntime
+from headrace.streams.engine.runtime import Batch, TaskRuntime
 from headrace.streams.engine.source import RAW, Partition, Ranges
 
 if TYPE_CHECKING:
@@ -34,23 +34,28 @@ class TopicsInMemory:
         """What a sub-topology has in Spark's JVM; there is one partition."""
         return TaskRuntime(self.spark, 1, {}, {}, None)
 
-    def feed(self, runtime: TaskRuntime, name: str, ranges: Ranges) -> None:
-        """Give an input its records."""
-        rows = [row for (t, _), (a, b) in ranges.items() for row in self.rows[t][a:b]]
-        runtime.give(name, b"".join(map(_packed, rows)))
+    def ends(self, runtime: TaskRuntime, inputs: Mapping[str, Mapping[Partition, int]]) -> dict[Partition, int] | None:
+        """Nothing is known without `offsets`."""
+        return None
 
-    def run(self, runtime: TaskRuntime, job: Any, number: int, partitions: Sequence[int]) -> None:
-        """Run a batch, and add what it made."""
-        runtime.run(job, partitions)
-        if runtime.holds:  # for a transaction
-            return
+    def run(self, runtime: TaskRuntime, batch: Batch, inputs: Mapping[str, Ranges]) -> None:
+        """Compute a batch, and add what it made."""
+        for name, ranges in inputs.items():
+            rows = [row for (t, _), (a, b) in ranges.items() for row in self.rows.get(t, [])[a:b]]
+            runtime.give(name, b"".join(map(_packed, rows)))
+        runtime.run(batch)
+        if not batch.commits:
+            self.add_held(runtime, batch.number)
+
+    def add_held(self, runtime: TaskRuntime, number: int | None) -> None:
+        """Add what a batch made. number: of the batch, for its changelogs."""
         held = io.BytesIO(runtime.held_bytes())
         while topic := _bytes(held):
             (timestamp,) = struct.unpack(">q", held.read(8))
             key, value = _bytes(held), _bytes(held)
             (count,) = struct.unpack(">i", held.read(4))
             headers = [((_bytes(held) or b"").decode(), _bytes(held)) for _ in range(count)]
-            if held.read(1) == b"\x01":
+            if held.read(1) == b"\x01" and number is not None:
                 headers.append(("b", number.to_bytes(8, "big")))
             self.append(topic.decode(), key, value, timestamp, headers)
 

@@ -101,6 +101,25 @@ def test_or_is_left_out_where_the_handler_says_so(drive):
         assert _out(driver, "out", Serdes.long()) == [("b", 7)]
 
 
+def test_and_goes_to_the_dead_letter_topic_as_it_was_read(drive):
+    builder = StreamsBuilder()
+    builder.stream("in", Consumed.with_(Serdes.string(), Serdes.long())).to("out")
+    config = {"deserialization.exception.handler": "continue", "errors.dead.letter.queue.topic.name": "dead"}
+    with drive(builder, config=config) as driver:
+        driver.pipe("in", [(b"b", (7).to_bytes(8, "big"), 2, None), (b"a", b"short", 3, [("own", b"1")])])
+        assert _out(driver, "out", Serdes.long()) == [("b", 7)]
+        (letter,) = driver.create_output_topic("dead", Serdes.string(), Serdes.string()).read_records()
+    sentence = b"The value of the record at in-0 offset 1 cannot be read by the long serde."
+    assert (letter.key, letter.value, letter.timestamp) == ("a", "short", 3)
+    assert letter.headers == (
+        ("own", b"1"), ("__streams.errors.exception", b"org.apache.kafka.common.errors.SerializationException"),
+        ("__streams.errors.message", sentence), ("__streams.errors.stacktrace", sentence), ("__streams.errors.topic", b"in"),
+        ("__streams.errors.partition", b"0"), ("__streams.errors.offset", b"1"),
+    )  # fmt: skip
+    with pytest.raises(ConfigError, match=r"is set, but deserialization\.exception\.handler is fail"):
+        drive(builder, config={"errors.dead.letter.queue.topic.name": "dead"})
+
+
 @pytest.mark.parametrize(
     ("define", "sentence"),
     [
@@ -183,8 +202,8 @@ def test_a_processor_of_values_keeps_the_key(drive):
 @pytest.mark.parametrize(
     ("define", "sentence"),
     [
-        (lambda b: b.stream("in", STRINGS).process(Numbered, "kept"),
-         "KSTREAM-PROCESSOR-0000000001 uses state stores (kept), but only processors without stores are run here."),
+        (lambda b: [b.stream("in", STRINGS).process(Numbered, "kept") for _ in "12"],
+         "KSTREAM-PROCESSOR-0000000001 and KSTREAM-PROCESSOR-0000000003 use the same store kept. A processor gets all records"),
         (lambda b: b.table("in", STRINGS).transform_values(object),
          "KTABLE-TRANSFORMVALUES-0000000003: TableTransformValues is described and planned, but not run here"),
         (lambda b: b.table("in", STRINGS, Materialized.as_(Stores.persistent_versioned_key_value_store("old", 1000))),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 import structlog
@@ -20,7 +20,7 @@ from headrace.streams.config import AT_LEAST_ONCE, StreamsConfig
 from headrace.streams.engine.build import build
 from headrace.streams.engine.delivery import Kafka
 from headrace.streams.engine.purge import Purge
-from headrace.streams.engine.runtime import TaskRuntime
+from headrace.streams.engine.runtime import Batch, TaskRuntime
 from headrace.streams.engine.source import KafkaTopics, Partition, Ranges, consumer
 from headrace.streams.engine.state import StoreTable
 from headrace.streams.engine.task import StreamTask
@@ -57,15 +57,18 @@ class OnCluster:
             self._spark, partitions, consumer(config.consumer_settings), config.producer_settings, config.state_dir
         )
 
-    def feed(self, runtime: TaskRuntime, name: str, ranges: Ranges) -> None:
-        """Say what an input has in the batch that was begun."""
-        for (topic, partition), (start, end) in ranges.items():
-            runtime.range(name, topic, partition, start, end)
+    def ends(self, runtime: TaskRuntime, inputs: Mapping[str, Mapping[Partition, int]]) -> dict[Partition, int] | None:
+        """Where the topics of a sub-topology end, which are followed from these offsets on unless they are followed already."""
+        if not runtime.following:
+            runtime.follow((name, topic, p, offset) for name, starts in inputs.items() for (topic, p), offset in starts.items())
+            return None
+        return runtime.ends()
 
-    def run(self, runtime: TaskRuntime, job: Any, number: int, partitions: Sequence[int]) -> None:
-        """Run a batch. Raises ConnectError, RetriableError where another try may help."""
+    def run(self, runtime: TaskRuntime, batch: Batch, inputs: Mapping[str, Ranges]) -> None:
+        """Compute a batch. Raises ConnectError, RetriableError where another try may help."""
+        ranges = [(name, *partition, *offsets) for name, found in inputs.items() for partition, offsets in found.items()]
         try:
-            runtime.run(job, partitions)
+            runtime.run(batch, ranges)
         except Exception as error:
             raise failure.as_error(error, "The results of a batch could not be written") from error
 
@@ -94,7 +97,7 @@ class OnCluster:
         """What writes the batches of a sub-topology exactly once; None if they are written at least once."""
         if self._config.processing_guarantee == AT_LEAST_ONCE:
             return None
-        return OneTransaction(self._spark, self._config, subtopology, self._is_active)
+        return OneTransaction(self._config.application_id, subtopology, self._is_active)
 
     def _is_active(self) -> bool:
         return self._generation is not None and self._generation == self._instances.generation
@@ -147,7 +150,9 @@ class Engine:
         others = [thread for thread in self._threads if thread is not threading.current_thread()]
         while (alive := [one for one in others if one.is_alive()]) and (left := deadline - time.monotonic()) > 0:
             if at_once:
-                self._jobs.cancelJobsWithTag(self._tag)
+                self._jobs.cancelJobsWithTag(self._tag)  # of restores
+                for task in self.tasks:
+                    task.memory.runtime.cancel()
             alive[0].join(min(left, _LOOK_S))
         return not alive
 
@@ -222,7 +227,7 @@ class Engine:
                 waiting.wait()
             while not self._stopping.is_set():
                 if not self._step(task):
-                    self._stopping.wait(self._poll_s)
+                    self._wait(task)
             with self._locks[number]:
                 if task.dirty:
                     task.rest()
@@ -243,6 +248,14 @@ class Engine:
                 if not self._working:
                     for table in self.globals:
                         table.close()
+
+    def _wait(self, task: StreamTask) -> None:
+        """Wait for records, `poll.ms` at most."""
+        runtime = task.memory.runtime
+        if self._paused.is_set() or not runtime.following:
+            self._stopping.wait(self._poll_s)
+        else:
+            runtime.wait(self._poll_s)
 
     def _step(self, task: StreamTask) -> bool:
         """One batch; whether there was one."""
@@ -275,10 +288,10 @@ class Engine:
 
 
 @contextmanager
-def _between(lock: threading.Lock, table: StoreTable) -> Iterator[DataFrame]:
-    """The rows of a table, which no batch changes meanwhile."""
+def _between(lock: threading.Lock, table: StoreTable) -> Iterator[StoreTable]:
+    """A table, which no batch changes meanwhile."""
     with lock:
-        yield table.rows()
+        yield table
 
 
 def _as_streams_error(error: BaseException, number: int) -> BaseException:
