@@ -53,7 +53,7 @@ class PunctuationType(StrEnum):
 
 
 @dataclass
-class Schedule:
+class Punctuation:
     """Calls a function of a processor's every so often: Kafka's Cancellable."""
 
     interval_ms: int
@@ -83,7 +83,7 @@ class ProcessorContext:
     ) -> None:  # fmt: skip
         """stream_time: of the task, -1 if there is none; now: the clock's; dues: when schedules by it are due, by number."""
         self.partition = partition
-        self.schedules: list[Schedule] = []
+        self.schedules: list[Punctuation] = []
         self.stream_time, self.now = stream_time, now
         self._forward, self._stores, self._dues = forward, stores, dues
 
@@ -100,7 +100,7 @@ class ProcessorContext:
             )
         return self._stores[name]
 
-    def schedule(self, interval: Duration, punctuation: PunctuationType, callback: Callable[[int], Any]) -> Schedule:
+    def schedule(self, interval: Duration, punctuation: PunctuationType, callback: Callable[[int], Any]) -> Punctuation:
         """Call a function with the time (ms) every so often; only from `init`, which runs again with every batch.
 
         By stream time as soon as a record has come to a multiple of the interval; by the clock whether records come or not.
@@ -113,7 +113,7 @@ class ProcessorContext:
             due = 0 if self.stream_time < 0 else (self.stream_time // interval_ms + 1) * interval_ms
         else:
             due = self._dues.get(len(self.schedules), self.now + interval_ms)
-        self.schedules.append(Schedule(interval_ms, punctuation, callback, due))
+        self.schedules.append(Punctuation(interval_ms, punctuation, callback, due))
         return self.schedules[-1]
 
     def current_stream_time_ms(self) -> int:

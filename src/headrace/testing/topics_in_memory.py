@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from headrace.streams.engine.columns import union
-from headrace.streams.engine.runtime import Batch, TaskRuntime
+from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
 from headrace.streams.engine.source import RAW, Partition, Ranges
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class TopicsInMemory:
         """Nothing is known without `offsets`."""
         return None
 
-    def run(self, runtime: TaskRuntime, batch: Batch, inputs: Mapping[str, Ranges]) -> None:
+    def run(self, runtime: TaskRuntime, batch: StreamBatch, inputs: Mapping[str, Ranges]) -> None:
         """Compute a batch, and add what it made."""
         for name, ranges in inputs.items():
             rows = [row for (t, _), (a, b) in ranges.items() for row in self.rows.get(t, [])[a:b]]

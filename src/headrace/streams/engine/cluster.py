@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from headrace.streams.engine.runtime import Batch, TaskRuntime
+from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
 from headrace.streams.engine.source import Partition, Ranges
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class Cluster(Protocol):
         """What a sub-topology has in Spark's JVM. partitions: how many its topics have."""
         ...
 
-    def run(self, runtime: TaskRuntime, batch: Batch, inputs: Mapping[str, Ranges]) -> None:
+    def run(self, runtime: TaskRuntime, batch: StreamBatch, inputs: Mapping[str, Ranges]) -> None:
         """Compute a batch of what these inputs have, and write what it makes; raises what `write` does."""
         ...
 

@@ -20,7 +20,7 @@ from headrace.streams.config import AT_LEAST_ONCE, StreamsConfig
 from headrace.streams.engine.build import build
 from headrace.streams.engine.delivery import Kafka
 from headrace.streams.engine.purge import Purge
-from headrace.streams.engine.runtime import Batch, TaskRuntime
+from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
 from headrace.streams.engine.source import KafkaTopics, Partition, Ranges, consumer
 from headrace.streams.engine.state import StoreTable
 from headrace.streams.engine.task import StreamTask
@@ -64,7 +64,7 @@ class OnCluster:
             return None
         return runtime.ends()
 
-    def run(self, runtime: TaskRuntime, batch: Batch, inputs: Mapping[str, Ranges]) -> None:
+    def run(self, runtime: TaskRuntime, batch: StreamBatch, inputs: Mapping[str, Ranges]) -> None:
         """Compute a batch. Raises ConnectError, RetriableError where another try may help."""
         ranges = [(name, *partition, *offsets) for name, found in inputs.items() for partition, offsets in found.items()]
         try:

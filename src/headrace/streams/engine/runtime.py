@@ -40,7 +40,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Batch:
+class StreamBatch:
     """What is computed in one go."""
 
     program: Any
@@ -187,7 +187,7 @@ class TaskRuntime:
         """The records that an input has in this batch, in place of ranges: in the form of `RecordBytes.java`."""
         self._java.give(name, records)
 
-    def run(self, batch: Batch, ranges: Iterable[tuple[str, str, int, int, int]] = ()) -> None:
+    def run(self, batch: StreamBatch, ranges: Iterable[tuple[str, str, int, int, int]] = ()) -> None:
         """Compute a batch. What it makes is acknowledged then, and in no store yet.
 
         ranges: what inputs have in it, unless it was given: input, topic, partition, first offset, and the one after the last.

@@ -26,7 +26,7 @@ from headrace.streams.engine.flows import Flow, Records
 from headrace.streams.engine.notes import clocks_of, require_filled, require_same_stores
 from headrace.streams.engine.operators.tables import latest
 from headrace.streams.engine.program import Program
-from headrace.streams.engine.runtime import Batch, is_volatile
+from headrace.streams.engine.runtime import StreamBatch, is_volatile
 from headrace.streams.engine.source import RAW, Partition, Ranges, SourceReading, log_skipped
 from headrace.streams.nodes import SinkNode, SourceNode
 
@@ -348,7 +348,7 @@ class StreamTask:
         runtime = self.memory.runtime
         inputs = {source: {p: r for p, r in ranges.items() if p[0] in topics} for source, topics in self.topics.items()}
         try:
-            batch = Batch(self._job(), self.number, sorted({p for _, p in ranges}), self.transactions is not None)
+            batch = StreamBatch(self._job(), self.number, sorted({p for _, p in ranges}), self.transactions is not None)
             self.cluster.run(runtime, batch, inputs)
             if self.reading.skips:
                 log_skipped(runtime.skipped())
