@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import struct
+import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from headrace.streams.durations import BY_DURATION, reset_ms
 from headrace.streams.engine.columns import union
 from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
 from headrace.streams.engine.source import RAW, Partition, Ranges
@@ -76,7 +78,11 @@ class TopicsInMemory:
             self.append(row["topic"], as_bytes(row["key"]), as_bytes(row["value"]), row["t"], headers)
 
     def offsets(self, partitions: Iterable[Partition], which: str) -> dict[Partition, int]:
-        """Earliest or latest offsets."""
+        """Offsets by a reset policy."""
+        if which.startswith(BY_DURATION):
+            since = round(time.time() * 1000) - reset_ms(which)
+            times = {p: [row[3] >= since for row in self.rows.get(p[0], [])] for p in partitions}
+            return {p: new.index(True) if True in new else len(new) for p, new in times.items()}
         return {p: 0 if which == "earliest" else len(self.rows.get(p[0], [])) for p in partitions}
 
     def committed(self, partitions: Iterable[Partition]) -> dict[Partition, tuple[int, str]]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from pyspark.sql import functions as F
 
 from headrace.errors import ConfigError, StreamsError, TopologyError
 from headrace.streams import (
+    AutoOffsetReset,
     Branched,
     Consumed,
     Materialized,
@@ -17,6 +20,7 @@ from headrace.streams import (
     Stores,
     StreamsBuilder,
 )
+from headrace.testing.topics_in_memory import TopicsInMemory
 from tests.streams.running.conftest import STRINGS, feed
 
 
@@ -91,6 +95,16 @@ def test_a_record_that_its_serde_cannot_read_ends_the_work_and_is_named(drive):
         pytest.raises(Exception, match=r"The value of the record at in-0 offset 1 cannot be read by the json serde"),
     ):
         feed(driver, "in", [("a", '{"x":1}', 1), ("b", "{", 2)])
+
+
+def test_a_topic_is_read_from_a_while_ago_on(drive, spark):
+    topics, now = TopicsInMemory(spark), int(time.time() * 1000)
+    for age_ms, key in ((7_200_000, b"old"), (1_800_000, b"new"), (5_400_000, b"late")):
+        topics.append("in", key, b"x", now - age_ms)
+    builder = StreamsBuilder()
+    builder.stream("in", STRINGS.with_offset_reset_policy(AutoOffsetReset.by_duration(3_600_000))).to("out")
+    with drive(builder, topics=topics) as driver:
+        assert _out(driver) == [("new", "x"), ("late", "x")]
 
 
 def test_or_is_left_out_where_the_handler_says_so(drive):

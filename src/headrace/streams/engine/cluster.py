@@ -36,7 +36,7 @@ class Cluster(Protocol):
         ...
 
     def offsets(self, partitions: Iterable[Partition], which: str) -> dict[Partition, int]:
-        """`earliest` or `latest` offsets; partitions that are not there are left out."""
+        """Offsets by a reset policy: `earliest`, `latest`, `by_duration:…`; partitions that are not there are left out."""
         ...
 
     def committed(self, partitions: Iterable[Partition]) -> dict[Partition, tuple[int, str]]:

@@ -17,6 +17,7 @@ from headrace.kafka.active_standby import ActiveStandbyMember
 from headrace.kafka.admin import Admin
 from headrace.spark import failure
 from headrace.streams.config import AT_LEAST_ONCE, StreamsConfig
+from headrace.streams.durations import BY_DURATION, reset_ms
 from headrace.streams.engine.build import build
 from headrace.streams.engine.delivery import Kafka
 from headrace.streams.engine.purge import Purge
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 Value = TypeVar("Value")
-_LOOK_S, _STANDSTILL_S = 0.5, 150.0
+_LOOK_S, _STANDSTILL_S, _GLOBALS_S = 0.5, 150.0, 0.1
 
 
 class OnCluster:
@@ -81,8 +82,11 @@ class OnCluster:
         self._sink.write(rows, number)
 
     def offsets(self, partitions: Iterable[Partition], which: str) -> dict[Partition, int]:
-        """Earliest or latest offsets."""
+        """Offsets by a reset policy."""
         asked = list(partitions)
+        if which.startswith(BY_DURATION) and asked:
+            found = self._admin.partition_offsets(asked, round(time.time() * 1000) - reset_ms(which))
+            return {**found, **self.offsets([p for p, offset in found.items() if offset < 0], "latest")}
         return self._admin.partition_offsets(asked, which, read_committed=self._committed_only) if asked else {}  # type: ignore[arg-type]
 
     def committed(self, partitions: Iterable[Partition]) -> dict[Partition, tuple[int, str]]:
@@ -127,6 +131,7 @@ class Engine:
         self._troubled: Callable[[], None] = lambda: None
         self._locks = {task.program.number: threading.Lock() for task in self.tasks}
         self._failure = threading.Lock()
+        self._globals_due = 0.0  # when global tables take in what has come
         self._purge = Purge(topology, config, admin)
 
     def start(
@@ -266,8 +271,10 @@ class Engine:
         return busy
 
     def _batch(self, task: StreamTask) -> bool:
-        for table in self.globals:
-            table.update()
+        if time.monotonic() >= self._globals_due:
+            self._globals_due = time.monotonic() + _GLOBALS_S
+            for table in self.globals:
+                table.update()
         return task.step()
 
     def _patiently(self, task: StreamTask, action: Callable[[], Value]) -> Value:

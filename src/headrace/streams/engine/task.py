@@ -19,6 +19,7 @@ import structlog
 
 from headrace.errors import RetriableError, StreamsError
 from headrace.spark import failure
+from headrace.streams.durations import BY_DURATION
 from headrace.streams.engine.cluster import BatchTransactions, Cluster
 from headrace.streams.engine.context import Clocks, Context, Memory
 from headrace.streams.engine.dead_letters import dead_letters
@@ -263,7 +264,8 @@ class StreamTask:
     def _begin(self, found: Mapping[Partition, object]) -> dict[Partition, int]:
         fresh = [partition for partition in self.partitions if partition not in found]
         begin: dict[Partition, int] = {}
-        for which in ("earliest", "latest"):
+        policies = {self.reset.get(p[0], "earliest") for p in fresh}
+        for which in (one for one in policies if one in ("earliest", "latest") or one.startswith(BY_DURATION)):
             begin |= self.cluster.offsets([p for p in fresh if self.reset.get(p[0], "earliest") == which], which)
         if missing := [p for p in fresh if p not in begin]:
             raise StreamsError(
