@@ -125,9 +125,9 @@ class StreamTask:
         ends = self.cluster.ends(self.memory.runtime, self._starts())
         ranges = self._unfinished or self._ranges(ends or {})
         asked = time.monotonic()
-        if not ranges and (ends is None or asked > self._look_at):
+        if ends is None or (not ranges and asked > self._look_at):
             ends = self._go_back()
-            ranges, self._look_at = self._ranges(ends), asked + _LOOK_S
+            ranges, self._look_at = self._unfinished or self._ranges(ends), asked + _LOOK_S
             if not ranges:
                 self._caught_up = asked
                 if self.dirty:

@@ -73,11 +73,10 @@ public final class BatchProgram extends RDD<String> {
                 runtime.take(kinds[i], rows.next());
             }
         }
-        runtime.acknowledged();
         return CollectionConverters.asScala(List.<String>of().iterator());
     }
 
-    /** Compute some of the pieces; returns when all is acknowledged. */
+    /** Compute some of the pieces. */
     void run(List<Integer> wanted, BatchThreads threads) throws Throwable {
         for (int piece : wanted) {
             if (!copies.containsKey(piece)) {

@@ -200,6 +200,7 @@ public final class TaskRuntime {
         boolean good = false;
         try {
             program.run(new ArrayList<>(wanted), threads);
+            threads.run(List.of(0), 1, (piece, context) -> batch.acknowledged()); // once: each flush is a round trip
             good = true;
         } finally {
             inputs.end();
@@ -394,11 +395,6 @@ public final class TaskRuntime {
     /** Take a row that the batch puts out. */
     void take(BatchProgram.Output output, InternalRow row) {
         batch.take(output, row);
-    }
-
-    /** Wait until all that was sent is acknowledged. */
-    void acknowledged() {
-        batch.acknowledged();
     }
 
     /** The records of a batch without a broker, in the form of `RecordBytes`. */
