@@ -104,6 +104,7 @@ def test_a_topic_is_read_from_a_while_ago_on(drive, spark):
     builder = StreamsBuilder()
     builder.stream("in", STRINGS.with_offset_reset_policy(AutoOffsetReset.by_duration(3_600_000))).to("out")
     with drive(builder, topics=topics) as driver:
+        driver.pipe("in", [])
         assert _out(driver) == [("new", "x"), ("late", "x")]
 
 

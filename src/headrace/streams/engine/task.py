@@ -132,7 +132,7 @@ class StreamTask:
                 self._caught_up = asked
                 if self.dirty:
                     self.rest()
-        if not ranges and self._is_due():
+        if not ranges and self.is_due():
             ranges = {p: (offset, offset) for p, offset in self.positions.items()}
         if not ranges:
             return False
@@ -149,7 +149,7 @@ class StreamTask:
         self.metrics["lag"] = sum(end - self.positions[p] for p, end in (ends or {}).items() if p in self.positions)
         return True
 
-    def _is_due(self) -> bool:
+    def is_due(self) -> bool:
         """Whether a batch without records has something to do: schedules of processors."""
         nodes = self._context.processors if self._context is not None else ()
         return bool(nodes) and self.memory.runtime.is_due(nodes)
