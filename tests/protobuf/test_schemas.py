@@ -47,7 +47,13 @@ service Shop { rpc Get (Order) returns (Other) { option x = 1; } }
 
 
 def connect(text: str, options: ProtobufOptions = PLAIN, indexes: Any = (0,)) -> Schema:
-    return to_connect(Types(text, {}), options, indexes).schema
+    return of(to_connect(Types(text, {}), options, indexes))
+
+
+def of(data: Any) -> Schema:
+    """The schema of Connect's data, which has one."""
+    assert data.schema is not None
+    return data.schema
 
 
 def tagged(schema: Schema, number: int, **parameters: str) -> Schema:
@@ -200,7 +206,7 @@ def test_proto2_tells_an_absent_field_from_its_default() -> None:
 def test_imports_are_found_among_the_references() -> None:
     text = 'syntax = "proto3"; import "other.proto"; message R { other.Inner inner = 1; }'
     types = Types(text, {"other.proto": 'syntax = "proto3"; package other; message Inner { int32 a = 1; }'})
-    assert list(to_connect(types, PLAIN).schema.fields["inner"].fields) == ["a"]
+    assert list(of(to_connect(types, PLAIN)).fields["inner"].fields) == ["a"]
 
 
 @pytest.mark.parametrize(("text", "why"), [
@@ -267,7 +273,7 @@ def schemas() -> st.SearchStrategy[Schema]:
 def test_what_is_written_is_read_and_written_again_as_it_was(schema: Schema) -> None:
     text, name = from_connect(schema, PLAIN)
     types = Types(text, {})
-    again = to_connect(types, PLAIN).schema
+    again = of(to_connect(types, PLAIN))
     assert list(again.fields) == list(schema.fields)
     assert from_connect(again, PLAIN) == (text, name)
     assert writing_plan(schema, types, name, PLAIN)[1] == [0]

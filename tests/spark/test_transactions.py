@@ -13,9 +13,8 @@ from headrace.kafka.transactional_ids import fence, transactional_ids
 from headrace.record import RecordColumns
 from headrace.spark import failure
 from headrace.spark.kafka import producer_columns
-from headrace.spark.transactions import CommittedGroupOffsets, CoveredRecords, TaskTransactions, Written
+from headrace.spark.transactions import CoveredRecords, TaskTransactions, Written
 from tests.clusters import Cluster
-from tests.support import wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -135,17 +134,3 @@ def test_the_ids_of_one_connector_are_never_those_of_another() -> None:
     assert transactional_ids("g", "c", 0, 3) == ["g-c-0", "g-c-0.1", "g-c-0.2"]
     every = [one for name in ("c", "c-1", "c-1.1", "c-0.1") for task in (0, 1, 11) for one in transactional_ids("g", name, task)]
     assert len(set(every)) == len(every)
-
-
-def test_offsets_of_a_group_are_committed_with_a_batch_or_not_at_all(writer: Writer, topic_name: Callable[[str], str]) -> None:
-    group, owner = topic_name("group"), writer.owner()
-
-    def covered(end: int) -> CoveredRecords:
-        return CoveredRecords((), {(): ()}, group=CommittedGroupOffsets(group, {(writer.topic, 0): (end, f"up to {end}")}))
-
-    owner.write(writer.frame(0, 4), writer.props, covered(4))
-    with pytest.raises(Exception, match="bad"):
-        owner.write(writer.frame(4, 8, bad=6), writer.props, covered(8))
-    committed = writer.cluster.admin.committed
-    wait_until(lambda: committed(group) == {(writer.topic, 0): 4}, 60, lambda: f"up to 4, not {committed(group)}")
-    assert writer.seen() == [0, 1, 2, 3]

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from headrace.errors import ArgumentError, TopologyError
+from headrace.errors import ArgumentError, ConfigError, TopologyError
 from headrace.streams import (
     AutoOffsetReset,
     Consumed,
@@ -22,11 +22,22 @@ from headrace.streams import (
     StreamsBuilder,
     TimeWindows,
 )
+from headrace.streams.durations import reset_ms
 from headrace.streams.options import take
 
 
 def stream() -> KStream:
     return StreamsBuilder().stream("in")
+
+
+def test_a_reset_policy_by_duration_is_java_s_text_of_it():
+    assert AutoOffsetReset.by_duration(timedelta(hours=1)) == "by_duration:PT3600.000S"
+    assert [reset_ms(f"by_duration:{text}") for text in ("PT1H", "P1DT2H3M4.5S", "pt0.25s")] == [3_600_000, 93_784_500, 250]
+    with pytest.raises(ArgumentError, match="Duration cannot be negative"):
+        AutoOffsetReset.by_duration(-1)
+    for wrong in ("by_duration:", "by_duration:P", "by_duration:1h", "by_duration:PT1X"):
+        with pytest.raises(ConfigError, match=f"Invalid value {wrong} for configuration auto.offset.reset"):
+            reset_ms(wrong)
 
 
 def test_options_come_in_any_order_or_by_keyword():

@@ -32,16 +32,6 @@ _TIMEOUT = "transaction.timeout.ms"
 
 
 @dataclass(frozen=True)
-class CommittedGroupOffsets:
-    """Committed offsets of a consumer group, by topic and partition, each with its text; only for batches that are one
-    transaction.
-    """
-
-    group: str
-    offsets: Mapping[tuple[str, int], tuple[int, str]]
-
-
-@dataclass(frozen=True)
 class CoveredRecords:
     """What a batch covers."""
 
@@ -53,8 +43,6 @@ class CoveredRecords:
     """The part of the origin that is a record's number in its source partition, and the field of that name all that changes in an
     offset (None: an offset is only known at the end of the batch).
     """
-    group: CommittedGroupOffsets | None = None
-    """What is committed of a consumer group."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +129,6 @@ class TaskTransactions:
             "offsets": {_key(part): [_text(entry) for entry in entries] for part, entries in covered.offsets.items()},
             "roll_ms": self.timeout_ms // 3 if self._roll_ms is None else self._roll_ms,
             "number": covered.ordinal,
-            "group": None if covered.group is None else _group(covered.group),
         }
 
     def _written(self, results: Iterable[str]) -> Written:
@@ -160,10 +147,6 @@ def _columns(covered: CoveredRecords) -> list[str]:
     columns += [f"cast(`{ORIGIN}{name}` AS string)" for name in covered.names]
     ordinal = "NULL" if covered.ordinal is None else f"`{ORIGIN}{covered.ordinal}`"
     return [f"{sql} AS c{n}" for n, sql in enumerate([*columns, f"cast({ordinal} AS bigint)"])]
-
-
-def _group(given: CommittedGroupOffsets) -> dict[str, Any]:
-    return {"id": given.group, "offsets": [[t, p, offset, text] for (t, p), (offset, text) in given.offsets.items()]}
 
 
 def _key(part: Part) -> str:

@@ -31,7 +31,8 @@ from headrace.streams.options import (
     StreamJoined,
     TableJoined,
 )
-from headrace.streams.processors import ProcessorContext, Record
+from headrace.streams.processor_stores import KeyValueStore, SessionStore, ValueAndTimestamp, WindowStore
+from headrace.streams.processors import ProcessorContext, PunctuationType, Record
 from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.serdes import Serde, Serdes
 from headrace.streams.states import State
@@ -59,16 +60,19 @@ __all__ = [
     "KStream",
     "KTable",
     "KafkaStreams",
+    "KeyValueStore",
     "Materialized",
     "Named",
     "Printed",
     "ProcessorContext",
     "Produced",
+    "PunctuationType",
     "ReadOnlyStore",
     "Record",
     "Repartitioned",
     "Serde",
     "Serdes",
+    "SessionStore",
     "SessionWindowedKStream",
     "SessionWindows",
     "SlidingWindows",
@@ -86,4 +90,6 @@ __all__ = [
     "TimeWindows",
     "Topology",
     "UnlimitedWindows",
+    "ValueAndTimestamp",
+    "WindowStore",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ from headrace.kafka.admin import Admin
 from headrace.streams import initialization
 from headrace.streams.config import StreamsConfig
 from headrace.streams.durations import Duration, milliseconds
+from headrace.streams.engine.program import refuse
 from headrace.streams.initialization import Findings, InitParameters
 from headrace.streams.instance import Handler, StreamsInstance
 from headrace.streams.internal_topics import InternalTopic
@@ -35,9 +36,10 @@ class KafkaStreams:
     State = State
 
     def __init__(self, topology: Topology, config: Mapping[str, Any]) -> None:
-        """Take a topology and settings of Kafka Streams. Raises ConfigError."""
+        """Take a topology and settings of Kafka Streams. Raises ConfigError, and TopologyError for what cannot run here."""
         self.topology = topology
         self.config = StreamsConfig(config)
+        refuse(topology)
         self._admin: Admin | None = None
         self._client = StreamsInstance(topology, self.config, self._connected)
         self._reporter = reporter_of(self)
@@ -92,7 +94,7 @@ class KafkaStreams:
                 return True
             except HeadraceError as error:
                 if str(error) != reason:
-                    log.warning(f"Waiting for the internal topics: {error}", application=self.config.application_id)
+                    log.warning("Waiting for the internal topics: %s", error, application=self.config.application_id)
                 reason = str(error)
             if end is not None and time.monotonic() >= end:
                 return False

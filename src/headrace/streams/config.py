@@ -149,9 +149,15 @@ class StreamsConfig(TopologyConfig):
         doc="What happens to a record that its serde cannot read: `fail` ends the application, `continue` leaves the record out "
         "and logs where it was. Kafka's class names mean the same.",
     )  # fmt: skip
+    dead_letter_topic: str | None = option(
+        "errors.dead.letter.queue.topic.name", Type.STRING, None,
+        doc="Topic for records that are left out because their serde cannot read them (KIP-1034), as they were read, with the "
+        "reason and the place in headers `__streams.errors.*`. It needs `deserialization.exception.handler=continue`, and has "
+        "to be there.",
+    )  # fmt: skip
     poll_ms: int = option(
         "poll.ms", Type.LONG, 100, validator=validators.Range(1), importance=Importance.LOW,
-        doc="How long a sub-topology that has nothing to do waits before it looks again, in ms.",
+        doc="How long a sub-topology waits for records at most before it looks at other things, in ms; records wake it at once.",
     )  # fmt: skip
     state_dir: str | None = option(
         "state.dir", Type.STRING, None, importance=Importance.HIGH,
@@ -192,7 +198,12 @@ class StreamsConfig(TopologyConfig):
     )  # fmt: skip
 
     def check(self) -> None:
-        """Segments of internal topics have to hold a batch. Raises ConfigError."""
+        """Segments of internal topics have to hold a batch; dead letters are of records that are left out. Raises ConfigError."""
+        if self.dead_letter_topic is not None and not self.skips_bad_records:
+            raise ConfigError(
+                "errors.dead.letter.queue.topic.name is set, but deserialization.exception.handler is fail: the "
+                "application would end at such a record, and nothing would be written. Set the handler to continue."
+            )
         segment, batch = self.topic_configs.get("segment.bytes"), self.originals.get("producer.batch.size")
         if segment is not None and batch is not None and int(segment) < int(batch):
             raise ConfigError(

@@ -187,7 +187,7 @@ def create_missing(findings: Findings, config: StreamsConfig, admin: Admin) -> N
     """Create the internal topics that are not there; another instance may do the same at the same time. Raises as `set_up`."""
     missing = findings.verification.missing
     if 0 < len(missing) < len(findings.topics):
-        log.warning(f"Internal topics are missing and are created again, empty: {_names(missing)}.")
+        log.warning("Internal topics are missing and are created again, empty: %s.", _names(missing))
     timeout_s = config.max_poll_interval_ms / 2000
     set_up(admin, missing, timeout_s, config.retry_backoff_ms / 1000, alone=False)
 
@@ -205,9 +205,9 @@ def rectify(findings: Findings, admin: Admin) -> None:
         try:
             admin.alter(problem.topic, problem.settings)
         except KafkaFailure as failure:
-            log.warning(f"{problem.sentence} It could not be set: {failure.reason} {problem.remedy}")
+            log.warning("%s It could not be set: %s %s", problem.sentence, failure.reason, problem.remedy)
         else:
-            log.warning(f"{problem.sentence} It has been set to {given}; records that are gone by now stay lost.")
+            log.warning("%s It has been set to %s; records that are gone by now stay lost.", problem.sentence, given)
 
 
 def _refuse_misconfigured(findings: Findings) -> None:

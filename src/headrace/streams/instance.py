@@ -145,7 +145,7 @@ class StreamsInstance:
                     log.info("What there is to read has changed: the work starts again", application=self._config.application_id)
                     self._begin_again()
             except (KafkaFailure, StreamsTimeoutError, RetriableError) as failure:
-                log.warning(f"The topics could not be verified: {failure}")
+                log.warning("The topics could not be verified: %s", failure)
             except HeadraceError as error:
                 if isinstance(error.__cause__, KafkaFailure):  # it says nothing about the topics
                     log.warning(str(error))
@@ -207,12 +207,12 @@ class StreamsInstance:
         if self._stopping.is_set():
             return
         if isinstance(error, KafkaFailure) and error.code in _MIGRATED:
-            log.warning(f"The group has gone on without this instance: {error}", application=self._config.application_id)
+            log.warning("The group has gone on without this instance: %s", error, application=self._config.application_id)
             self._begin_again()
             return
         if not isinstance(error, FATAL):
             error = self._upkeep.explain(error)
-        log.error(f"The application {self._config.application_id} cannot go on: {error}")
+        log.error("The application %s cannot go on: %s", self._config.application_id, error)
         self.error = error
         again = self._handler(error) is StreamThreadExceptionResponse.REPLACE_THREAD and not isinstance(error, FATAL)
         if again and not self._stopping.is_set():

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from headrace.errors import ArgumentError
-from headrace.streams.durations import Duration, milliseconds
+from headrace.streams.durations import Duration, by_duration, milliseconds
 from headrace.streams.naming import valid_name
 from headrace.streams.serdes import Serde
 from headrace.streams.stores import StoreSupplier, StoreType
@@ -79,6 +79,14 @@ class AutoOffsetReset:
     def none() -> str:
         """Not at all: the application fails."""
         return "none"
+
+    @staticmethod
+    def by_duration(duration: Duration) -> str:
+        """From the first record on that is not older than this when the application begins; without one, what comes from now on.
+
+        Raises ArgumentError for a negative duration.
+        """
+        return by_duration(duration)
 
 
 @dataclass(frozen=True)

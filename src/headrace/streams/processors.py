@@ -1,17 +1,20 @@
 """Processors of the user's: objects of Python that get record after record, and forward what they like (Kafka's Processor API).
 
-What `process` takes is a supplier: something that is called without arguments for every task, and gives an object with
+What `process` takes is a supplier: something that is called without arguments for every task and batch, and gives an object with
 `process(record)`. It may have `init(context)` and `close()`. A class of one's own is a supplier of itself. The supplier, or the
-processor, may have `key_serde` and `value_serde`: what it forwards is of their types, else of the types that it gets.
+processor, may have `key_serde` and `value_serde`: what it forwards is of their types, else of the types that it gets. What has to
+outlast a batch belongs in a store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
-from headrace.errors import StreamsError
+from headrace.errors import ArgumentError, StreamsError
+from headrace.streams.durations import Duration, milliseconds
 
 
 @dataclass(frozen=True)
@@ -42,22 +45,91 @@ class Record:
         return replace(self, headers=tuple(headers))
 
 
-@dataclass(frozen=True)
+class PunctuationType(StrEnum):
+    """What a schedule goes by."""
+
+    STREAM_TIME = "stream_time"
+    WALL_CLOCK_TIME = "wall_clock_time"
+
+
+@dataclass
+class Punctuation:
+    """Calls a function of a processor's every so often: Kafka's Cancellable."""
+
+    interval_ms: int
+    kind: PunctuationType
+    callback: Callable[[int], Any]
+    due: int
+    """When it is called next, in ms."""
+    cancelled: bool = False
+
+    def cancel(self) -> None:
+        """Do not call it any more, in this batch; `init` has to know that for those that follow."""
+        self.cancelled = True
+
+    def punctuate(self, time: int) -> None:
+        """Call it if it is due; calls that have been missed are one."""
+        if not self.cancelled and self.due <= time:
+            self.due += ((time - self.due) // self.interval_ms + 1) * self.interval_ms
+            self.callback(time)
+
+
 class ProcessorContext:
     """What a processor may do."""
 
-    partition: int
-    """Of its task."""
-    _forward: Callable[[Record], None]
+    def __init__(
+        self, partition: int, forward: Callable[[Record], None], stores: Mapping[str, Any], stream_time: int, now: int,
+        dues: Mapping[int, int],
+    ) -> None:  # fmt: skip
+        """stream_time: of the task, -1 if there is none; now: the clock's; dues: when schedules by it are due, by number."""
+        self.partition = partition
+        self.schedules: list[Punctuation] = []
+        self.stream_time, self.now = stream_time, now
+        self._forward, self._stores, self._dues = forward, stores, dues
 
     def forward(self, record: Record) -> None:
         """Pass a record on to all that comes behind."""
         self._forward(record)
 
     def get_state_store(self, name: str) -> Any:
-        """Raises StreamsError: processors have no stores here."""
-        raise StreamsError(f"The store {name} cannot be had: processors with state stores are not run here.")
+        """A store that the processor is connected with, or a global one. Raises StreamsError for any other."""
+        if name not in self._stores:
+            raise StreamsError(
+                f"The processor has no access to the store {name}: give its name to process(…), or connect it with "
+                "connect_processor_and_state_stores."
+            )
+        return self._stores[name]
 
-    def schedule(self, *given: Any) -> Any:
-        """Raises StreamsError: nothing calls a processor but a record."""
-        raise StreamsError("schedule is not run here: a processor is called for records only.")
+    def schedule(self, interval: Duration, punctuation: PunctuationType, callback: Callable[[int], Any]) -> Punctuation:
+        """Call a function with the time (ms) every so often; only from `init`, which runs again with every batch.
+
+        By stream time as soon as a record has come to a multiple of the interval; by the clock whether records come or not.
+        Raises ArgumentError for less than a millisecond.
+        """
+        interval_ms = milliseconds(interval, "interval")
+        if interval_ms < 1:
+            raise ArgumentError("The minimum supported scheduling interval is 1 millisecond.")
+        if punctuation is PunctuationType.STREAM_TIME:
+            due = 0 if self.stream_time < 0 else (self.stream_time // interval_ms + 1) * interval_ms
+        else:
+            due = self._dues.get(len(self.schedules), self.now + interval_ms)
+        self.schedules.append(Punctuation(interval_ms, punctuation, callback, due))
+        return self.schedules[-1]
+
+    def current_stream_time_ms(self) -> int:
+        """The greatest time of a record that came to this processor, -1 if none did."""
+        return self.stream_time
+
+    def current_system_time_ms(self) -> int:
+        """The clock's time when the batch began."""
+        return self.now
+
+    def commit(self) -> None:
+        """Nothing: everything is committed with its batch."""
+
+    def punctuate(self, punctuation: PunctuationType) -> None:
+        """Call what is due."""
+        time = self.stream_time if punctuation is PunctuationType.STREAM_TIME else self.now
+        for one in list(self.schedules):
+            if one.kind is punctuation:
+                one.punctuate(time)

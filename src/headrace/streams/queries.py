@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.streams.stores import StateStore, StoreKind
 
@@ -12,19 +12,37 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
-class ReadOnlyStore:
-    """A store as it was after the last batch. Keys and values are those of Python; each call is a Spark job of its own."""
+class StoredTable(Protocol):
+    """What is asked of a store."""
 
-    def __init__(self, store: StateStore, look: Callable[[], AbstractContextManager[DataFrame]]) -> None:
-        """look: gives the store's rows, which stay as they are until the end of the `with` block."""
+    def rows(self) -> DataFrame:
+        """All rows."""
+        ...
+
+    def reads_alone(self) -> bool:
+        """Whether `get` works for its serdes."""
+        ...
+
+    def get(self, key: Any) -> Any:
+        """The value of a key, without a job."""
+        ...
+
+
+class ReadOnlyStore:
+    """A store as it was after the last batch. Keys and values are those of Python; each call but `get` is a Spark job."""
+
+    def __init__(self, store: StateStore, look: Callable[[], AbstractContextManager[StoredTable]]) -> None:
+        """look: gives the store's table, which stays as it is until the end of the `with` block."""
         self._store, self._look = store, look
 
     def get(self, key: Any) -> Any:
-        """The value of a key, None if there is none."""
+        """The value of a key, None if there is none: a look-up, unless the store's serdes need Spark (docs/streams.md)."""
         from pyspark.sql import functions as F
 
-        with self._look() as rows:
-            found = rows.where(F.col("k") == F.lit(key)).select("v").limit(1).collect()
+        with self._look() as table:
+            if table.reads_alone():
+                return table.get(key)
+            found = table.rows().where(F.col("k") == F.lit(key)).select("v").limit(1).collect()
         return found[0][0] if found else None
 
     def range(self, low: Any, high: Any) -> Iterator[tuple[Any, Any]]:
@@ -36,8 +54,8 @@ class ReadOnlyStore:
             condition = condition & (F.col("k") >= F.lit(low))
         if high is not None:
             condition = condition & (F.col("k") <= F.lit(high))
-        with self._look() as rows:
-            found = rows.where(condition).select("k", "v").orderBy("k").collect()
+        with self._look() as table:
+            found = table.rows().where(condition).select("k", "v").orderBy("k").collect()
         return ((row[0], row[1]) for row in found)
 
     def all(self) -> Iterator[tuple[Any, Any]]:
@@ -53,13 +71,14 @@ class ReadOnlyStore:
 
     def approximate_num_entries(self) -> int:
         """How many rows there are; exact here."""
-        with self._look() as rows:
-            return rows.count()
+        with self._look() as table:
+            return table.rows().count()
 
     def _windows(self, key: Any) -> Iterator[tuple[Any, Any]]:
         from pyspark.sql import functions as F
 
-        with self._look() as rows:
+        with self._look() as table:
+            rows = table.rows()
             frame = rows if key is None else rows.where(F.col("k") == F.lit(key))
             end = F.col("e") if "e" in frame.columns else F.col("w") + F.lit(self._store.window_size_ms or 0)
             found = frame.select("k", "w", end.alias("e"), "v").orderBy("k", "w").collect()

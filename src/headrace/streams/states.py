@@ -68,7 +68,7 @@ class StateMachine:
                 return new is old
             self._state = new
             self._changed.notify_all()
-        log.info(f"State transition from {old} to {new}")
+        log.info("State transition from %s to %s", old, new)
         if self._listener is not None:
             self._listener(new, old)
         return True

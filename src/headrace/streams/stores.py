@@ -61,6 +61,8 @@ class StateStore:
     log_config: Mapping[str, str] = field(default_factory=dict)
     """Settings of the changelog topic."""
     caching_enabled: bool = False
+    timestamped: bool = False
+    """Whether processors get and put values with their times (`ValueAndTimestamp`)."""
 
     def with_logging_enabled(self, config: Mapping[str, str]) -> StateStore:
         """With a changelog topic that has these settings."""
@@ -183,8 +185,14 @@ class Stores:
         """A store of the latest value per key. Raises ArgumentError for a supplier of another kind."""
         return _from(supplier, key_serde, value_serde, StoreKind.KEY_VALUE)
 
-    timestamped_key_value_store_builder = key_value_store_builder
-    timestamped_key_value_store_with_headers_builder = key_value_store_builder
+    @staticmethod
+    def timestamped_key_value_store_builder(
+        supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None
+    ) -> StateStore:
+        """A store of the latest value per key and its time. Raises ArgumentError for a supplier of another kind."""
+        return replace(_from(supplier, key_serde, value_serde, StoreKind.KEY_VALUE), timestamped=True)
+
+    timestamped_key_value_store_with_headers_builder = timestamped_key_value_store_builder
 
     @staticmethod
     def versioned_key_value_store_builder(
@@ -198,8 +206,14 @@ class Stores:
         """A store of values per window. Raises ArgumentError for a supplier of another kind."""
         return _from(supplier, key_serde, value_serde, StoreKind.WINDOW)
 
-    timestamped_window_store_builder = window_store_builder
-    timestamped_window_store_with_headers_builder = window_store_builder
+    @staticmethod
+    def timestamped_window_store_builder(
+        supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None
+    ) -> StateStore:
+        """A store of values per window and their times. Raises ArgumentError for a supplier of another kind."""
+        return replace(_from(supplier, key_serde, value_serde, StoreKind.WINDOW), timestamped=True)
+
+    timestamped_window_store_with_headers_builder = timestamped_window_store_builder
 
     @staticmethod
     def session_store_builder(supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None) -> StateStore:

@@ -80,7 +80,7 @@ class TopicMonitor:
         it begin with them once more.
         """
         if lost := _lost(findings, self._ids):
-            log.warning(f"Internal topics were deleted while the application runs: {', '.join(sorted(lost))}.")
+            log.warning("Internal topics were deleted while the application runs: %s.", ", ".join(sorted(lost)))
             found = [findings]
 
             def create() -> None:
@@ -109,7 +109,7 @@ class TopicMonitor:
             found.__cause__ = error
             return found
         except Exception as failure:
-            log.warning(f"The topics could not be verified: {failure}")
+            log.warning("The topics could not be verified: %s", failure)
         return error
 
     def _look(self, timeout_s: float | None = None) -> Findings:

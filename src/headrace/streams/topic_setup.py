@@ -63,7 +63,7 @@ def _create(admin: Admin, topic: InternalTopic, left_s: float, last: dict[str, K
             raise StreamsError(
                 f"Could not create internal topic {topic.name} for the following reason: {failure.reason}"
             ) from failure
-        log.info(f"Internal topic {topic.name} could not be created; it will be tried again: {failure.reason}")
+        log.info("Internal topic %s could not be created; it will be tried again: %s", topic.name, failure.reason)
         if failure.code == _EXISTS or topic.name not in last:  # that the time is over says less than what the broker said before
             last[topic.name] = failure
         return False
@@ -71,11 +71,11 @@ def _create(admin: Admin, topic: InternalTopic, left_s: float, last: dict[str, K
 
 
 def _clean_up(admin: Admin, created: list[str]) -> None:
-    log.info(f"Starting to clean up internal topics {created}.")
+    log.info("Starting to clean up internal topics %s.", created)
     try:
         admin.delete(created, timeout_s=_CLEAN_UP_S)
     except KafkaFailure as failure:
-        log.error(f"Could not clean up internal topics {created}, because of the following error: {failure.reason}")
+        log.error("Could not clean up internal topics %s, because of the following error: %s", created, failure.reason)
 
 
 def _too_long(timeout_s: float, last: dict[str, KafkaFailure]) -> str:

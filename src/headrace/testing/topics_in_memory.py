@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from headrace.streams.durations import BY_DURATION, reset_ms
 from headrace.streams.engine.columns import union
-from headrace.streams.engine.runtime import TaskRuntime
+from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
 from headrace.streams.engine.source import RAW, Partition, Ranges
 
 if TYPE_CHECKING:
@@ -34,23 +36,28 @@ class TopicsInMemory:
         """What a sub-topology has in Spark's JVM; there is one partition."""
         return TaskRuntime(self.spark, 1, {}, {}, None)
 
-    def feed(self, runtime: TaskRuntime, name: str, ranges: Ranges) -> None:
-        """Give an input its records."""
-        rows = [row for (t, _), (a, b) in ranges.items() for row in self.rows[t][a:b]]
-        runtime.give(name, b"".join(map(_packed, rows)))
+    def ends(self, runtime: TaskRuntime, inputs: Mapping[str, Mapping[Partition, int]]) -> dict[Partition, int] | None:
+        """Nothing is known without `offsets`."""
+        return None
 
-    def run(self, runtime: TaskRuntime, job: Any, number: int, partitions: Sequence[int]) -> None:
-        """Run a batch, and add what it made."""
-        runtime.run(job, partitions)
-        if runtime.holds:  # for a transaction
-            return
+    def run(self, runtime: TaskRuntime, batch: StreamBatch, inputs: Mapping[str, Ranges]) -> None:
+        """Compute a batch, and add what it made."""
+        for name, ranges in inputs.items():
+            rows = [row for (t, _), (a, b) in ranges.items() for row in self.rows.get(t, [])[a:b]]
+            runtime.give(name, b"".join(map(_packed, rows)))
+        runtime.run(batch)
+        if not batch.commits:
+            self.add_held(runtime, batch.number)
+
+    def add_held(self, runtime: TaskRuntime, number: int | None) -> None:
+        """Add what a batch made. number: of the batch, for its changelogs."""
         held = io.BytesIO(runtime.held_bytes())
         while topic := _bytes(held):
             (timestamp,) = struct.unpack(">q", held.read(8))
             key, value = _bytes(held), _bytes(held)
             (count,) = struct.unpack(">i", held.read(4))
             headers = [((_bytes(held) or b"").decode(), _bytes(held)) for _ in range(count)]
-            if held.read(1) == b"\x01":
+            if held.read(1) == b"\x01" and number is not None:
                 headers.append(("b", number.to_bytes(8, "big")))
             self.append(topic.decode(), key, value, timestamp, headers)
 
@@ -71,7 +78,11 @@ class TopicsInMemory:
             self.append(row["topic"], as_bytes(row["key"]), as_bytes(row["value"]), row["t"], headers)
 
     def offsets(self, partitions: Iterable[Partition], which: str) -> dict[Partition, int]:
-        """Earliest or latest offsets."""
+        """Offsets by a reset policy."""
+        if which.startswith(BY_DURATION):
+            since = round(time.time() * 1000) - reset_ms(which)
+            times = {p: [row[3] >= since for row in self.rows.get(p[0], [])] for p in partitions}
+            return {p: new.index(True) if True in new else len(new) for p, new in times.items()}
         return {p: 0 if which == "earliest" else len(self.rows.get(p[0], [])) for p in partitions}
 
     def committed(self, partitions: Iterable[Partition]) -> dict[Partition, tuple[int, str]]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from headrace.errors import StreamsError
 from headrace.streams.config import StreamsConfig
+from headrace.streams.durations import Duration, milliseconds
 from headrace.streams.engine import formats
 from headrace.streams.engine.build import assemble
 from headrace.streams.engine.columns import HEADERS
@@ -55,9 +56,10 @@ class TopologyTestDriver:
         config: Mapping[str, Any] | None = None,
         spark: SparkSession | None = None,
         topics: TopicsInMemory | None = None,
+        wall_clock_time: int | None = None,
     ) -> None:
         """Compile the topology. spark: a session, else the process's own; topics: those that an earlier driver left, from which
-        state is restored.
+        state is restored; wall_clock_time: where the clock of processors begins, in ms.
 
         Raises StreamsError, TopologyError, ConfigError.
         """
@@ -74,8 +76,12 @@ class TopologyTestDriver:
         counts = {**sources, **dict.fromkeys(topology.global_topics, 1)}
         counts |= {topic.name: topic.partitions for topic in derive(topology, self.config, counts.get, counts)}
         self._tasks, self._globals = assemble(topology, self.config, self.topics, counts)
+        self._now = int(time.time() * 1000) if wall_clock_time is None else wall_clock_time
         for task in self._tasks:
+            task.memory.runtime.set_now(self._now)
             task.recover()
+        if any(task.is_due() for task in self._tasks):  # processors begin to work before the first record
+            self._work()
 
     def __enter__(self) -> Self:
         return self
@@ -108,7 +114,14 @@ class TopologyTestDriver:
         if not found:
             raise StreamsError(f"There is no store {name} with a table in this topology.")
         memory, table = found[0]
-        return ReadOnlyStore(memory.stores[name], lambda: nullcontext(table.rows()))
+        return ReadOnlyStore(memory.stores[name], lambda: nullcontext(table))
+
+    def advance_wall_clock_time(self, advance: Duration) -> None:
+        """Let the clock of processors go on, and schedules that are due then be called."""
+        self._now += milliseconds(advance, "advance")
+        for task in self._tasks:
+            task.memory.runtime.set_now(self._now)
+        self._work()
 
     def pipe(self, topic: str, rows: Iterable[tuple[bytes | None, bytes | None, int, Any]]) -> None:
         """Put records into a topic and let the topology do all that follows from them."""
@@ -116,6 +129,9 @@ class TopologyTestDriver:
             self.topics.append(topic, key, value, timestamp, headers)
         for table in self._globals:
             table.update()
+        self._work()
+
+    def _work(self) -> None:
         while sum(task.step() for task in self._tasks):
             pass
 

@@ -83,6 +83,29 @@ def test_init_creates_what_was_planned_and_verify_is_content(run: Run, admin: Ad
     assert f"{name}-counts-changelog has been created" in run("init", "--setup-if-incomplete").output
 
 
+def test_a_check_says_by_its_status_how_the_topics_are_and_creates_none(run: Run, admin: Admin, name: str):
+    names = [f"{name}-counts-changelog", f"{name}-counts-repartition"]
+
+    def status() -> int:
+        return run("init", "--check").exit_code
+
+    assert (status(), internal(admin, name)) == (3, [])
+    run("init")
+    assert (status(), internal(admin, name)) == (0, names)
+    admin.alter(names[0], {"cleanup.policy": "delete"})
+    assert status() == 5
+    assert "cleanup.policy" in run("init", "--check").output
+    admin.delete(names[:1])
+    assert (status(), internal(admin, name)) == (4, names[1:])
+    assert json.loads(run("init", "--check", "--json").output)["topics"][0]["state"] == "missing"
+
+
+def test_a_check_says_that_a_source_topic_is_missing(run: Run, name: str):
+    answer = run("init", "--check")
+    assert answer.exit_code == 6
+    assert f"{name}-words" in answer.output
+
+
 def test_a_setting_on_the_command_line_wins(run: Run, admin: Admin):
     answer = json.loads(run("plan", "--json", "--set", "topic.segment.bytes=7777777").output)
     assert {topic["configs"]["segment.bytes"] for topic in answer["topics"]} == {"7777777"}

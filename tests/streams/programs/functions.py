@@ -68,7 +68,7 @@ def days(number: int) -> timedelta:
 
 
 def BOTH(left: Any, right: Any) -> Any:
-    return F.concat_ws("-", F.coalesce(left, F.lit("null")), F.coalesce(right, F.lit("null")))
+    return F.concat_ws("-", *[F.coalesce(side.cast("string"), F.lit("null")) for side in (left, right)])
 
 
 def NOT_A(key: Any, value: Any) -> Any:

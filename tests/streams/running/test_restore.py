@@ -45,20 +45,16 @@ class InOneGo:
     def __init__(self, topics: Killing) -> None:
         self.topics = topics
 
-    def begin(self) -> None:
+    def begin(self, runtime) -> None:
         pass
 
-    def end(self) -> None:
-        pass
-
-    def write(self, rows, number, offsets) -> bool:
+    def commit(self, runtime, offsets) -> None:
         self.topics._die(True)
         steps, self.topics.steps = self.topics.steps, None
-        self.topics.write(rows, number)
+        self.topics.add_held(runtime, None)
         self.topics.commit(offsets)
         self.topics.steps = steps
         self.topics._die(True)
-        return True
 
 
 def _application() -> StreamsBuilder:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from pyspark.sql import functions as F
 
 from headrace.errors import ConfigError, StreamsError, TopologyError
 from headrace.streams import (
+    AutoOffsetReset,
     Branched,
     Consumed,
     Materialized,
@@ -17,6 +20,7 @@ from headrace.streams import (
     Stores,
     StreamsBuilder,
 )
+from headrace.testing.topics_in_memory import TopicsInMemory
 from tests.streams.running.conftest import STRINGS, feed
 
 
@@ -93,12 +97,42 @@ def test_a_record_that_its_serde_cannot_read_ends_the_work_and_is_named(drive):
         feed(driver, "in", [("a", '{"x":1}', 1), ("b", "{", 2)])
 
 
+def test_a_topic_is_read_from_a_while_ago_on(drive, spark):
+    topics, now = TopicsInMemory(spark), int(time.time() * 1000)
+    for age_ms, key in ((7_200_000, b"old"), (1_800_000, b"new"), (5_400_000, b"late")):
+        topics.append("in", key, b"x", now - age_ms)
+    builder = StreamsBuilder()
+    builder.stream("in", STRINGS.with_offset_reset_policy(AutoOffsetReset.by_duration(3_600_000))).to("out")
+    with drive(builder, topics=topics) as driver:
+        driver.pipe("in", [])
+        assert _out(driver) == [("new", "x"), ("late", "x")]
+
+
 def test_or_is_left_out_where_the_handler_says_so(drive):
     builder = StreamsBuilder()
     builder.stream("in", Consumed.with_(Serdes.string(), Serdes.long())).to("out")
     with drive(builder, config={"deserialization.exception.handler": "continue"}) as driver:
         driver.pipe("in", [(b"a", b"short", 1, None), (b"b", (7).to_bytes(8, "big"), 2, None)])
         assert _out(driver, "out", Serdes.long()) == [("b", 7)]
+
+
+def test_and_goes_to_the_dead_letter_topic_as_it_was_read(drive):
+    builder = StreamsBuilder()
+    builder.stream("in", Consumed.with_(Serdes.string(), Serdes.long())).to("out")
+    config = {"deserialization.exception.handler": "continue", "errors.dead.letter.queue.topic.name": "dead"}
+    with drive(builder, config=config) as driver:
+        driver.pipe("in", [(b"b", (7).to_bytes(8, "big"), 2, None), (b"a", b"short", 3, [("own", b"1")])])
+        assert _out(driver, "out", Serdes.long()) == [("b", 7)]
+        (letter,) = driver.create_output_topic("dead", Serdes.string(), Serdes.string()).read_records()
+    sentence = b"The value of the record at in-0 offset 1 cannot be read by the long serde."
+    assert (letter.key, letter.value, letter.timestamp) == ("a", "short", 3)
+    assert letter.headers == (
+        ("own", b"1"), ("__streams.errors.exception", b"org.apache.kafka.common.errors.SerializationException"),
+        ("__streams.errors.message", sentence), ("__streams.errors.stacktrace", sentence), ("__streams.errors.topic", b"in"),
+        ("__streams.errors.partition", b"0"), ("__streams.errors.offset", b"1"),
+    )  # fmt: skip
+    with pytest.raises(ConfigError, match=r"is set, but deserialization\.exception\.handler is fail"):
+        drive(builder, config={"errors.dead.letter.queue.topic.name": "dead"})
 
 
 @pytest.mark.parametrize(
@@ -183,8 +217,8 @@ def test_a_processor_of_values_keeps_the_key(drive):
 @pytest.mark.parametrize(
     ("define", "sentence"),
     [
-        (lambda b: b.stream("in", STRINGS).process(Numbered, "kept"),
-         "KSTREAM-PROCESSOR-0000000001 uses state stores (kept), but only processors without stores are run here."),
+        (lambda b: [b.stream("in", STRINGS).process(Numbered, "kept") for _ in "12"],
+         "KSTREAM-PROCESSOR-0000000001 and KSTREAM-PROCESSOR-0000000003 use the same store kept. A processor gets all records"),
         (lambda b: b.table("in", STRINGS).transform_values(object),
          "KTABLE-TRANSFORMVALUES-0000000003: TableTransformValues is described and planned, but not run here"),
         (lambda b: b.table("in", STRINGS, Materialized.as_(Stores.persistent_versioned_key_value_store("old", 1000))),

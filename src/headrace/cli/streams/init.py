@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from headrace.cli.streams import application
+
+if TYPE_CHECKING:
+    from headrace.streams import KafkaStreams
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Check everything and show what would be created only.")]
 IfIncomplete = Annotated[
     bool,
     typer.Option("--setup-if-incomplete", help="If some are missing, create those, empty; what they held is lost."),
 ]
+Check = Annotated[bool, typer.Option("--check", help="Create nothing; the exit status says what is there.")]
+_NONE_THERE, _SOME_MISSING, _MISCONFIGURED, _NO_SOURCE = 3, 4, 5, 6
 Timeout = Annotated[float | None, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="How long all may take.")]
 
 
@@ -23,17 +28,21 @@ def init(
     setup_if_incomplete: IfIncomplete = False,
     timeout: Timeout = None,
     dry_run: DryRun = False,
+    check: Check = False,
     as_json: application.AsJson = False,
 ) -> None:
     """Create the internal topics before the first start, or after a reset: all of them, or none.
 
     It is refused if all are there, if some are (unless `--setup-if-incomplete`), if one is misconfigured, or if a source topic is
-    missing.
+    missing. With `--check` nothing is created, and the status says how it is: 0 all are there and as they have to be, 3 none is
+    there, 4 some are missing, 5 one is misconfigured, 6 a source topic is missing.
     """
     from headrace.cli.streams import report
     from headrace.streams.initialization import InitParameters, to_create
 
     streams = application.streams(app, config, set_)
+    if check:
+        _check(streams, as_json)
     parameters = InitParameters(setup_if_incomplete)
     findings = streams.look() if dry_run or as_json else None
     if dry_run and findings:
@@ -48,3 +57,23 @@ def init(
         typer.echo(f"{topic.name} {done}: {topic.kind}, partitions: {topic.partitions}.")
     if not created:
         typer.echo("The topology has no internal topics; nothing is to be set up.")
+
+
+def _check(streams: KafkaStreams, as_json: bool) -> NoReturn:
+    """Say how the topics are, and exit."""
+    from headrace.cli.streams import report
+    from headrace.errors import MissingSourceTopicError
+
+    try:
+        findings = streams.look()
+    except MissingSourceTopicError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(_NO_SOURCE) from None
+    if as_json:
+        typer.echo(report.as_json(findings))
+    else:
+        report.show_topics(findings)
+    missing = findings.verification.missing
+    if findings.verification.misconfigured:
+        raise typer.Exit(_MISCONFIGURED)
+    raise typer.Exit(0 if not missing else _NONE_THERE if len(missing) == len(findings.topics) else _SOME_MISSING)

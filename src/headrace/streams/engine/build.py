@@ -89,7 +89,7 @@ def _task(
     }
     internal = frozenset(topics.full(name) for name in topics.repartition)
     return StreamTask(
-        program, SourceReading(topics, config.skips_bad_records, merged), memory, cluster, read,
+        program, SourceReading(topics, config.skips_bad_records, merged, config.dead_letter_topic), memory, cluster, read,
         [(name, p) for name in names for p in range(counts[name])], config.max_batch_records,
         reset | dict.fromkeys(internal, "earliest"),
         source_changelogs={s: full for s, t in topology.source_changelogs.items() if (full := topics.full(t)) in names},

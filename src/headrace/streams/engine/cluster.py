@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Protocol
 
-from headrace.streams.engine.runtime import TaskRuntime
+from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
 from headrace.streams.engine.source import Partition, Ranges
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ class Cluster(Protocol):
         """What a sub-topology has in Spark's JVM. partitions: how many its topics have."""
         ...
 
-    def feed(self, runtime: TaskRuntime, name: str, ranges: Ranges) -> None:
-        """Say what an input has in the batch that was begun."""
+    def run(self, runtime: TaskRuntime, batch: StreamBatch, inputs: Mapping[str, Ranges]) -> None:
+        """Compute a batch of what these inputs have, and write what it makes; raises what `write` does."""
         ...
 
-    def run(self, runtime: TaskRuntime, job: Any, number: int, partitions: Sequence[int]) -> None:
-        """Run the batch that was begun, and write what it makes unless it `holds`; raises what `write` does."""
+    def ends(self, runtime: TaskRuntime, inputs: Mapping[str, Mapping[Partition, int]]) -> dict[Partition, int] | None:
+        """Where topics end, as far as is known without asking brokers; None: ask. inputs: where the next batch begins."""
         ...
 
     def read(self, ranges: Ranges) -> DataFrame:
@@ -36,7 +36,7 @@ class Cluster(Protocol):
         ...
 
     def offsets(self, partitions: Iterable[Partition], which: str) -> dict[Partition, int]:
-        """`earliest` or `latest` offsets; partitions that are not there are left out."""
+        """Offsets by a reset policy: `earliest`, `latest`, `by_duration:…`; partitions that are not there are left out."""
         ...
 
     def committed(self, partitions: Iterable[Partition]) -> dict[Partition, tuple[int, str]]:
@@ -51,14 +51,10 @@ class Cluster(Protocol):
 class BatchTransactions(Protocol):
     """What writes batches exactly once."""
 
-    def begin(self) -> None:
+    def begin(self, runtime: TaskRuntime) -> None:
         """Become the only one who writes for the sub-topology: committed offsets are to be read after it."""
         ...
 
-    def write(self, rows: Iterable[DataFrame], number: int, offsets: Mapping[Partition, tuple[int, str]]) -> bool:
-        """Write what a batch made and commit the offsets with it; whether there was anything to write, else nothing is done."""
-        ...
-
-    def end(self) -> None:
-        """The work is over."""
+    def commit(self, runtime: TaskRuntime, offsets: Mapping[Partition, tuple[int, str]]) -> None:
+        """Commit what a batch made, and the offsets with it."""
         ...

@@ -12,6 +12,7 @@ from headrace.streams.engine.flows import Flow
 from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.runtime import Output, TaskRuntime
 from headrace.streams.engine.state import StoreTable
+from headrace.streams.serdes import Serde
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -38,13 +39,15 @@ class Memory:
 
     def set_clocks(self, clocks: Clocks) -> None:
         """The stream times that operators have come to."""
-        if clocks != self.clocks:
-            self.clocks = clocks
-            self.runtime.set_clocks(clocks)
+        self.clocks = clocks
+        self.runtime.set_clocks(clocks)
 
-    def apply(self) -> None:
-        """Take the changes of a batch into the stores; what is before stream time less retention goes from those of windows."""
+    def apply(self, clocks: Clocks) -> None:
+        """Take the changes of a batch into the stores, with the stream times that it has come to; what is before stream time less
+        retention goes from those of windows.
+        """
         self.runtime.apply()
+        self.clocks = clocks
         for store, node in self.expires.items():
             retention, table = self.stores[store].retention_ms, self.tables[store]
             if retention is not None:
@@ -81,6 +84,10 @@ class Context:
     outputs: list[Output] = field(default_factory=list)
     """What a batch puts out."""
     shown: list[Shown] = field(default_factory=list)
+    processors: list[str] = field(default_factory=list)
+    """Nodes whose schedules may be due."""
+    defaults: tuple[Serde | None, Serde | None] = (None, None)
+    """Serdes of keys and values where nothing names one."""
 
     @property
     def spark(self) -> SparkSession:
@@ -98,6 +105,15 @@ class Context:
     def put(self, store: str, updates: DataFrame) -> None:
         """Change a store. updates: the names of its layout, v, t, and ov, ot of the row before; each key once."""
         self.outputs.append(Output("store", store, self.memory.changelog(store), self.memory.logs[store].encoded(updates)))
+
+    def put_encoded(self, store: str, changes: DataFrame) -> None:
+        """The same for rows as the changelog has them: p, key, value (NULL deletes), t, old."""
+        self.outputs.append(Output("store", store, self.memory.changelog(store), changes))
+
+    def due(self, node: str, times: DataFrame) -> None:
+        """Say when the schedules of a processor are due: p, number, ms. A number below 0: the processor has begun to work."""
+        self.outputs.append(Output("due", node, None, times))
+        self.processors.append(node)
 
     def show(self, frame: DataFrame, action: Callable[[Any], None]) -> None:
         """Give rows to a function in this process, once everything else of the batch is done. frame: cut."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 import structlog
@@ -17,10 +17,11 @@ from headrace.kafka.active_standby import ActiveStandbyMember
 from headrace.kafka.admin import Admin
 from headrace.spark import failure
 from headrace.streams.config import AT_LEAST_ONCE, StreamsConfig
+from headrace.streams.durations import BY_DURATION, reset_ms
 from headrace.streams.engine.build import build
 from headrace.streams.engine.delivery import Kafka
 from headrace.streams.engine.purge import Purge
-from headrace.streams.engine.runtime import TaskRuntime
+from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
 from headrace.streams.engine.source import KafkaTopics, Partition, Ranges, consumer
 from headrace.streams.engine.state import StoreTable
 from headrace.streams.engine.task import StreamTask
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 Value = TypeVar("Value")
-_LOOK_S, _STANDSTILL_S = 0.5, 150.0
+_LOOK_S, _STANDSTILL_S, _GLOBALS_S = 0.5, 150.0, 0.1
 
 
 class OnCluster:
@@ -57,15 +58,18 @@ class OnCluster:
             self._spark, partitions, consumer(config.consumer_settings), config.producer_settings, config.state_dir
         )
 
-    def feed(self, runtime: TaskRuntime, name: str, ranges: Ranges) -> None:
-        """Say what an input has in the batch that was begun."""
-        for (topic, partition), (start, end) in ranges.items():
-            runtime.range(name, topic, partition, start, end)
+    def ends(self, runtime: TaskRuntime, inputs: Mapping[str, Mapping[Partition, int]]) -> dict[Partition, int] | None:
+        """Where the topics of a sub-topology end, which are followed from these offsets on unless they are followed already."""
+        if not runtime.following:
+            runtime.follow((name, topic, p, offset) for name, starts in inputs.items() for (topic, p), offset in starts.items())
+            return None
+        return runtime.ends()
 
-    def run(self, runtime: TaskRuntime, job: Any, number: int, partitions: Sequence[int]) -> None:
-        """Run a batch. Raises ConnectError, RetriableError where another try may help."""
+    def run(self, runtime: TaskRuntime, batch: StreamBatch, inputs: Mapping[str, Ranges]) -> None:
+        """Compute a batch. Raises ConnectError, RetriableError where another try may help."""
+        ranges = [(name, *partition, *offsets) for name, found in inputs.items() for partition, offsets in found.items()]
         try:
-            runtime.run(job, partitions)
+            runtime.run(batch, ranges)
         except Exception as error:
             raise failure.as_error(error, "The results of a batch could not be written") from error
 
@@ -78,8 +82,11 @@ class OnCluster:
         self._sink.write(rows, number)
 
     def offsets(self, partitions: Iterable[Partition], which: str) -> dict[Partition, int]:
-        """Earliest or latest offsets."""
+        """Offsets by a reset policy."""
         asked = list(partitions)
+        if which.startswith(BY_DURATION) and asked:
+            found = self._admin.partition_offsets(asked, round(time.time() * 1000) - reset_ms(which))
+            return {**found, **self.offsets([p for p, offset in found.items() if offset < 0], "latest")}
         return self._admin.partition_offsets(asked, which, read_committed=self._committed_only) if asked else {}  # type: ignore[arg-type]
 
     def committed(self, partitions: Iterable[Partition]) -> dict[Partition, tuple[int, str]]:
@@ -94,7 +101,7 @@ class OnCluster:
         """What writes the batches of a sub-topology exactly once; None if they are written at least once."""
         if self._config.processing_guarantee == AT_LEAST_ONCE:
             return None
-        return OneTransaction(self._spark, self._config, subtopology, self._is_active)
+        return OneTransaction(self._config.application_id, subtopology, self._is_active)
 
     def _is_active(self) -> bool:
         return self._generation is not None and self._generation == self._instances.generation
@@ -124,6 +131,7 @@ class Engine:
         self._troubled: Callable[[], None] = lambda: None
         self._locks = {task.program.number: threading.Lock() for task in self.tasks}
         self._failure = threading.Lock()
+        self._globals_due = 0.0  # when global tables take in what has come
         self._purge = Purge(topology, config, admin)
 
     def start(
@@ -147,7 +155,9 @@ class Engine:
         others = [thread for thread in self._threads if thread is not threading.current_thread()]
         while (alive := [one for one in others if one.is_alive()]) and (left := deadline - time.monotonic()) > 0:
             if at_once:
-                self._jobs.cancelJobsWithTag(self._tag)
+                self._jobs.cancelJobsWithTag(self._tag)  # of restores
+                for task in self.tasks:
+                    task.memory.runtime.cancel()
             alive[0].join(min(left, _LOOK_S))
         return not alive
 
@@ -222,7 +232,7 @@ class Engine:
                 waiting.wait()
             while not self._stopping.is_set():
                 if not self._step(task):
-                    self._stopping.wait(self._poll_s)
+                    self._wait(task)
             with self._locks[number]:
                 if task.dirty:
                     task.rest()
@@ -244,6 +254,14 @@ class Engine:
                     for table in self.globals:
                         table.close()
 
+    def _wait(self, task: StreamTask) -> None:
+        """Wait for records, `poll.ms` at most."""
+        runtime = task.memory.runtime
+        if self._paused.is_set() or not runtime.following:
+            self._stopping.wait(self._poll_s)
+        else:
+            runtime.wait(self._poll_s)
+
     def _step(self, task: StreamTask) -> bool:
         """One batch; whether there was one."""
         if self._paused.is_set():
@@ -253,8 +271,10 @@ class Engine:
         return busy
 
     def _batch(self, task: StreamTask) -> bool:
-        for table in self.globals:
-            table.update()
+        if time.monotonic() >= self._globals_due:
+            self._globals_due = time.monotonic() + _GLOBALS_S
+            for table in self.globals:
+                table.update()
         return task.step()
 
     def _patiently(self, task: StreamTask, action: Callable[[], Value]) -> Value:
@@ -268,17 +288,17 @@ class Engine:
                 found = failure.as_error(error, f"Sub-topology {task.program.number}")
                 if not isinstance(found, RetriableError) or time.monotonic() > deadline or self._stopping.is_set():
                     raise
-                log.warning(f"A batch is tried again: {found}", subtopology=task.program.number)
+                log.warning("A batch is tried again: %s", found, subtopology=task.program.number)
                 self._troubled()
             self._stopping.wait(pause_s)
             pause_s = min(2 * pause_s, 10.0)
 
 
 @contextmanager
-def _between(lock: threading.Lock, table: StoreTable) -> Iterator[DataFrame]:
-    """The rows of a table, which no batch changes meanwhile."""
+def _between(lock: threading.Lock, table: StoreTable) -> Iterator[StoreTable]:
+    """A table, which no batch changes meanwhile."""
     with lock:
-        yield table.rows()
+        yield table
 
 
 def _as_streams_error(error: BaseException, number: int) -> BaseException:

@@ -79,7 +79,7 @@ class Program:
 
     def _run(self, nodes: tuple[Node, ...], context: Context, inputs: Mapping[str, Flow], topics: SinkTopics) -> None:
         context.flows.update(inputs)
-        context.watched = self.watched
+        context.watched, context.defaults = self.watched, topics.defaults
         for node in nodes:
             if isinstance(node, SinkNode):
                 for parent in node.parents:
@@ -178,7 +178,7 @@ def _show(_program: Program, context: Context, node: ProcessorNode, operation: A
 
 
 def _process(_program: Program, context: Context, node: ProcessorNode, operation: Any, flows: list[Flow]) -> Flow:
-    return processors.process(context, node.name, operation, _records(node, flows))
+    return processors.process(context, node.name, operation, _records(node, flows), node.stores)
 
 
 def _aggregate(
@@ -319,9 +319,18 @@ def refuse(topology: Topology) -> None:
                     f"{node.name}: the store {store.name} is versioned, and stores keep only the latest row of a key here; "
                     "without history there are no look-ups at a time, and no joins with a grace period."
                 )
-        if isinstance(node.operation, ops.UserProcessor) and node.stores:
-            stores = ", ".join(node.stores)
-            raise TopologyError(f"{node.name} uses state stores ({stores}), but only processors without stores are run here.")
+        if isinstance(node.operation, ops.UserProcessor):
+            _refuse_shared(topology, node)
+
+
+def _refuse_shared(topology: Topology, node: ProcessorNode) -> None:
+    """Raise TopologyError for a store of a processor that another operator uses, too."""
+    for store in node.stores:
+        if others := [other.name for other in topology.nodes.values() if store in getattr(other, "stores", ()) and other != node]:
+            raise TopologyError(
+                f"{node.name} and {others[0]} use the same store {store}. A processor gets all records of a batch before the "
+                "next operator does, so here a store belongs to one processor: do in one what these do."
+            )
 
 
 def _not_run(node: ProcessorNode) -> TopologyError:

@@ -35,4 +35,4 @@ class Purge:
         try:
             self._admin.delete_records(done)
         except KafkaFailure as failure:
-            log.warning(f"Repartition topics could not be purged: {failure.reason}")
+            log.warning("Repartition topics could not be purged: %s", failure.reason)

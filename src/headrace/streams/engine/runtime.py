@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
 from headrace.spark.kafka import ONE_REQUEST, is_local
-from headrace.streams.engine.columns import HEADERS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_HELD = f"topic string, partition int, key binary, value binary, headers {HEADERS}, t bigint, numbered boolean"
 _STORED = "p int, key binary, value binary"
 # What means something else each time: Spark decides it when it plans.
 _VOLATILE = re.compile(r"\b(current_timestamp|current_date|now|localtimestamp|current_time|rand|randn|uuid|shuffle|randstr)\(")
@@ -33,12 +31,25 @@ class Output:
     """Rows that a batch puts out, and what becomes of them."""
 
     kind: str
-    """`sink`, `store`, `tick` (stream times), `skip` (records that no serde reads) or `show`."""
+    """`sink`, `store`, `tick` (stream times), `due` (schedules), `skip` (records that no serde reads) or `show`."""
     name: str
     """Of a store, or of the operator whose stream time it is."""
     topic: str | None
     """The changelog of a store."""
     frame: DataFrame
+
+
+@dataclass(frozen=True)
+class StreamBatch:
+    """What is computed in one go."""
+
+    program: Any
+    """The job, as `TaskRuntime.program` gives it."""
+    number: int
+    partitions: Sequence[int]
+    """Those with records."""
+    commits: bool = False
+    """Whether what it makes counts once a transaction is committed, and not before."""
 
 
 class TaskRuntime:
@@ -65,13 +76,17 @@ class TaskRuntime:
         self.spark, self._jvm = spark, jvm
         self._pieces = jvm.io.headrace.streams.TaskRuntime.pieces(partitions, spark.sparkContext.defaultParallelism)
         self._numbers = itertools.count()
-        self.holds = False
+        self._socket = ""
+        self.following = False
+        """Whether topics are followed from where the next batch begins."""
         if state_dir is not None:
             Path(state_dir).mkdir(parents=True, exist_ok=True)
         self._directory = tempfile.mkdtemp(prefix="headrace-streams-", dir=state_dir)
         context = spark.sparkContext._jsc.sc()  # type: ignore[union-attr]
         settings = {**ONE_REQUEST, **producer}
-        self._java = jvm.io.headrace.streams.TaskRuntime(context, self._directory, self._pieces, dict(consumer), settings)
+        self._java = jvm.io.headrace.streams.TaskRuntime(
+            context, self._directory, partitions, self._pieces, dict(consumer), settings
+        )
         self.id: str = self._java.id()
 
     def input(self, name: str, schema: str, partition: str) -> DataFrame:
@@ -105,6 +120,11 @@ class TaskRuntime:
         """About how many rows a store has."""
         return self._java.storeSize(store)
 
+    def get(self, store: str, key: bytes) -> bytes | None:
+        """A row, in whatever task: time and value."""
+        found = self._java.get(store, key)
+        return None if found is None else bytes(found)
+
     def load(self, store: str, rows: DataFrame) -> None:
         """Put rows into a store, those of a key in their order: p, key, value (NULL deletes), t."""
         self._java.load(store, _execution(rows.select("p", "key", "value", "t")).toRdd())
@@ -113,6 +133,49 @@ class TaskRuntime:
         """Delete the rows of a task before a time, which stands `behind` bytes before the end of the key."""
         self._java.expire(store, partition, behind, limit)
 
+    def follow(self, starts: Iterable[tuple[str, str, int, int]]) -> None:
+        """Fetch records ahead of the batches. starts: input, topic, partition, offset."""
+        self._java.follow(_lines(starts))
+        self.following = True
+
+    def ends(self) -> dict[tuple[str, int], int] | None:
+        """Where the topics end that are followed, as far as is known; None if they are not followed (any more)."""
+        found = self._java.ends() if self.following else None
+        self.following = found is not None
+        return None if found is None else {(topic, int(p)): int(end) for topic, p, end in _values(found)}
+
+    def socket(self) -> str:
+        """Where processors in Python workers reach the stores."""
+        if not self._socket:
+            self._socket = tempfile.mkdtemp(prefix="headrace-")
+            self._java.serve(f"{self._socket}/s")  # a path that is long would be none for a socket
+        return f"{self._socket}/s"
+
+    def is_due(self, nodes: Sequence[str]) -> bool:
+        """Whether a schedule of processors is due by the clock, or one of them has not begun to work."""
+        due = self._java.due("\t".join(nodes))
+        return 0 <= due <= self._java.now()
+
+    def set_now(self, time_ms: int) -> None:
+        """Let the clock of processors stand at a time."""
+        self._java.setNow(time_ms)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until there is something to read; whether there is."""
+        return self._java.waitForRecords(int(timeout_s * 1000))
+
+    def fence(self, transactional_id: str) -> None:
+        """Write in transactions from now on, and be the only one who does under this id."""
+        self._java.fence(transactional_id)
+
+    def commit(self, group: str, offsets: Mapping[tuple[str, int], tuple[int, str]]) -> None:
+        """Commit what the batch has written with the offsets of a group."""
+        self._java.commit(group, _lines((*partition, *committed) for partition, committed in offsets.items()))
+
+    def can_write(self) -> bool:
+        """Whether a batch that failed has left nothing open."""
+        return self._java.canWrite()
+
     def set_clocks(self, clocks: Mapping[str, Mapping[int, int]]) -> None:
         """Tell operators the stream times of their tasks."""
         self._java.clearClocks()
@@ -120,45 +183,35 @@ class TaskRuntime:
             for partition, time in times.items():
                 self._java.setClock(node, partition, time)
 
-    def begin(self, number: int, *, holds: bool) -> None:
-        """Begin a batch. holds: its records stay here, for `held`, instead of being sent."""
-        self.holds = holds
-        self._java.begin(number, holds)
-
-    def range(self, name: str, topic: str, partition: int, start: int, end: int) -> None:
-        """A range of offsets that an input has in this batch."""
-        self._java.range(name, topic, partition, start, end)
-
     def give(self, name: str, records: bytes) -> None:
         """The records that an input has in this batch, in place of ranges: in the form of `RecordBytes.java`."""
         self._java.give(name, records)
 
-    def run(self, program: Any, partitions: Sequence[int]) -> None:
-        """Run the batch over some partitions. What it makes is acknowledged then, and in no store yet."""
-        self._java.run(program, list(partitions))
+    def run(self, batch: StreamBatch, ranges: Iterable[tuple[str, str, int, int, int]] = ()) -> None:
+        """Compute a batch. What it makes is acknowledged then, and in no store yet.
 
-    def held(self) -> list[DataFrame]:
-        """What a batch made that `holds`: no frame if that is nothing."""
-        if not self._java.heldCount():
-            return []
-        return [self._frame(self._java.heldRows(), self._attributes(_HELD), None)]
+        ranges: what inputs have in it, unless it was given: input, topic, partition, first offset, and the one after the last.
+        """
+        self._java.run(batch.program, batch.number, _lines(ranges), _lines([batch.partitions]))
+
+    def cancel(self) -> None:
+        """End the batch that is computed now with an error."""
+        self._java.cancel()
 
     def held_bytes(self) -> bytes:
-        """The same in the form of `RecordBytes.java`."""
+        """The records of a batch without a broker, in the form of `RecordBytes.java`."""
         return bytes(self._java.heldBytes())
 
     def ticks(self) -> list[tuple[str, int, int]]:
         """The stream times that the batch has come to: operator, partition, time."""
-        found = list(self._java.ticks())
-        return list(zip(found[::3], found[1::3], found[2::3], strict=True))
+        return [(node, int(partition), int(time)) for node, partition, time in _values(self._java.ticks())]
 
     def skipped(self) -> list[tuple[str, int, int]]:
         """Topic, partition and offset of the first records that were left out."""
-        rows = [text.split("\t") for text in self._java.skipped()]
-        return [(topic, int(partition), int(offset)) for topic, partition, offset in rows]
+        return [(topic, int(partition), int(offset)) for topic, partition, offset in _values(self._java.skipped())]
 
     def apply(self) -> None:
-        """Take the changes of the batch into the stores."""
+        """Take the changes of the batch into the stores, and its stream times."""
         self._java.apply()
 
     def changed(self, store: str) -> int:
@@ -174,6 +227,8 @@ class TaskRuntime:
         if self._directory:
             self._java.close()
             shutil.rmtree(self._directory, ignore_errors=True)
+            if self._socket:
+                shutil.rmtree(self._socket, ignore_errors=True)
             self._directory = ""
 
     def _attributes(self, schema: str) -> Any:
@@ -200,6 +255,16 @@ class TaskRuntime:
         )
         dataset = getattr(getattr(jvm.org.apache.spark.sql.classic, "Dataset$"), "MODULE$")
         return DataFrame(dataset.ofRows(session, plan), self.spark)
+
+
+def _lines(rows: Iterable[Iterable[object]]) -> str:
+    """Values for Java: of a list, each would cost a call."""
+    return "\n".join("\t".join(map(str, row)) for row in rows)
+
+
+def _values(lines: str) -> list[list[str]]:
+    """The same from Java."""
+    return [line.split("\t") for line in lines.split("\n")] if lines else []
 
 
 def is_volatile(frames: Iterable[DataFrame]) -> bool:

@@ -75,10 +75,12 @@ class SourceReading:
     topics: SinkTopics
     skips: bool
     merged: bool
+    dead_letter_topic: str | None = None
+    """Where records go that are left out."""
 
     def flow(self, node: SourceNode, raw: DataFrame, number: int, skip: Callable[[DataFrame], None] | None = None) -> Flow:
         """The records of a source. raw: of its topics; number: tells sources of one task apart; skip: takes the rows that are
-        left out, None: they are named in the log at once.
+        left out, with the `reason`; None: they are named in the log at once.
         """
         from pyspark.sql import functions as F
 
@@ -92,7 +94,8 @@ class SourceReading:
             key, bad_key = formats.decoded(key_serde, F.col("key"), wire.key)
             value, bad_value = formats.decoded(value_serde, body, wire.value)
         if self.skips:
-            (skip or _log_skipped)(raw.where(bad_key | bad_value))
+            reason = F.when(bad_key, _sentence("key", key_serde)).otherwise(_sentence("value", value_serde)).alias("reason")
+            (skip or _log_skipped)(raw.where(bad_key | bad_value).select("*", reason))
             raw = raw.where(~(bad_key | bad_value))
         else:
             key, value = _or_fail(key, bad_key, "key", key_serde), _or_fail(value, bad_value, "value", value_serde)
@@ -152,12 +155,17 @@ def _log_skipped(bad: DataFrame) -> None:
 def _or_fail(value: Column, bad: Column, what: str, serde: Serde) -> Column:
     from pyspark.sql import functions as F
 
-    place = F.concat_ws("-", "topic", F.col("partition").cast("string"))
-    sentence = F.concat(
-        F.lit(f"The {what} of the record at "), place, F.lit(" offset "), F.col("offset").cast("string"),
-        F.lit(f" cannot be read by the {serde.name} serde. {_SET_TO_FAIL}"),
-    )  # fmt: skip
+    sentence = F.concat(_sentence(what, serde), F.lit(f" {_SET_TO_FAIL}"))
     return F.when(bad, F.raise_error(sentence)).otherwise(value)
+
+
+def _sentence(what: str, serde: Serde) -> Column:
+    """What is wrong with a record that its serde cannot read."""
+    from pyspark.sql import functions as F
+
+    place = F.concat_ws("-", "topic", F.col("partition").cast("string"))
+    wrong = F.lit(f" cannot be read by the {serde.name} serde.")
+    return F.concat(F.lit(f"The {what} of the record at "), place, F.lit(" offset "), F.col("offset").cast("string"), wrong)
 
 
 def _extracted(node: SourceNode, raw: DataFrame, key: Column, value: Column) -> DataFrame:

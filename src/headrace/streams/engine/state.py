@@ -7,12 +7,14 @@ batch costs what it reads and changes, whatever else is in the store. Nothing of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from headrace.streams.engine import formats
 from headrace.streams.engine.changelog import Changelog
 from headrace.streams.engine.layout import Layout
-from headrace.streams.stores import StoreKind
+from headrace.streams.serde_values import can_read_alone, decoder, encoder
+from headrace.streams.stores import StateStore, StoreKind
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -27,11 +29,16 @@ class StoreTable:
 
     def __init__(self, runtime: TaskRuntime, name: str, changelog: Changelog) -> None:
         self.layout: Layout = changelog.layout
-        self._runtime, self._name, self._log = runtime, name, changelog
+        self.runtime, self._name, self._log = runtime, name, changelog
         self._changes = 0
         self.kept_from: dict[int, int] = {}
         """By task, the time (ms) before which windows have expired; they go with the next sweep."""
         runtime.create(name)
+
+    @property
+    def described(self) -> StateStore:
+        """The store, with the serdes that it is kept with."""
+        return replace(self._log.store, key_serde=self._log.key_serde, value_serde=self._log.value_serde)
 
     def lookup(self, frame: DataFrame, keys: Sequence[str] | None = None) -> DataFrame:
         """Add `sv` and `st`, value and time of each row's row here, NULL if there is none. keys: the frame's names of them."""
@@ -65,36 +72,47 @@ class StoreTable:
 
         keys = [column.alias(name) for name, column in self._log.keys(F.col("key"))]
         value, time = self._value(F.col("value")), _time(F.col("value"))
-        return self._runtime.scan(self._name).select("p", *keys, value.alias("v"), time.alias("t"))
+        return self.runtime.scan(self._name).select("p", *keys, value.alias("v"), time.alias("t"))
+
+    def reads_alone(self) -> bool:
+        """Whether `get` reads it: a key is all that tells its rows apart, and its serdes need no expression of Spark."""
+        key, value = self._log.key_serde, self._log.value_serde
+        return not self._log.tail() and can_read_alone(value) and key.name != "json" and can_read_alone(key)
+
+    def get(self, key: Any) -> Any:
+        """The value of a key in whatever task, None if there is none; runs no job."""
+        source = encoder(self._log.key_serde)(key)
+        row = None if source is None else self.runtime.get(self._name, source)
+        return None if row is None else decoder(self._log.value_serde, self.layout.value)(row[8:])
 
     def load(self, rows: DataFrame) -> None:
         """Take in rows that no batch has changed: `Layout.names`, `v` (NULL deletes), `t`; runs a job."""
-        self._runtime.load(self._name, self._log.encoded(rows))
+        self.runtime.load(self._name, self._log.encoded(rows))
 
     def restore(self, rows: DataFrame) -> None:
         """Hold exactly what these rows make from now on: p, key, value, t as in a changelog, in its order; runs a job."""
-        self._runtime.clear(self._name)
-        self._runtime.load(self._name, rows)
+        self.runtime.clear(self._name)
+        self.runtime.load(self._name, rows)
 
     def clear(self) -> None:
         """Hold nothing."""
-        self._runtime.clear(self._name)
+        self.runtime.clear(self._name)
 
     def sweep(self, changes: int) -> None:
         """Delete expired windows now and then. changes: how many rows a batch has changed."""
         self._changes += changes
-        if not self.kept_from or self._changes < _SWEEP_ROWS or self._changes < self._runtime.size(self._name) // 4:
+        if not self.kept_from or self._changes < _SWEEP_ROWS or self._changes < self.runtime.size(self._name) // 4:
             return
         self._changes = 0
         # A session is kept by its end, which stands before its start; a window by its start, which stands before a number.
         behind = 16 if self._log.store.kind is StoreKind.SESSION else 12
         for partition, first in self.kept_from.items():
-            self._runtime.expire(self._name, partition, behind, first)
+            self.runtime.expire(self._name, partition, behind, first)
 
     def _where(self) -> tuple[Column, Column]:
         from pyspark.sql import functions as F
 
-        return F.lit(self._runtime.id), F.lit(self._name)
+        return F.lit(self.runtime.id), F.lit(self._name)
 
     def _value(self, row: Column) -> Column:
         from pyspark.sql import functions as F

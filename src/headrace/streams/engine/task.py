@@ -19,19 +19,24 @@ import structlog
 
 from headrace.errors import RetriableError, StreamsError
 from headrace.spark import failure
-from headrace.streams.engine.changelog import REMEDY
+from headrace.streams.durations import BY_DURATION
 from headrace.streams.engine.cluster import BatchTransactions, Cluster
 from headrace.streams.engine.context import Clocks, Context, Memory
+from headrace.streams.engine.dead_letters import dead_letters
 from headrace.streams.engine.flows import Flow, Records
+from headrace.streams.engine.notes import clocks_after, clocks_of, require_filled, require_same_stores
 from headrace.streams.engine.operators.tables import latest
 from headrace.streams.engine.program import Program
 from headrace.streams.engine.registered import learning
-from headrace.streams.engine.runtime import is_volatile
+from headrace.streams.engine.runtime import StreamBatch, is_volatile
 from headrace.streams.engine.source import RAW, Partition, Ranges, SourceReading, log_skipped
 from headrace.streams.nodes import SinkNode, SourceNode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_REST_S = 0.1  # without a record after a batch, until its end is committed
+_LOOK_S = 1.0  # between two looks at topics of which nothing comes
 
 log = structlog.get_logger(__name__)
 
@@ -70,6 +75,7 @@ class StreamTask:
     _lost: bool = False  # whether nobody here knows if the last batch is committed
     _caught_up: float = -1.0  # when there was nothing left to read the last time, by the monotonic clock
     _written: float = 0.0  # when the last batch had written everything
+    _look_at: float = 0.0  # when brokers are asked where topics end, if nothing has come
 
     @property
     def sinks(self) -> set[str]:
@@ -79,7 +85,7 @@ class StreamTask:
 
     def prepare(self) -> None:
         """Go through the nodes without records: lays out the stores, and finds what Spark refuses. Raises StreamsError."""
-        self._context = self._planned()
+        self._context, self._program_job = self._planned(), None
 
     def sketch(self) -> bool:
         """Go through the nodes as far as the formats of internal topics are known; whether that tells those of others."""
@@ -90,7 +96,7 @@ class StreamTask:
     def recover(self) -> None:
         """Read the committed offsets, restore the stores, and do a batch that was cut off again. Raises StreamsError."""
         if self.transactions is not None:
-            self.transactions.begin()
+            self.transactions.begin(self.memory.runtime)
         self._lost, self._unfinished = False, {}
         found = self.cluster.committed(self.partitions)
         first = self._begin(found)
@@ -98,9 +104,9 @@ class StreamTask:
         self.positions = first | {partition: offset for partition, (offset, _) in found.items()}
         self.number = max((int(note["n"]) for note in notes.values()), default=0)
         self._pending = {p: (self.positions[p], int(note["to"])) for p, note in notes.items() if "to" in note}
-        self.memory.set_clocks(_clocks(notes))
-        self._require_filled(notes)
-        self._compare(notes)
+        self.memory.set_clocks(clocks_of(notes))
+        require_filled(notes, self.memory)
+        require_same_stores(notes, self._signatures())
         self._restore({p for _, p in self._pending}, bool(found))
         self._go_back(restoring=True)
         self._restore_from_sources()
@@ -117,15 +123,19 @@ class StreamTask:
         """
         if self._lost:
             self.recover()
+        ends = self.cluster.ends(self.memory.runtime, self._starts())
+        ranges = self._unfinished or self._ranges(ends or {})
         asked = time.monotonic()
-        ends = self._go_back()
-        ranges = self._unfinished or {
-            p: (start, min(ends[p], start + self.limit)) for p, start in self.positions.items() if ends.get(p, start) > start
-        }
+        if ends is None or (not ranges and asked > self._look_at):
+            ends = self._go_back()
+            ranges, self._look_at = self._unfinished or self._ranges(ends), asked + _LOOK_S
+            if not ranges:
+                self._caught_up = asked
+                if self.dirty:
+                    self.rest()
+        if not ranges and self.is_due():
+            ranges = {p: (offset, offset) for p, offset in self.positions.items()}
         if not ranges:
-            self._caught_up = asked
-            if self.dirty:
-                self.rest()
             return False
         self.number += not self._unfinished
         self._unfinished, begin = ranges, time.monotonic()
@@ -133,16 +143,29 @@ class StreamTask:
             self._commit({p: end for p, (_, end) in ranges.items()})
         self._batch(ranges)
         self._unfinished, self._written = {}, time.monotonic()
+        self._look_at = self._written + _REST_S
         self.metrics["batches"] += 1
         self.metrics["records"] += sum(end - start for start, end in ranges.values())
         self.metrics["batch-ms"] = (time.monotonic() - begin) * 1000
-        self.metrics["lag"] = sum(ends[p] - offset for p, offset in self.positions.items() if p in ends)
+        self.metrics["lag"] = sum(end - self.positions[p] for p, end in (ends or {}).items() if p in self.positions)
         return True
+
+    def is_due(self) -> bool:
+        """Whether a batch without records has something to do: schedules of processors."""
+        nodes = self._context.processors if self._context is not None else ()
+        return bool(nodes) and self.memory.runtime.is_due(nodes)
+
+    def _starts(self) -> dict[str, dict[Partition, int]]:
+        """By input, where the next batch begins."""
+        return {source: {p: offset for p, offset in self.positions.items() if p[0] in t} for source, t in self.topics.items()}
+
+    def _ranges(self, ends: Mapping[Partition, int]) -> Ranges:
+        """What a batch may take."""
+        begin = self.positions.items()
+        return {p: (start, min(ends[p], start + self.limit)) for p, start in begin if ends.get(p, start) > start}
 
     def close(self) -> None:
         """The work is over."""
-        if self.transactions is not None:
-            self.transactions.end()
         self.memory.runtime.close()
 
     def rest(self) -> None:
@@ -166,6 +189,7 @@ class StreamTask:
         `refill`. It cannot fail half-way, because who did it twice would read again what was read in between.
         """
         self.positions |= begin
+        self.memory.runtime.following = False
         self.emptied |= {store for store in self.memory.logs if self.memory.changelog(store) in topics}
         self.renewed = self.renewed or bool(begin or self.emptied)
 
@@ -180,7 +204,7 @@ class StreamTask:
             changelog, rows = self.memory.logs[store], self.memory.tables[store].rows()
             self.cluster.write([changelog.records(rows)], 0)  # no batch has this number
             self.emptied.discard(store)
-            log.warning(f"The changelog {changelog.topic} has been filled again from its store.")
+            log.warning("The changelog %s has been filled again from its store.", changelog.topic)
         self._commit(to)
         self.renewed = False
 
@@ -200,10 +224,28 @@ class StreamTask:
                 raise RetriableError(sentence)
             if which == "none" or partition in self._unfinished:
                 raise StreamsError(f"{sentence} auto.offset.reset is none." if which == "none" else sentence)
-            log.warning(f"{sentence} It is read on from its {which} record.")
+            log.warning("%s It is read on from its %s record.", sentence, which)
             self._pending.pop(partition, None)
             self.positions |= self.cluster.offsets([partition], which)
+            self.memory.runtime.following = False
+        if not self.memory.runtime.following:  # at the start, and when a consumer could not go on
+            self._skip_gone()
         return ends
+
+    def _skip_gone(self) -> None:
+        """Where the topic has deleted the records that come next, go on as its reset policy says."""
+        for partition, first in self.cluster.offsets(self.partitions, "earliest").items():
+            if first <= self.positions[partition]:
+                continue
+            which = self.reset.get(partition[0], "earliest")
+            sentence = (
+                f"{partition[0]}-{partition[1]} begins at offset {first}, but has been read up to {self.positions[partition]}: "
+                "the records between them have been deleted."
+            )
+            if which == "none" or partition in self._unfinished or partition in self._pending:
+                raise StreamsError(sentence)
+            log.warning("%s It is read on from its %s record.", sentence, which)
+            self.positions |= self.cluster.offsets([partition], which)
 
     def _commit(self, to: Mapping[Partition, int]) -> None:
         self.cluster.commit({p: (offset, self._note(p, to.get(p))) for p, offset in self.positions.items()})
@@ -220,35 +262,11 @@ class StreamTask:
     def _signatures(self) -> dict[str, str]:
         return {name: log.signature for name, log in self.memory.logs.items() if self.memory.changelog(name) is not None}
 
-    def _compare(self, notes: Mapping[Partition, Mapping[str, Any]]) -> None:
-        """What the stores are now with what they were when offsets were committed the last time. Raises StreamsError."""
-        before: dict[str, str] = {}
-        for note in notes.values():
-            before |= note.get("s", {})
-        now = self._signatures()
-        if changed := sorted(name for name in now.keys() & before.keys() if now[name] != before[name]):
-            raise StreamsError(
-                f"The topology has changed: {', '.join(changed)} held other keys, values or windows when the application ran "
-                f"before. {REMEDY}"
-            )
-        for name in sorted(now.keys() - before.keys()) if before else ():
-            log.warning(f"The topology has changed: the store {name} is new, and knows nothing of records that were read before.")
-        for name in sorted(before.keys() - now.keys()):
-            log.warning(f"The topology has changed: the store {name} is not used any more; its changelog stays as it is.")
-
-    def _require_filled(self, notes: Mapping[Partition, Mapping[str, Any]]) -> None:
-        """Raise StreamsError if a changelog was being filled again when the instance before ended."""
-        if stores := sorted({store for note in notes.values() for store in note.get("e", ())}):
-            topics = ", ".join(str(self.memory.changelog(store)) for store in stores if store in self.memory.logs)
-            raise StreamsError(
-                f"Changelogs were deleted while the application ran, and it ended before they were filled again: {topics}. A "
-                "part of their state is lost. Reset the application (kafka-streams-application-reset.sh) to compute it again."
-            )
-
     def _begin(self, found: Mapping[Partition, object]) -> dict[Partition, int]:
         fresh = [partition for partition in self.partitions if partition not in found]
         begin: dict[Partition, int] = {}
-        for which in ("earliest", "latest"):
+        policies = {self.reset.get(p[0], "earliest") for p in fresh}
+        for which in (one for one in policies if one in ("earliest", "latest") or one.startswith(BY_DURATION)):
             begin |= self.cluster.offsets([p for p in fresh if self.reset.get(p[0], "earliest") == which], which)
         if missing := [p for p in fresh if p not in begin]:
             raise StreamsError(
@@ -314,8 +332,13 @@ class StreamTask:
         for number, source in enumerate(self.program.sources):
             if wanted(source):
                 raw = self.memory.runtime.input(source.name, RAW, "partition")
-                found[source.name] = self.reading.flow(source, raw, number, context.skip)
+                found[source.name] = self.reading.flow(source, raw, number, partial(self._leave_out, context))
         return found
+
+    def _leave_out(self, context: Context, records: DataFrame) -> None:
+        context.skip(records)
+        if self.reading.dead_letter_topic is not None:
+            context.write([dead_letters(records, self.reading.dead_letter_topic)])
 
     def _job(self) -> Any:
         """What a batch computes: planned once, unless it depends on when that is."""
@@ -328,23 +351,23 @@ class StreamTask:
         return self._program_job
 
     def _batch(self, ranges: Ranges) -> None:
-        def plan() -> None:
-            self._context, self._program_job = self._planned(), None
-
-        learning(lambda: self._planned_batch(ranges), plan)
+        learning(lambda: self._planned_batch(ranges), self.prepare)
 
     def _planned_batch(self, ranges: Ranges) -> None:
-        runtime, job = self.memory.runtime, self._job()
-        runtime.begin(self.number, holds=self.transactions is not None)
+        runtime = self.memory.runtime
+        inputs = {source: {p: r for p, r in ranges.items() if p[0] in topics} for source, topics in self.topics.items()}
         try:
-            for source, topics in self.topics.items():
-                self.cluster.feed(runtime, source, {p: r for p, r in ranges.items() if p[0] in topics})
-            self.cluster.run(runtime, job, self.number, sorted({p for _, p in ranges}))
-            log_skipped(runtime.skipped())
-            clocks = self._clocks_after()
+            batch = StreamBatch(self._job(), self.number, sorted({p for _, p in ranges}), self.transactions is not None)
+            self.cluster.run(runtime, batch, inputs)
+            if self.reading.skips:
+                log_skipped(runtime.skipped())
+            clocks = clocks_after(self.memory.clocks, runtime.ticks())
             if self.transactions is not None:
-                self._write_once(self.transactions, clocks, ranges)
+                self._commit_once(self.transactions, clocks, ranges)
             self._take_in(clocks)
+        except BaseException:
+            self._lost = self._lost or (self.transactions is not None and not runtime.can_write())
+            raise
         finally:
             runtime.end()
         self.positions.update({p: end for p, (_, end) in ranges.items()})
@@ -352,13 +375,12 @@ class StreamTask:
         if not self.dirty:
             self.done = dict(self.positions)
 
-    def _write_once(self, transactions: BatchTransactions, clocks: Clocks, ranges: Ranges) -> None:
-        """Everything that a batch made, and that it is done, in one transaction."""
+    def _commit_once(self, transactions: BatchTransactions, clocks: Clocks, ranges: Ranges) -> None:
+        """Commit everything that a batch made, and that it is done, in one transaction."""
         after = self.positions | {p: end for p, (_, end) in ranges.items()}
         offsets = {p: (offset, self._note(p, clocks=clocks)) for p, offset in after.items()}
         try:
-            if not transactions.write(self.memory.runtime.held(), self.number, offsets):
-                self.cluster.commit(offsets)
+            transactions.commit(self.memory.runtime, offsets)
         except BaseException:
             self._lost = True
             raise
@@ -370,25 +392,7 @@ class StreamTask:
             for shown in self._context.shown:
                 for row in shown.frame.toLocalIterator():
                     shown.show(row)
-            self.memory.set_clocks(clocks)
-            self.memory.apply()
+            self.memory.apply(clocks)
         except Exception as error:  # what is written is written: only a restore tells what the stores hold
             found = failure.as_error(error, "The results of a batch could not be taken into the stores")
             raise StreamsError(str(found)) from error
-
-    def _clocks_after(self) -> Clocks:
-        clocks = {node: dict(times) for node, times in self.memory.clocks.items()}
-        for node, partition, at in self.memory.runtime.ticks():
-            known = clocks.setdefault(node, {})
-            known[partition] = max(at, known.get(partition, -1))
-        return clocks
-
-
-def _clocks(notes: Mapping[Partition, Mapping[str, object]]) -> Clocks:
-    clocks: Clocks = {}
-    for (_, partition), note in notes.items():
-        times = note.get("c")
-        for node, at in (times if isinstance(times, dict) else {}).items():
-            known = clocks.setdefault(node, {})
-            known[partition] = max(int(at), known.get(partition, -1))
-    return clocks

@@ -1,70 +1,187 @@
-"""Processors of the user's without stores: rows go through Spark's Python workers, those of a task in their order."""
+"""Processors of the user's: rows go through Spark's Python workers, those of a task in their order.
+
+A processor finds its stores as they were before the batch, through the socket of the sub-topology's runtime. What it changes
+comes back with what it forwards, and goes the way of all changes: into the changelog, and into the store at the end of the batch.
+"""
 
 from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Iterable, Iterator
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import StreamsError
+from headrace.errors import ConfigError, StreamsError
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, kind_of
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
+from headrace.streams.engine.layout import Layout
+from headrace.streams.engine.processor_link import ProcessorLink, TaskTimes
 from headrace.streams.operations import UserProcessor
-from headrace.streams.processors import ProcessorContext, Record
+from headrace.streams.processor_stores import STORES, ChangedRows, StoreAccess
+from headrace.streams.processors import ProcessorContext, PunctuationType, Record
+from headrace.streams.stores import StoreKind
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
+_AT_ONCE = 1000  # records whose rows of a store are fetched with one request
+_LAST = 1 << 62  # a place behind all records of a batch
+_NOTHING = (None,) * 5
 
-def process(context: Context, node: str, operation: UserProcessor, records: Records) -> Records:
+
+def process(context: Context, node: str, operation: UserProcessor, records: Records, stores: tuple[str, ...]) -> Records:
     """What a processor forwards. Computed once, because it may do more than forward."""
-    from pyspark.sql.types import ArrayType, IntegerType, LongType, StructField, StructType
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import ArrayType, BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
     frame = records.frame
     key = kind_of(frame, "k") if operation.keeps_key else _kind(operation.supplier, "key_serde", kind_of(frame, "k"))
     value = _kind(operation.supplier, "value_serde", kind_of(frame, "v"))
-    headers = formats.parse(HEADERS)
-    kinds = {"p": IntegerType(), "k": key, "v": value, "t": LongType(), "o": ArrayType(LongType()), "h": headers}
-    schema = StructType([StructField(name, kind) for name, kind in kinds.items()])
-    ordered = frame.select(*kinds).sortWithinPartitions("p", *records.order())
-    rows = ordered.rdd.mapPartitions(_Rows(node, operation))
-    return Records(context.cut(context.spark.createDataFrame(rows, schema)), records.depth + 1 if records.depth else 0)
+    kinds = {"p": IntegerType(), "k": key, "v": value, "t": LongType(), "o": ArrayType(LongType()), "h": formats.parse(HEADERS)}
+    more = {"store": StringType(), "key": BinaryType(), "value": BinaryType(), "old": BinaryType(), "due": IntegerType()}
+    schema = StructType([StructField(name, kind) for name, kind in (kinds | more).items()])
+    ordered = context.cut(frame.select(*kinds)).sortWithinPartitions("p", *records.order())
+    worker = _Rows(node, operation, _access(context, stores), context.memory.runtime.socket(), records.depth)
+    found = context.cut(context.spark.createDataFrame(ordered.rdd.mapPartitions(worker), schema))
+    for store in stores:
+        context.put_encoded(store, found.where(F.col("store") == store).select("p", "key", "value", "t", "old"))
+    context.due(node, found.where("due is not null").select("p", "due", "t"))
+    context.tick(node, found.where("due < 0").select("p", F.col("t").alias("ct")), *_expiring(context, stores))
+    forwarded = found.where("store is null and due is null").select(*kinds)
+    return Records(forwarded, records.depth + 1 if records.depth else 0)
+
+
+def _access(context: Context, stores: tuple[str, ...]) -> dict[str, StoreAccess]:
+    memory, found = context.memory, {}
+    for name, table in memory.global_tables.items():
+        found[name] = StoreAccess(
+            table.described, (table.layout.keys[0][1], table.layout.value), table.runtime.socket(), shared=True
+        )
+    for name in stores:
+        described = memory.stores[name]
+        serdes = described.key_serde or context.defaults[0], described.value_serde or context.defaults[1]
+        if serdes[0] is None or serdes[1] is None:
+            raise ConfigError(f"The store {name} has no serde of keys or values: give its builder both, or set default.*.serde.")
+        described = replace(described, key_serde=serdes[0], value_serde=serdes[1])
+        key, value = formats.type_of(serdes[0]), formats.type_of(serdes[1])
+        memory.table(name, Layout(_keys(described.kind, key), value))
+        found[name] = StoreAccess(described, (key, value), memory.runtime.socket())
+    return found
+
+
+def _keys(kind: StoreKind, key: DataType) -> tuple[tuple[str, DataType], ...]:
+    from pyspark.sql.types import LongType
+
+    more = {StoreKind.WINDOW: ("w",), StoreKind.SESSION: ("e", "w")}.get(kind, ())
+    return (("k", key), *((name, LongType()) for name in more))
+
+
+def _expiring(context: Context, stores: tuple[str, ...]) -> list[str]:
+    return [name for name in stores if context.memory.stores[name].kind in (StoreKind.WINDOW, StoreKind.SESSION)]
 
 
 class _Rows:
-    """Runs in Spark's Python workers: the rows of a partition through a processor for each task."""
+    """Runs in Spark's Python workers: the rows of a piece, through a processor for each of its tasks."""
 
-    def __init__(self, node: str, operation: UserProcessor) -> None:
+    def __init__(self, node: str, operation: UserProcessor, stores: Mapping[str, StoreAccess], socket: str, depth: int) -> None:
         from pyspark import cloudpickle
 
         self._node, self._keeps_key = node, operation.keeps_key
+        self._stores, self._socket, self._depth = dict(stores), socket, max(depth, 1)
         # As bytes, so that a worker can be told before where this process finds the modules that the supplier needs.
         self._supplier, self._paths = cloudpickle.dumps(operation.supplier), list(sys.path)
 
     def __call__(self, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-        sys.path.extend(path for path in self._paths if path not in sys.path)
-        supplier = pickle.loads(self._supplier)
-        for partition, mine in groupby(rows, lambda row: row["p"]):
-            yield from self._task(supplier(), partition, mine)
+        from pyspark import TaskContext
 
-    def _task(self, processor: Any, partition: int, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-        forwarded: list[Record] = []
+        sys.path.extend(path for path in self._paths if path not in sys.path)
+        supplier, running = pickle.loads(self._supplier), TaskContext.get()
+        assert running is not None
+        links = {path: ProcessorLink(path) for path in {self._socket, *(one.socket for one in self._stores.values())}}
+        try:
+            now, tasks = links[self._socket].begin(self._node, running.partitionId())
+            left = {task.partition: task for task in tasks}
+            for partition, mine in groupby(rows, lambda row: row["p"]):
+                yield from _ProcessedTask(self, links, left.pop(partition), now).run(supplier(), mine)
+            for task in left.values():
+                if task.dues is None or task.dues:
+                    yield from _ProcessedTask(self, links, task, now).run(supplier(), ())
+        finally:
+            for link in links.values():
+                link.close()
+
+
+class _ProcessedTask:
+    """The records of one task in a batch, and what follows from them."""
+
+    def __init__(self, rows: _Rows, links: Mapping[str, ProcessorLink], task: TaskTimes, now: int) -> None:
+        self._rows, self._partition = rows, task.partition
+        self._changed: dict[str, ChangedRows] = {}
+        self._forwarded: list[Record] = []
+        self._time, self._key, self._ahead = now, None, ()  # of the record that is processed
+        stores: dict[str, Any] = {}
+        for name, one in rows._stores.items():
+            changed = ChangedRows(links[one.socket], name, 0 if one.shared else task.partition)
+            stores[name] = STORES[one.store.kind](one, changed, self._now, self._next_keys)
+            if not one.shared:
+                self._changed[name] = changed
+        dues = {number: due for number, due in (task.dues or {}).items() if number >= 0}
+        self._context = ProcessorContext(task.partition, self._forwarded.append, stores, task.stream_time, now, dues)
+
+    def run(self, processor: Any, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+        """The rows of `process`."""
+        context, given = self._context, iter(rows)
         if hasattr(processor, "init"):
-            processor.init(ProcessorContext(partition, forwarded.append))
-        for row in rows:
-            forwarded.clear()
-            headers = tuple((name, bytes(value)) for name, value in row["h"] or ())
-            processor.process(Record(row["k"], row["v"], row["t"], headers))
-            for number, record in enumerate(forwarded):
-                if self._keeps_key and record.key != row["k"]:
-                    raise StreamsError(f"{self._node} may not change the key: take process for that.")
-                yield partition, record.key, record.value, record.timestamp, [*row["o"], number], list(record.headers) or None
+            processor.init(context)
+        while chunk := list(islice(given, _AT_ONCE)):
+            self._ahead = tuple(row["k"] for row in chunk)
+            for row in chunk:
+                yield from self._process(processor, row)
+        self._time, self._key, self._ahead = context.now, None, ()
+        context.punctuate(PunctuationType.WALL_CLOCK_TIME)
+        yield from self._passed_on([_LAST] * self._rows._depth, check=None)
         if hasattr(processor, "close"):
             processor.close()
+        yield from self._changes()
+        schedules = [(number, one) for number, one in enumerate(context.schedules) if not one.cancelled]
+        for number, one in schedules:
+            if one.kind is PunctuationType.WALL_CLOCK_TIME:
+                yield (self._partition, None, None, one.due, None, None, *_NOTHING[:4], number)
+        yield (self._partition, None, None, context.stream_time, None, None, *_NOTHING[:4], -1)
+
+    def _process(self, processor: Any, row: Any) -> Iterator[tuple[Any, ...]]:
+        self._time, self._key = row["t"], row["k"]
+        headers = tuple((name, bytes(value)) for name, value in row["h"] or ())
+        self._context.stream_time = max(self._context.stream_time, row["t"])
+        processor.process(Record(row["k"], row["v"], row["t"], headers))
+        self._context.punctuate(PunctuationType.STREAM_TIME)
+        yield from self._passed_on(row["o"], check=row)
+
+    def _passed_on(self, place: list[int], check: Any) -> Iterator[tuple[Any, ...]]:
+        for number, record in enumerate(self._forwarded):
+            if check is not None and self._rows._keeps_key and record.key != check["k"]:
+                raise StreamsError(f"{self._rows._node} may not change the key: take process for that.")
+            headers = list(record.headers) or None
+            yield (self._partition, record.key, record.value, record.timestamp, [*place, number], headers, *_NOTHING)
+        self._forwarded.clear()
+
+    def _changes(self) -> Iterator[tuple[Any, ...]]:
+        for name, changed in self._changed.items():
+            before = changed.before()
+            for key, (value, time) in changed.changes.items():
+                if value is not None or before[key] is not None:
+                    yield (self._partition, None, None, time, None, None, name, key, value, before[key], None)
+
+    def _now(self) -> int:
+        return self._time
+
+    def _next_keys(self, key: Any) -> Iterable[Any]:
+        """The keys of the next records, if a processor asks for the key of this one."""
+        return self._ahead if key == self._key else ()
 
 
 def _kind(supplier: Any, serde: str, given: DataType) -> DataType:

@@ -10,13 +10,10 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
-import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
-import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.ProducerFencedException;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.spark.TaskContext;
@@ -42,8 +39,7 @@ public final class TransactionalWrite implements FlatMapFunction {
      * @param plan JSON: run, settings (of the producer), writers ([transactional id, producer id, epoch] each), names (how many columns
      *     tell the source partition), offsets (source partition to a list of [topic, key, value or null]), roll_ms (how old a transaction
      *     may get before the next one begins), number (the field of the offset that is the record's number, or null: it cannot end
-     *     before the batch does), group (null, or id and offsets of a consumer group, [topic, partition, offset, text] each, which
-     *     are committed with a batch of one writer)
+     *     before the batch does)
      */
     public TransactionalWrite(String plan) {
         this.plan = plan;
@@ -99,7 +95,6 @@ public final class TransactionalWrite implements FlatMapFunction {
         private final int names;
         private final long rollMs;
         private final String number;
-        private final JsonNode group;
         private final KafkaProducer producer;
         private final UTF8String[] part; // the source partition of the last record
         private final LinkedHashMap open = new LinkedHashMap(); // source partition -> number of its last record in the transaction
@@ -116,7 +111,6 @@ public final class TransactionalWrite implements FlatMapFunction {
             this.names = field(plan, "names").asInt();
             this.rollMs = field(plan, "roll_ms").asLong();
             this.number = field(plan, "number").isNull() ? null : field(plan, "number").asText();
-            this.group = field(plan, "group");
             this.producer = producer;
             this.part = new UTF8String[names];
         }
@@ -181,9 +175,6 @@ public final class TransactionalWrite implements FlatMapFunction {
                 boolean ends = whole || !each.getKey().equals(name);
                 put((String) each.getKey(), ends ? null : (Long) each.getValue());
             }
-            if (whole && !group.isNull()) {
-                producer.sendOffsetsToTransaction(groupOffsets(), new ConsumerGroupMetadata(field(group, "id").asText()));
-            }
             producer.commitTransaction();
             done.putAll(open);
             sizes.add(Long.valueOf(size));
@@ -203,18 +194,6 @@ public final class TransactionalWrite implements FlatMapFunction {
                 }
                 producer.send(new ProducerRecord(at(one, 0).asText(), bytes(at(one, 1).asText()), bytes(value)), this);
             }
-        }
-
-        private HashMap groupOffsets() {
-            HashMap found = new HashMap();
-            JsonNode given = field(group, "offsets");
-            for (int i = 0; i < given.size(); i++) {
-                JsonNode one = at(given, i);
-                // librdkafka, when it gives the text back, reads on to the next zero byte.
-                found.put(new TopicPartition(at(one, 0).asText(), at(one, 1).asInt()),
-                    new OffsetAndMetadata(at(one, 2).asLong(), at(one, 3).asText() + "\0"));
-            }
-            return found;
         }
 
         ArrayNode result(int writer, Transactions.Held held) {

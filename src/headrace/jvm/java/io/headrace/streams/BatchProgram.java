@@ -1,24 +1,29 @@
 package io.headrace.streams;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.Dependency;
 import org.apache.spark.OneToOneDependency;
 import org.apache.spark.Partition;
 import org.apache.spark.SparkContext;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.sql.catalyst.InternalRow;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
+import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
-import scala.runtime.AbstractFunction2;
 
 /**
- * All that a batch of a sub-topology computes, as one job: planned once, run for every batch. Its result is what `TaskRuntime` took
- * of the rows.
+ * All that a batch of a sub-topology computes: planned once, run for every batch, by threads of its own (`BatchThreads`). Its result
+ * is what `TaskRuntime` took of the rows.
  */
 public final class BatchProgram extends RDD<String> {
     private static final long serialVersionUID = 1L;
@@ -27,6 +32,8 @@ public final class BatchProgram extends RDD<String> {
     private final RDD<InternalRow>[] outputs;
     private final Output[] kinds;
     private final int pieces;
+    private final transient Map<Integer, BatchProgram> copies = new HashMap<>(); // by piece
+    private transient ByteBuffer bytes;
 
     /** What becomes of the rows of an output. topic: of a store's changelog, null if it has none. */
     public record Output(String kind, String name, String topic) implements java.io.Serializable {
@@ -66,27 +73,26 @@ public final class BatchProgram extends RDD<String> {
                 runtime.take(kinds[i], rows.next());
             }
         }
-        runtime.acknowledged();
         return CollectionConverters.asScala(List.<String>of().iterator());
     }
 
-    /** Run some of the pieces. */
-    void run(List<Integer> wanted) {
-        List<Object> numbers = new ArrayList<>(wanted);
-        context().runJob(this, new Drain(), PythonUtils.toSeq(numbers), ClassTag$.MODULE$.<String>apply(String.class));
+    /** Compute some of the pieces. */
+    void run(List<Integer> wanted, BatchThreads threads) throws Throwable {
+        for (int piece : wanted) {
+            if (!copies.containsKey(piece)) {
+                copies.put(piece, copy());
+            }
+        }
+        threads.run(wanted, pieces, (piece, context) -> copies.get(piece).iterator(new BatchRdd.Piece(piece), context).hasNext());
     }
 
-    /** Has Spark compute a piece. */
-    static final class Drain extends AbstractFunction2<TaskContext, scala.collection.Iterator<String>, String>
-        implements java.io.Serializable {
-        private static final long serialVersionUID = 1L;
-
-        @Override
-        public String apply(TaskContext context, scala.collection.Iterator<String> rows) {
-            while (rows.hasNext()) {
-                rows.next();
-            }
-            return "";
+    /** What one thread computes with at a time: expressions keep state while they are evaluated. */
+    private BatchProgram copy() {
+        SerializerInstance serializer = SparkEnv.get().closureSerializer().newInstance();
+        ClassTag<BatchProgram> type = ClassTag$.MODULE$.apply(BatchProgram.class);
+        if (bytes == null) {
+            bytes = serializer.serialize(this, type);
         }
+        return serializer.deserialize(bytes.duplicate(), BatchProgram.class.getClassLoader(), type);
     }
 }

@@ -8,10 +8,13 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.OptionalLong;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.spark.TaskContext;
@@ -20,102 +23,217 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Reads ranges of offsets with a consumer that stays: what it has fetched beyond a range is there for the next one. */
-final class RangeReader {
-    private static final Duration POLL = Duration.ofMillis(100L);
+/**
+ * Follows partitions with a consumer and a thread of its own: fetches ahead of the batches, and knows by what brokers send with the
+ * records how far a partition goes. Who waits for records is woken by their arrival, and no batch has to ask where a topic ends.
+ */
+final class RangeReader implements Runnable {
+    private static final Duration POLL = Duration.ofMillis(500L);
     private static final int ENOUGH = 20000; // records of a partition that wait here
 
     private final KafkaConsumer<byte[], byte[]> consumer;
     private final long patienceMs;
-    private final Map<TopicPartition, ArrayDeque<ConsumerRecord<byte[], byte[]>>> fetched = new HashMap<>();
-    private final Map<TopicPartition, Long> next = new HashMap<>(); // the offset at which the next range has to begin
+    private final Runnable arrived;
+    private final Map<TopicPartition, Followed> partitions = new HashMap<>();
+    private volatile boolean closed;
+    private RuntimeException failure;
 
-    RangeReader(Map<String, Object> settings) {
-        consumer = new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer());
-        patienceMs = Long.parseLong(settings.getOrDefault("default.api.timeout.ms", "60000").toString());
+    /** A partition. All of it is guarded by the reader. */
+    private static final class Followed {
+        final ArrayDeque<ConsumerRecord<byte[], byte[]>> fetched = new ArrayDeque<>();
+        long next; // what a batch takes next
+        long position; // what the consumer fetches next
+        long end; // where the partition ends, as far as is known
+        boolean paused;
     }
 
-    /** The records of ranges, of one partition after the other; offsets: first, and the one after the last. */
-    Iterator<InternalRow> read(Map<TopicPartition, long[]> ranges, TaskContext context) {
-        for (TopicPartition one : ranges.keySet()) {
-            fetched.computeIfAbsent(one, given -> new ArrayDeque<>());
-        }
-        if (!consumer.assignment().containsAll(ranges.keySet())) {
-            List<TopicPartition> all = new ArrayList<>(fetched.keySet());
-            consumer.assign(all);
-        }
-        ranges.forEach((one, range) -> {
-            if (!Long.valueOf(range[0]).equals(next.get(one))) {
-                fetched.get(one).clear();
-                consumer.seek(one, range[0]);
-            }
-            next.remove(one); // until the range has been read to its end
+    /** starts: where to begin; arrived: called when there is more to read than before, or a failure. */
+    RangeReader(Map<String, Object> settings, Map<TopicPartition, Long> starts, Runnable arrived) {
+        Map<String, Object> own = new HashMap<>(settings);
+        own.put("auto.offset.reset", "none"); // what is gone is the sub-topology's to decide
+        consumer = new KafkaConsumer<>(own, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+        patienceMs = Long.parseLong(settings.getOrDefault("default.api.timeout.ms", "60000").toString());
+        this.arrived = arrived;
+        consumer.assign(starts.keySet());
+        starts.forEach((partition, offset) -> {
+            Followed followed = new Followed();
+            followed.next = offset;
+            followed.position = offset;
+            followed.end = offset;
+            partitions.put(partition, followed);
+            consumer.seek(partition, offset);
         });
+        Thread thread = new Thread(this, "streams-reader");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    @Override
+    public void run() {
+        try {
+            while (!closed) {
+                try {
+                    rest();
+                    take(consumer.poll(POLL));
+                } catch (WakeupException e) {
+                    continue; // closed, or a partition may be fetched again
+                }
+            }
+        } catch (RuntimeException e) {
+            synchronized (this) {
+                failure = e;
+                notifyAll();
+            }
+            arrived.run();
+        } finally {
+            consumer.close(Duration.ZERO);
+        }
+    }
+
+    /** Pause partitions of which enough waits here, resume those of which it does not. */
+    private void rest() {
+        List<TopicPartition> pause = new ArrayList<>();
+        List<TopicPartition> resume = new ArrayList<>();
+        synchronized (this) {
+            partitions.forEach((partition, followed) -> {
+                boolean enough = followed.fetched.size() > (followed.paused ? ENOUGH / 2 : ENOUGH);
+                if (enough != followed.paused) {
+                    (enough ? pause : resume).add(partition);
+                    followed.paused = enough;
+                }
+            });
+        }
+        consumer.pause(pause);
+        consumer.resume(resume);
+    }
+
+    private void take(ConsumerRecords<byte[], byte[]> records) {
+        boolean more = false;
+        Map<TopicPartition, Long> positions = new HashMap<>();
+        Map<TopicPartition, Long> ends = new HashMap<>();
+        for (TopicPartition partition : partitions.keySet()) {
+            long position = consumer.position(partition);
+            OptionalLong lag = consumer.currentLag(partition);
+            positions.put(partition, position);
+            ends.put(partition, lag.isPresent() ? position + lag.getAsLong() : position);
+        }
+        synchronized (this) {
+            for (TopicPartition partition : records.partitions()) {
+                partitions.get(partition).fetched.addAll(records.records(partition));
+            }
+            for (Map.Entry<TopicPartition, Followed> one : partitions.entrySet()) {
+                Followed followed = one.getValue();
+                followed.position = positions.get(one.getKey());
+                long end = Math.max(ends.get(one.getKey()), followed.position);
+                more |= end > followed.end;
+                followed.end = Math.max(end, followed.end);
+            }
+            notifyAll();
+        }
+        if (more) {
+            arrived.run();
+        }
+    }
+
+    /** Where each partition ends, as far as is known. Throws what the consumer threw. */
+    synchronized Map<TopicPartition, Long> ends() {
+        check();
+        Map<TopicPartition, Long> found = new HashMap<>();
+        partitions.forEach((partition, followed) -> found.put(partition, followed.end));
+        return found;
+    }
+
+    /** Whether a batch finds something, or a failure. */
+    synchronized boolean hasMore() {
+        return failure != null || partitions.values().stream().anyMatch(one -> one.end > one.next);
+    }
+
+    /** Where a batch goes on. */
+    synchronized Map<TopicPartition, Long> positions() {
+        Map<TopicPartition, Long> found = new HashMap<>();
+        partitions.forEach((partition, followed) -> found.put(partition, followed.next));
+        return found;
+    }
+
+    /** The records of ranges, of one partition after the other; offsets: first, as `positions` has it, and the one after the last. */
+    Iterator<InternalRow> read(Map<TopicPartition, long[]> ranges, TaskContext context) {
         return new Rows(ranges, context);
     }
 
     void close() {
-        consumer.close(Duration.ofSeconds(1L));
+        closed = true;
+        consumer.wakeup();
+    }
+
+    private void check() {
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    /** Move what there is of a range into `into`, at least a record; false: the range is at its end. */
+    private synchronized boolean fill(TopicPartition partition, long end, ArrayDeque<ConsumerRecord<byte[], byte[]>> into,
+        TaskContext context) {
+        Followed followed = partitions.get(partition);
+        long until = System.currentTimeMillis() + patienceMs;
+        while (true) {
+            while (!followed.fetched.isEmpty() && followed.fetched.peekFirst().offset() < end) {
+                into.add(followed.fetched.removeFirst());
+            }
+            if (followed.paused && followed.fetched.size() <= ENOUGH / 2) {
+                consumer.wakeup(); // the only method that another thread may call
+            }
+            if (!into.isEmpty()) {
+                return true;
+            }
+            if (!followed.fetched.isEmpty() || followed.position >= end) { // markers of transactions have offsets, too
+                followed.next = end;
+                return false;
+            }
+            check();
+            context.killTaskIfInterrupted();
+            if (System.currentTimeMillis() > until) {
+                throw new TimeoutException("No record of " + partition + " came before offset " + end + " in " + patienceMs + " ms");
+            }
+            try {
+                wait(POLL.toMillis());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                context.killTaskIfInterrupted();
+                throw new org.apache.kafka.common.errors.InterruptException(e);
+            }
+        }
     }
 
     private final class Rows implements Iterator<InternalRow> {
         private final Iterator<Map.Entry<TopicPartition, long[]>> left;
         private final TaskContext context;
+        private final ArrayDeque<ConsumerRecord<byte[], byte[]>> taken = new ArrayDeque<>();
         private TopicPartition now;
         private long end;
         private UTF8String topic;
-        private ArrayDeque<ConsumerRecord<byte[], byte[]>> queue;
-        private boolean last;
 
         Rows(Map<TopicPartition, long[]> ranges, TaskContext context) {
             this.left = ranges.entrySet().iterator();
             this.context = context;
-            advance();
         }
 
         @Override
         public boolean hasNext() {
-            long until = System.currentTimeMillis() + patienceMs;
-            while (!last) {
-                ConsumerRecord<byte[], byte[]> head = queue.peekFirst();
-                if (head != null && head.offset() < end) {
+            while (taken.isEmpty()) {
+                if (now != null && fill(now, end, taken, context)) {
                     return true;
                 }
-                if (head != null || consumer.position(now) >= end) { // markers of transactions have offsets, too
-                    next.put(now, end);
-                    advance();
-                } else if (System.currentTimeMillis() > until) {
-                    throw new TimeoutException("No record of " + now + " came before offset " + end + " in " + patienceMs + " ms");
-                } else {
-                    poll();
+                if (!left.hasNext()) {
+                    now = null;
+                    return false;
                 }
-            }
-            return false;
-        }
-
-        private void advance() {
-            last = !left.hasNext();
-            if (!last) {
                 Map.Entry<TopicPartition, long[]> one = left.next();
                 now = one.getKey();
                 end = one.getValue()[1];
                 topic = UTF8String.fromString(now.topic());
-                queue = fetched.get(now);
             }
-        }
-
-        private void poll() {
-            context.killTaskIfInterrupted();
-            for (TopicPartition one : consumer.assignment()) {
-                if (fetched.get(one).size() > ENOUGH) {
-                    consumer.pause(List.of(one));
-                } else if (consumer.paused().contains(one)) {
-                    consumer.resume(List.of(one));
-                }
-            }
-            for (ConsumerRecord<byte[], byte[]> record : consumer.poll(POLL)) {
-                fetched.get(new TopicPartition(record.topic(), record.partition())).add(record);
-            }
+            return true;
         }
 
         @Override
@@ -123,7 +241,7 @@ final class RangeReader {
             if (!hasNext()) {
                 throw new NoSuchElementException();
             }
-            ConsumerRecord<byte[], byte[]> record = queue.removeFirst();
+            ConsumerRecord<byte[], byte[]> record = taken.removeFirst();
             return new GenericInternalRow(new Object[] {
                 topic, record.partition(), record.offset(), record.timestamp(), record.key(), record.value(), headers(record),
             });

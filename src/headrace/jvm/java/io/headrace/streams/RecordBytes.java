@@ -58,12 +58,12 @@ final class RecordBytes {
         return bytes.toByteArray();
     }
 
-    private static byte[] bytes(DataInputStream in) throws IOException {
+    static byte[] bytes(DataInputStream in) throws IOException {
         int length = in.readInt();
         return length < 0 ? null : in.readNBytes(length);
     }
 
-    private static void write(DataOutputStream out, byte[] bytes) throws IOException {
+    static void write(DataOutputStream out, byte[] bytes) throws IOException {
         out.writeInt(bytes == null ? -1 : bytes.length);
         if (bytes != null) {
             out.write(bytes);

@@ -2,12 +2,17 @@ package io.headrace.streams;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -22,10 +27,54 @@ final class RecordWriter implements Callback {
     private static final String OLD = "o";
 
     private final KafkaProducer<byte[], byte[]> producer;
+    private final boolean transactional;
     private volatile Exception failure;
 
     RecordWriter(Map<String, Object> settings) {
         producer = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
+        transactional = settings.containsKey(ProducerConfig.TRANSACTIONAL_ID_CONFIG);
+    }
+
+    /** A writer whose records count once they are committed; whoever had the id before is fenced off, and what was open aborted. */
+    static RecordWriter transactional(Map<String, Object> settings, String id) {
+        Map<String, Object> own = new HashMap<>(settings);
+        own.putAll(Map.of(ProducerConfig.TRANSACTIONAL_ID_CONFIG, id, ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true,
+            ProducerConfig.ACKS_CONFIG, "all"));
+        RecordWriter writer = new RecordWriter(own);
+        try {
+            writer.producer.initTransactions();
+        } catch (RuntimeException e) {
+            writer.close(true);
+            throw e;
+        }
+        return writer;
+    }
+
+    /** Begin a transaction, if this is what it writes in; whether it is. */
+    boolean begin() {
+        failure = null;
+        if (transactional) {
+            producer.beginTransaction();
+        }
+        return transactional;
+    }
+
+    /** Commit the transaction with offsets of a group. */
+    void commit(String group, Map<TopicPartition, OffsetAndMetadata> offsets) {
+        producer.sendOffsetsToTransaction(offsets, new ConsumerGroupMetadata(group));
+        producer.commitTransaction();
+    }
+
+    /** Abort the transaction; false: this writer cannot be used any more. */
+    boolean abort() {
+        try {
+            if (transactional) {
+                producer.abortTransaction();
+            }
+            return transactional;
+        } catch (RuntimeException e) { // fenced off, or no answer: who begins again settles it
+            return false;
+        }
     }
 
     /** A record: topic, partition or null, key, value, headers as pairs of bytes, time, whether it is a changelog's. */

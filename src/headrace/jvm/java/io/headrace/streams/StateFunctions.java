@@ -57,4 +57,9 @@ public final class StateFunctions {
     static byte[] key(int partition, byte[] key) {
         return ByteBuffer.allocate(4 + key.length).putInt(partition).put(key).array();
     }
+
+    /** The value of a row: its time and what the changelog has. */
+    static byte[] stored(long time, byte[] value) {
+        return ByteBuffer.allocate(8 + value.length).putLong(time).put(value).array();
+    }
 }

@@ -35,7 +35,7 @@ final class StoreLoad implements VoidFunction<Iterator<InternalRow>> {
             InternalRow row = rows.next();
             byte[] value = TaskRuntime.bytes(row, 2);
             waiting.add(new byte[][] {
-                StateFunctions.key(row.getInt(0), row.getBinary(1)), value == null ? null : TaskRuntime.stored(row.getLong(3), value),
+                StateFunctions.key(row.getInt(0), row.getBinary(1)), value == null ? null : StateFunctions.stored(row.getLong(3), value),
             });
             if (waiting.size() == AT_ONCE) {
                 stores.write(changes);

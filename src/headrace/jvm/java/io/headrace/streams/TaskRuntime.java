@@ -2,23 +2,22 @@ package io.headrace.streams;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.rocksdb.RocksIterator;
@@ -35,39 +34,33 @@ public final class TaskRuntime {
     private final String id = UUID.randomUUID().toString().substring(0, 8);
     private final SparkContext spark;
     private final int pieces;
-    private final Map<String, Object> consumers;
+    private final int partitions;
+    private final BatchInputs inputs;
     private final Map<String, Object> producers;
-    private final Map<String, RangeReader> readers = new ConcurrentHashMap<>();
     private final Map<String, Map<Integer, Long>> clocks = new ConcurrentHashMap<>();
-    private final Map<String, List<InternalRow>> given = new HashMap<>(); // records for inputs that read no topic
+    private final Map<String, Map<Integer, Long>> dues = new ConcurrentHashMap<>(); // by node and partition, of each schedule
+    private final BatchThreads threads;
     private RecordWriter writer;
-    private volatile Batch batch = new Batch();
-
-    /** One batch. */
-    private static final class Batch {
-        final Map<String, Map<TopicPartition, long[]>> ranges = new HashMap<>();
-        final Map<String, List<InternalRow>> kept = new ConcurrentHashMap<>();
-        final Map<String, List<byte[][]>> changes = new HashMap<>();
-        final Map<String, Map<Integer, Long>> ticks = new TreeMap<>();
-        final List<Object[]> held = new ArrayList<>();
-        final List<String> skipped = new ArrayList<>();
-        byte[] number = new byte[8];
-        boolean holds;
-    }
+    private ProcessorServer processors;
+    private Long fixedTime; // of a test
+    private volatile BatchResult batch = new BatchResult(null, null);
 
     /**
      * @param directory scratch for the stores
+     * @param partitions how many its topics have
      * @param pieces into how many pieces batches are cut
      * @param consumers Java settings of consumers
      * @param producers Java settings of the producer
      */
-    public TaskRuntime(SparkContext spark, String directory, int pieces, Map<String, Object> consumers, Map<String, Object> producers)
-        throws Exception {
+    public TaskRuntime(SparkContext spark, String directory, int partitions, int pieces, Map<String, Object> consumers,
+        Map<String, Object> producers) throws Exception {
         this.spark = spark;
+        this.partitions = partitions;
         this.pieces = pieces;
         this.stores = new StateStores(directory);
-        this.consumers = new HashMap<>(consumers);
+        this.inputs = new BatchInputs(consumers, this::piece);
         this.producers = new HashMap<>(producers);
+        this.threads = new BatchThreads(spark.defaultParallelism());
         ALL.put(id, this);
     }
 
@@ -114,6 +107,15 @@ public final class TaskRuntime {
         return new BatchProgram(spark, id, rows.toArray(new RDD[0]), kinds, pieces);
     }
 
+    /** A row in whatever task, null if there is none. */
+    public byte[] get(String store, byte[] key) throws Exception {
+        byte[] found = null;
+        for (int partition = 0; partition < partitions && found == null; partition++) {
+            found = stores.get(store, StateFunctions.key(partition, key));
+        }
+        return found;
+    }
+
     public void createStore(String store) throws Exception {
         stores.create(store);
     }
@@ -140,66 +142,116 @@ public final class TaskRuntime {
         return found == null ? null : found.get(partition);
     }
 
-    /** Begin a batch. holds: its records stay here, instead of being sent; without a broker they always do. */
-    public synchronized void begin(long number, boolean holds) {
-        batch = new Batch();
-        batch.number = ByteBuffer.allocate(8).putLong(number).array();
-        batch.holds = holds || !producers.containsKey("bootstrap.servers");
-        if (!batch.holds && writer == null) {
-            writer = new RecordWriter(producers);
-        }
+    /** Follow topics from some offsets on: lines of input, topic, partition, offset. */
+    public void follow(String starts) {
+        inputs.follow(starts);
     }
 
-    /** A range of offsets that an input has in this batch. */
-    public void range(String input, String topic, int partition, long from, long to) {
-        batch.ranges.computeIfAbsent(input, name -> new LinkedHashMap<>()).put(new TopicPartition(topic, partition), new long[] {from, to});
+    /** Where the topics end that are followed: lines of topic, partition, offset; null if they are not followed any more. */
+    public String ends() {
+        return inputs.ends();
+    }
+
+    /** Wait until there is something to read; false: there is not. */
+    public boolean waitForRecords(long patienceMs) throws InterruptedException {
+        return inputs.await(patienceMs);
+    }
+
+    /** Write in transactions from now on, and be the only one who does under this id. */
+    public synchronized void fence(String transactionalId) {
+        closeWriter();
+        writer = RecordWriter.transactional(producers, transactionalId);
+    }
+
+    /** Commit what the batch has written with offsets of a group: lines of topic, partition, offset and text. */
+    public void commit(String group, String offsets) {
+        Map<TopicPartition, OffsetAndMetadata> found = new HashMap<>();
+        for (String[] one : BatchInputs.lines(offsets)) {
+            // librdkafka, when it gives the text back, reads on to the next zero byte.
+            found.put(BatchInputs.partition(one, 0), new OffsetAndMetadata(Long.parseLong(one[2]), one[3] + "\0"));
+        }
+        writer.commit(group, found);
+    }
+
+    /** Whether a batch that failed has left nothing open. */
+    public synchronized boolean canWrite() {
+        return writer != null;
     }
 
     /** The records that an input has in this batch, instead of ranges of offsets: in the form of `RecordBytes`. */
     public void give(String input, byte[] records) throws Exception {
-        given.put(input, RecordBytes.rows(records));
+        inputs.give(input, RecordBytes.rows(records));
     }
 
-    /** Run the batch that was begun over some partitions; what it makes is acknowledged after that, and in no store yet. */
-    public void run(BatchProgram program, List<Integer> partitions) {
+    /**
+     * Compute a batch; what it makes is acknowledged after that, and in no store yet.
+     *
+     * @param number of the batch
+     * @param ranges what inputs have in this batch: lines of input, topic, partition, first offset, the one after the last
+     * @param partitions with records, a line
+     */
+    public void run(BatchProgram program, long number, String ranges, String partitions) throws Throwable {
+        begin(number);
+        inputs.begin(ranges);
         TreeSet<Integer> wanted = new TreeSet<>();
-        partitions.forEach(partition -> wanted.add(piece(partition)));
+        for (String partition : partitions.split("\t")) {
+            wanted.add(piece(Integer.parseInt(partition)));
+        }
         boolean good = false;
         try {
-            program.run(new ArrayList<>(wanted));
+            program.run(new ArrayList<>(wanted), threads);
+            threads.run(List.of(0), 1, (piece, context) -> batch.acknowledged()); // once: each flush is a round trip
             good = true;
         } finally {
-            given.clear();
+            inputs.end();
             if (!good) {
                 abandon();
             }
         }
     }
 
-    /** Close what a failed batch has sent with or read with: nothing of it may arrive later. */
-    private synchronized void abandon() {
-        if (writer != null) {
-            writer.close(true);
-            writer = null;
+    private synchronized void begin(long number) {
+        if (!producers.containsKey("bootstrap.servers")) {
+            batch = new BatchResult(null, null);
+            return;
         }
-        closeReaders();
+        if (writer == null) {
+            writer = new RecordWriter(producers);
+        }
+        batch = new BatchResult(writer, writer.begin() ? null : ByteBuffer.allocate(8).putLong(number).array());
     }
 
-    /** Stream times that the batch has come to: `node`, partition, time, three for each. */
-    public List<Object> ticks() {
-        List<Object> found = new ArrayList<>();
-        batch.ticks.forEach((node, times) -> times.forEach((partition, time) -> found.addAll(List.of(node, partition, time))));
-        return found;
+    /** End the batch that is computed now with an error. */
+    public void cancel() {
+        threads.cancel();
     }
 
-    /** Records that no serde could read and that were left out: the first of them, as topic, partition, offset. */
-    public List<String> skipped() {
-        return batch.skipped;
+    /** Nothing of a failed batch may arrive later; what it has read is read again. */
+    private synchronized void abandon() {
+        if (writer != null && !writer.abort()) {
+            closeWriter();
+        }
+        inputs.close();
     }
 
-    /** Take the changes of the batch into the stores. */
+    /** Stream times that the batch has come to: lines of node, partition, time. */
+    public String ticks() {
+        List<String> found = new ArrayList<>();
+        batch.ticks.forEach((node, times) -> times.forEach((partition, time) -> found.add(node + "\t" + partition + "\t" + time)));
+        return String.join("\n", found);
+    }
+
+    /** Records that no serde could read and that were left out: lines of topic, partition, offset of the first of them. */
+    public String skipped() {
+        return String.join("\n", batch.skipped);
+    }
+
+    /** Take the changes of the batch into the stores, and its stream times. */
     public void apply() throws Exception {
         stores.write(batch.changes);
+        batch.ticks.forEach((node, times) -> times.forEach((partition, time) -> clocks
+            .computeIfAbsent(node, name -> new ConcurrentHashMap<>()).merge(partition, time, Math::max)));
+        dues.putAll(batch.dues);
     }
 
     /** How many rows the batch has changed in a store. */
@@ -210,12 +262,7 @@ public final class TaskRuntime {
 
     /** The batch is over: forget what it kept. */
     public void end() {
-        batch = new Batch();
-    }
-
-    /** How many records a batch that `holds` has made. */
-    public int heldCount() {
-        return batch.held.size();
+        batch = new BatchResult(null, null);
     }
 
     /** Delete the rows of a task whose time, 8 bytes that stand `behind` bytes before the end of the key, is before a limit. */
@@ -243,42 +290,69 @@ public final class TaskRuntime {
         StoreLoad.run(id, store, rows);
     }
 
+    /** Answer processors at a path. */
+    public void serve(String path) throws Exception {
+        processors = new ProcessorServer(this, Path.of(path));
+    }
+
+    /** When schedules of some nodes by the clock are due, in ms: 0 if one has not begun to work, -1: never. */
+    public long due(String nodes) {
+        long found = Long.MAX_VALUE;
+        for (String node : nodes.split("\t")) {
+            for (int partition = 0; partition < partitions; partition++) {
+                Map<Integer, Long> known = dues(node, partition);
+                if (known == null) {
+                    return 0L;
+                }
+                for (Map.Entry<Integer, Long> one : known.entrySet()) {
+                    found = one.getKey() < 0 ? found : Math.min(found, one.getValue());
+                }
+            }
+        }
+        return found == Long.MAX_VALUE ? -1L : found;
+    }
+
+    Map<Integer, Long> dues(String node, int partition) {
+        return dues.get(node + "/" + partition);
+    }
+
+    /** The time of the clock, ms. */
+    public long now() {
+        return fixedTime == null ? System.currentTimeMillis() : fixedTime;
+    }
+
+    /** Let the clock stand at a time, ms. */
+    public void setNow(long time) {
+        fixedTime = time;
+    }
+
+    List<Integer> partitionsOf(int piece) {
+        return java.util.stream.IntStream.range(0, partitions).filter(one -> piece(one) == piece).boxed().toList();
+    }
+
     /** Close everything and delete the state. */
     public synchronized void close() throws Exception {
         ALL.remove(id);
-        if (writer != null) {
-            writer.close(true);
-            writer = null;
+        closeWriter();
+        inputs.close();
+        if (processors != null) {
+            processors.close();
         }
-        closeReaders();
         stores.close();
     }
 
-    private void closeReaders() {
-        for (Iterator<RangeReader> all = readers.values().iterator(); all.hasNext();) {
-            all.next().close();
-            all.remove();
+    private void closeWriter() {
+        if (writer != null) {
+            writer.close(true);
         }
+        writer = null;
     }
 
     Iterator<InternalRow> rows(String name, int piece, TaskContext context) {
         if (name.startsWith(STORE)) {
             return new StoreScan(stores.iterator(name.substring(STORE.length())), this, piece, context);
         }
-        List<InternalRow> records = given.get(name);
-        if (records != null) {
-            return records.stream().filter(row -> piece(row.getInt(1)) == piece).iterator();
-        }
-        Map<TopicPartition, long[]> mine = new LinkedHashMap<>();
-        batch.ranges.getOrDefault(name, Map.of()).forEach((one, range) -> {
-            if (piece(one.partition()) == piece) {
-                mine.put(one, range);
-            }
-        });
-        if (mine.isEmpty()) {
-            return List.<InternalRow>of().iterator();
-        }
-        return readers.computeIfAbsent(name + "/" + piece, key -> new RangeReader(consumers)).read(mine, context);
+        return inputs.rows(name, piece, context);
     }
 
     /** The piece that has a partition. */
@@ -320,87 +394,12 @@ public final class TaskRuntime {
 
     /** Take a row that the batch puts out. */
     void take(BatchProgram.Output output, InternalRow row) {
-        switch (output.kind()) {
-            case "sink" -> put(new Object[] {
-                row.getUTF8String(0).toString(), row.isNullAt(1) ? null : row.getInt(1), bytes(row, 2), bytes(row, 3),
-                RecordWriter.headers(row, 4), row.getLong(5), false,
-            });
-            case "store" -> change(output, row);
-            case "tick" -> tick(output.name(), row.getInt(0), row.getLong(1));
-            case "skip" -> skip(row.getUTF8String(0) + "\t" + row.getInt(1) + "\t" + row.getLong(2));
-            default -> { }
-        }
+        batch.take(output, row);
     }
 
-    private void change(BatchProgram.Output output, InternalRow row) {
-        byte[] key = bytes(row, 1);
-        byte[] value = bytes(row, 2);
-        byte[][] pair = {StateFunctions.key(row.getInt(0), key), value == null ? null : stored(row.getLong(3), value)};
-        Batch now = batch;
-        synchronized (now) {
-            now.changes.computeIfAbsent(output.name(), name -> new ArrayList<>()).add(pair);
-        }
-        if (output.topic() != null) {
-            put(new Object[] {
-                output.topic(), row.getInt(0), key, value, RecordWriter.changelogHeaders(bytes(row, 4), now.holds ? null : now.number), row.getLong(3), true,
-            });
-        }
-    }
-
-    static byte[] stored(long time, byte[] value) {
-        return ByteBuffer.allocate(8 + value.length).putLong(time).put(value).array();
-    }
-
-    private void put(Object[] record) {
-        Batch now = batch;
-        if (now.holds) {
-            synchronized (now) {
-                now.held.add(record);
-            }
-        } else {
-            writer.send(record);
-        }
-    }
-
-    private void tick(String node, int partition, long time) {
-        Batch now = batch;
-        synchronized (now) {
-            now.ticks.computeIfAbsent(node, name -> new TreeMap<>()).merge(partition, time, Math::max);
-        }
-    }
-
-    private void skip(String place) {
-        Batch now = batch;
-        synchronized (now) {
-            if (now.skipped.size() < 100) {
-                now.skipped.add(place);
-            }
-        }
-    }
-
-    /** Wait until all that was sent is acknowledged. */
-    void acknowledged() {
-        if (!batch.holds) {
-            writer.flush();
-        }
-    }
-
-    /** The records of a batch that `holds`, in the form of `RecordBytes`. */
+    /** The records of a batch without a broker, in the form of `RecordBytes`. */
     public byte[] heldBytes() throws Exception {
         return RecordBytes.of(batch.held);
-    }
-
-    /** The records of the batch, one after the other, for those who write them in another way. */
-    @SuppressWarnings("unchecked")
-    public RDD<InternalRow> heldRows() {
-        List<InternalRow> rows = new ArrayList<>();
-        for (Object[] record : batch.held) {
-            rows.add(new GenericInternalRow(new Object[] {
-                UTF8String.fromString((String) record[0]), record[1], record[2], record[3], RecordWriter.array((List<byte[][]>) record[4]),
-                record[5], record[6],
-            }));
-        }
-        return org.apache.spark.api.java.JavaSparkContext.fromSparkContext(spark).parallelize(rows, 1).rdd();
     }
 
     static byte[] bytes(InternalRow row, int index) {

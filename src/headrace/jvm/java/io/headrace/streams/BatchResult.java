@@ -1,0 +1,89 @@
+package io.headrace.streams;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.sql.catalyst.InternalRow;
+
+/** What a batch has made so far. Its records are sent at once, if there is a writer; everything else waits for its end. */
+final class BatchResult {
+    final Map<String, List<InternalRow>> kept = new ConcurrentHashMap<>(); // rows that several operators read
+    final Map<String, List<byte[][]>> changes = new HashMap<>(); // by store
+    final Map<String, Map<Integer, Long>> ticks = new TreeMap<>(); // stream times by node and partition
+    final Map<String, Map<Integer, Long>> dues = new TreeMap<>(); // by node and partition, of each schedule of a processor
+    final List<Object[]> held = new ArrayList<>();
+    final List<String> skipped = new ArrayList<>();
+    private final RecordWriter writer;
+    private final byte[] number;
+
+    /** writer: null: records are held; number: of the batch, for changelogs, null: a transaction needs none. */
+    BatchResult(RecordWriter writer, byte[] number) {
+        this.writer = writer;
+        this.number = number;
+    }
+
+    /** Take a row. */
+    void take(BatchProgram.Output output, InternalRow row) {
+        switch (output.kind()) {
+            case "sink" -> put(new Object[] {
+                row.getUTF8String(0).toString(), row.isNullAt(1) ? null : row.getInt(1), TaskRuntime.bytes(row, 2),
+                TaskRuntime.bytes(row, 3), RecordWriter.headers(row, 4), row.getLong(5), false,
+            });
+            case "store" -> change(output, row);
+            case "tick" -> {
+                synchronized (this) {
+                    ticks.computeIfAbsent(output.name(), name -> new TreeMap<>()).merge(row.getInt(0), row.getLong(1), Math::max);
+                }
+            }
+            case "due" -> {
+                synchronized (this) {
+                    Map<Integer, Long> found = dues.computeIfAbsent(output.name() + "/" + row.getInt(0), key -> new TreeMap<>());
+                    found.put(row.getInt(1), row.getLong(2));
+                }
+            }
+            case "skip" -> skip(row.getUTF8String(0) + "\t" + row.getInt(1) + "\t" + row.getLong(2));
+            default -> { }
+        }
+    }
+
+    private void change(BatchProgram.Output output, InternalRow row) {
+        byte[] key = TaskRuntime.bytes(row, 1);
+        byte[] value = TaskRuntime.bytes(row, 2);
+        byte[][] pair = {StateFunctions.key(row.getInt(0), key), value == null ? null : StateFunctions.stored(row.getLong(3), value)};
+        synchronized (this) {
+            changes.computeIfAbsent(output.name(), name -> new ArrayList<>()).add(pair);
+        }
+        if (output.topic() != null) {
+            put(new Object[] {
+                output.topic(), row.getInt(0), key, value, RecordWriter.changelogHeaders(TaskRuntime.bytes(row, 4), number), row.getLong(3),
+                true,
+            });
+        }
+    }
+
+    private void put(Object[] record) {
+        if (writer != null) {
+            writer.send(record);
+            return;
+        }
+        synchronized (this) {
+            held.add(record);
+        }
+    }
+
+    private synchronized void skip(String place) {
+        if (skipped.size() < 100) {
+            skipped.add(place);
+        }
+    }
+
+    /** Wait until all that was sent is acknowledged. */
+    void acknowledged() {
+        if (writer != null) {
+            writer.flush();
+        }
+    }
+}

@@ -1,0 +1,267 @@
+"""The stores that a processor gets from its context: Kafka's KeyValueStore, WindowStore and SessionStore, in Python.
+
+A store shows what it held before the batch, and over that what the processor has changed since. What is changed goes with the
+rows of the batch into the changelog and, when all of it is written, into the store.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from headrace.errors import StreamsError
+from headrace.streams.serde_values import decoder, encoder
+from headrace.streams.stores import StateStore, StoreKind
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType
+
+_LONG, _NUMBER = 8, b"\0\0\0\0"  # behind the start of a window stands a number, which is always 0 here
+
+
+@dataclass(frozen=True)
+class ValueAndTimestamp:
+    """What a store with timestamps has for a key."""
+
+    value: Any
+    timestamp: int
+
+
+class StoredRows(Protocol):
+    """The rows of a store before the batch: keys are bytes, with the task's partition in front of them."""
+
+    def get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Rows by their keys."""
+        ...
+
+    def scan(self, store: str, start: bytes, end: bytes, backwards: bool) -> Iterator[tuple[bytes, bytes]]:
+        """Keys and rows from `start`, before `end`."""
+        ...
+
+
+@dataclass(frozen=True)
+class StoreAccess:
+    """A store that a processor uses."""
+
+    store: StateStore
+    """With the serdes that it is kept with."""
+    kinds: tuple[DataType, DataType]
+    """Of its keys and values."""
+    socket: str
+    """Where its rows are."""
+    shared: bool = False
+    """Whether it is global: kept under partition 0, and only read."""
+
+
+class ChangedRows:
+    """The rows of a store for one task, with what has changed in this batch. A row is its time (8 bytes) and its value."""
+
+    def __init__(self, stored: StoredRows, store: str, partition: int) -> None:
+        self._stored, self._store = stored, store
+        self._prefix, self._after = partition.to_bytes(4, "big"), (partition + 1).to_bytes(4, "big")
+        self._known: dict[bytes, bytes | None] = {}
+        self.changes: dict[bytes, tuple[bytes | None, int]] = {}
+        """By key, the value (None: deleted) and the time."""
+
+    def get(self, key: bytes, ahead: Iterable[bytes] = ()) -> tuple[bytes, int] | None:
+        """Value and time of a key. ahead: keys that are going to be asked for, which go with the same request."""
+        if key in self.changes:
+            value, time = self.changes[key]
+            return None if value is None else (value, time)
+        if key not in self._known:
+            asked = list(dict.fromkeys([key, *(one for one in ahead if one not in self._known)]))
+            rows = self._stored.get(self._store, [self._prefix + one for one in asked])
+            self._known.update(zip(asked, rows, strict=True))
+        row = self._known[key]
+        return None if row is None else _split(row)
+
+    def put(self, key: bytes, value: bytes | None, time: int) -> None:
+        """Change a row."""
+        self.changes[key] = (value, time)
+
+    def scan(self, start: bytes, end: bytes | None, backwards: bool = False) -> Iterator[tuple[bytes, bytes, int]]:
+        """Key, value and time of the rows from a key on, before another one (None: to the last), as they are now."""
+        changed = {key: row for key, row in self.changes.items() if key >= start and (end is None or key < end)}
+        stop = self._after if end is None else self._prefix + end
+        stored = ((key[4:], *_split(row)) for key, row in self._stored.scan(self._store, self._prefix + start, stop, backwards))
+        kept = (row for row in stored if row[0] not in changed)
+        new = ((key, value, time) for key, (value, time) in sorted(changed.items(), reverse=backwards) if value is not None)
+        return heapq.merge(kept, new, key=lambda row: row[0], reverse=backwards)
+
+    def before(self) -> dict[bytes, bytes | None]:
+        """The rows that were there before the batch, of all keys that have changed."""
+        missing = [key for key in self.changes if key not in self._known]
+        if missing:
+            self._known.update(zip(missing, self._stored.get(self._store, [self._prefix + k for k in missing]), strict=True))
+        return {key: self._known[key] for key in self.changes}
+
+
+def _split(row: bytes) -> tuple[bytes, int]:
+    return row[_LONG:], int.from_bytes(row[:_LONG], "big", signed=True)
+
+
+class _ProcessorStore:
+    """What all stores have. time: gives the time of the record that is processed now; ahead: the keys that may come next."""
+
+    def __init__(
+        self, access: StoreAccess, rows: ChangedRows, time: Callable[[], int], ahead: Callable[[Any], Iterable[Any]]
+    ) -> None:
+        store, (key, value) = access.store, access.kinds
+        assert store.key_serde is not None and store.value_serde is not None
+        self.name = store.name
+        self._rows, self._time, self._ahead, self._writes = rows, time, ahead, not access.shared
+        self._key, self._key_of = encoder(store.key_serde), decoder(store.key_serde, key)
+        self._value, self._value_of = encoder(store.value_serde), decoder(store.value_serde, value)
+        self._timestamped, self._size = store.timestamped, store.window_size_ms or 0
+
+    def _bytes(self, key: Any) -> bytes:
+        found = self._key(key)
+        if found is None:
+            raise StreamsError(f"The store {self.name} has no key None.")
+        return found
+
+    def _put(self, key: bytes, value: Any, timestamp: int | None = None) -> None:
+        if not self._writes:
+            raise StreamsError(f"The store {self.name} is global: processors can read it only.")
+        if isinstance(value, ValueAndTimestamp):
+            value, timestamp = value.value, value.timestamp
+        self._rows.put(key, self._value(value), self._time() if timestamp is None else timestamp)
+
+    def _found(self, value: bytes, time: int) -> Any:
+        found = self._value_of(value)
+        return ValueAndTimestamp(found, time) if self._timestamped else found
+
+
+class KeyValueStore(_ProcessorStore):
+    """The latest value of each key. A store with timestamps gives and takes `ValueAndTimestamp`."""
+
+    def get(self, key: Any) -> Any:
+        """The value of a key, None if there is none."""
+        row = self._rows.get(self._bytes(key), (self._bytes(one) for one in self._ahead(key) if one is not None))
+        return None if row is None else self._found(*row)
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set the value of a key; None deletes it."""
+        self._put(self._bytes(key), value)
+
+    def put_if_absent(self, key: Any, value: Any) -> Any:
+        """Set the value of a key that has none; returns the one that it had."""
+        found = self.get(key)
+        if found is None:
+            self.put(key, value)
+        return found
+
+    def put_all(self, entries: Iterable[tuple[Any, Any]]) -> None:
+        """Set the values of several keys."""
+        for key, value in entries:
+            self.put(key, value)
+
+    def delete(self, key: Any) -> Any:
+        """Delete a key; returns the value that it had."""
+        found = self.get(key)
+        self.put(key, None)
+        return found
+
+    def range(self, low: Any, high: Any) -> Iterator[tuple[Any, Any]]:
+        """Keys and values from `low` to `high`, both inclusive, in the order of the keys' bytes; None is no bound."""
+        return self._between(low, high, False)
+
+    def reverse_range(self, low: Any, high: Any) -> Iterator[tuple[Any, Any]]:
+        """The same, the last key first."""
+        return self._between(low, high, True)
+
+    def all(self) -> Iterator[tuple[Any, Any]]:
+        """All keys and values of this task, in the order of the keys' bytes."""
+        return self._between(None, None, False)
+
+    def reverse_all(self) -> Iterator[tuple[Any, Any]]:
+        """The same, the last key first."""
+        return self._between(None, None, True)
+
+    def approximate_num_entries(self) -> int:
+        """How many keys there are; exact here."""
+        return sum(1 for _ in self._rows.scan(b"", None))
+
+    def _between(self, low: Any, high: Any, backwards: bool) -> Iterator[tuple[Any, Any]]:
+        start, end = b"" if low is None else self._bytes(low), None if high is None else self._bytes(high) + b"\0"
+        return ((self._key_of(key), self._found(value, time)) for key, value, time in self._rows.scan(start, end, backwards))
+
+
+class WindowStore(_ProcessorStore):
+    """Values of keys and windows, by the start of the window in ms."""
+
+    def put(self, key: Any, value: Any, window_start: int) -> None:
+        """Set the value of a window; None deletes it."""
+        self._put(self._bytes(key) + _long(window_start) + _NUMBER, value, None)
+
+    def fetch(self, key: Any, time_from: int, time_to: int | None = None) -> Any:
+        """The value of the window that begins at a time, None if there is none; with two times (start, value) of all between."""
+        prefix = self._bytes(key)
+        if time_to is None:
+            row = self._rows.get(prefix + _long(time_from) + _NUMBER)
+            return None if row is None else self._found(*row)
+        rows = self._rows.scan(prefix + _long(max(time_from, 0)), prefix + _long(max(time_to, -1) + 1))
+        whole = len(prefix) + _LONG + len(_NUMBER)
+        near = (row for row in rows if len(row[0]) == whole and time_from <= _start(row[0]) <= time_to)
+        return ((_start(found), self._found(value, time)) for found, value, time in near)
+
+    def all(self) -> Iterator[tuple[tuple[Any, int, int], Any]]:
+        """Everything of this task: ((key, start, end), value)."""
+        return self.fetch_all(0, (1 << 63) - 1)
+
+    def fetch_all(self, time_from: int, time_to: int) -> Iterator[tuple[tuple[Any, int, int], Any]]:
+        """The same for windows that begin between two times, both inclusive."""
+        for key, value, time in self._rows.scan(b"", None):
+            start = _start(key)
+            if time_from <= start <= time_to:
+                yield (self._key_of(key[: -_LONG - len(_NUMBER)]), start, start + self._size), self._found(value, time)
+
+
+class SessionStore(_ProcessorStore):
+    """Values of keys and sessions: a session is (key, start, end), in ms."""
+
+    def put(self, session: tuple[Any, int, int], value: Any) -> None:
+        """Set the value of a session; None deletes it."""
+        key, start, end = session
+        self._put(self._bytes(key) + _long(end) + _long(start), value)
+
+    def remove(self, session: tuple[Any, int, int]) -> None:
+        """Delete a session."""
+        self.put(session, None)
+
+    def fetch_session(self, key: Any, start: int, end: int) -> Any:
+        """The value of a session, None if there is none."""
+        row = self._rows.get(self._bytes(key) + _long(end) + _long(start))
+        return None if row is None else self._found(*row)
+
+    def fetch(self, key: Any) -> Iterator[tuple[tuple[Any, int, int], Any]]:
+        """All sessions of a key: ((key, start, end), value)."""
+        return self.find_sessions(key, 0, (1 << 63) - 1)
+
+    def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> Iterator[tuple[tuple[Any, int, int], Any]]:
+        """Sessions of a key that end at or after a time and start at or before another one."""
+        prefix = self._bytes(key)
+        after = prefix + b"\xff" * (2 * _LONG)
+        for found, value, time in self._rows.scan(prefix + _long(max(earliest_end, 0)), after):
+            start, end = int.from_bytes(found[-_LONG:], "big"), int.from_bytes(found[-2 * _LONG : -_LONG], "big")
+            whole = len(found) == len(prefix) + 2 * _LONG and found.startswith(prefix)
+            if whole and end >= earliest_end and start <= latest_start:
+                yield (key, start, end), self._found(value, time)
+
+
+def _long(number: int) -> bytes:
+    return min(number, (1 << 63) - 1).to_bytes(_LONG, "big")
+
+
+def _start(key: bytes) -> int:
+    return int.from_bytes(key[-_LONG - len(_NUMBER) : -len(_NUMBER)], "big")
+
+
+STORES: dict[StoreKind, type[_ProcessorStore]] = {
+    StoreKind.KEY_VALUE: KeyValueStore,
+    StoreKind.WINDOW: WindowStore,
+    StoreKind.SESSION: SessionStore,
+}
+"""What a processor gets for a store of a kind."""

@@ -1,0 +1,111 @@
+"""Serdes for single values of Python: what processors and queries take from a store and put there, without a query of Spark.
+
+The bytes are those of `headrace.streams.engine.formats`. Structs of JSON with a schema are Spark's `Row`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import struct
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import StreamsError
+from headrace.streams.serdes import Serde
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType
+
+Encode = Callable[[Any], "bytes | None"]
+Decode = Callable[["bytes | None"], Any]
+_NUMBERS = {"long": ">q", "integer": ">i", "short": ">h", "double": ">d", "float": ">f", "boolean": ">?"}
+
+
+def encoder(serde: Serde) -> Encode:
+    """What makes bytes of a value; None stays None. Raises StreamsError for a serde that it cannot."""
+    if serde.name in _NUMBERS:
+        pack = struct.Struct(_NUMBERS[serde.name]).pack
+        return lambda value: None if value is None else pack(value)
+    if serde.name == "string":
+        return lambda value: None if value is None else str(value).encode()
+    if serde.name == "byte_array":
+        return lambda value: None if value is None else bytes(value)
+    if serde.name == "json":
+        return lambda value: None if value is None else json.dumps(_plain(value), **_COMPACT).encode()
+    raise _unknown(serde)
+
+
+def decoder(serde: Serde, kind: DataType) -> Decode:
+    """What makes a value of bytes; None stays None. kind: the type of its values. Raises StreamsError where it cannot."""
+    if serde.name in _NUMBERS:
+        unpack = struct.Struct(_NUMBERS[serde.name]).unpack
+        return lambda source: None if source is None else unpack(source)[0]
+    if serde.name == "string":
+        return lambda source: None if source is None else source.decode(errors="replace")
+    if serde.name == "byte_array":
+        return lambda source: source
+    if serde.name == "json":
+        return _from_json(None if serde.schema is None else kind)
+    raise _unknown(serde)
+
+
+def can_read_alone(serde: Serde) -> bool:
+    """Whether `decoder` gives what Spark gives for it: not for a VARIANT, nor for JSON with times, decimals or bytes in it."""
+    if type(serde) is not Serde or serde.name not in (*_NUMBERS, "string", "byte_array", "json"):
+        return False
+    return serde.name != "json" or not (serde.schema is None or _NEEDS_SPARK.search(serde.schema.lower()))
+
+
+_NEEDS_SPARK = re.compile(r"\b(timestamp|timestamp_ntz|timestamp_ltz|date|time|decimal|dec|numeric|binary|variant|interval)\b")
+_COMPACT: dict[str, Any] = {"separators": (",", ":"), "ensure_ascii": False}
+
+
+def _unknown(serde: Serde) -> StreamsError:
+    return StreamsError(f"Values of the {serde.name} serde cannot be read or written one by one; JSON and Kafka's own can.")
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has for a value, as Spark writes it: fields that are NULL are left out."""
+    if hasattr(value, "asDict"):
+        return {name: _plain(one) for name, one in value.asDict().items() if one is not None}
+    if isinstance(value, dict):
+        return {str(name): _plain(one) for name, one in value.items() if one is not None}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, bytes | bytearray):
+        return base64.b64encode(value).decode()
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds") + ("Z" if value.tzinfo is None else "")
+    if isinstance(value, date):
+        return value.isoformat()
+    return float(value) if isinstance(value, Decimal) else value
+
+
+def _from_json(kind: DataType | None) -> Decode:
+    if kind is None:
+        return lambda source: None if source is None else json.loads(source)
+    return lambda source: None if source is None else _typed(json.loads(source), kind)
+
+
+def _typed(value: Any, kind: DataType) -> Any:
+    """The value of a type from its JSON."""
+    from pyspark.sql import types
+
+    if value is None:
+        return None
+    if isinstance(kind, types.StructType):
+        return types.Row(**{field.name: _typed(value.get(field.name), field.dataType) for field in kind.fields})
+    if isinstance(kind, types.ArrayType):
+        return [_typed(one, kind.elementType) for one in value]
+    if isinstance(kind, types.MapType):
+        return {name: _typed(one, kind.valueType) for name, one in value.items()}
+    simple: dict[type, Callable[[Any], Any]] = {
+        types.DoubleType: float, types.FloatType: float, types.DecimalType: lambda one: Decimal(str(one)),
+        types.BinaryType: base64.b64decode, types.DateType: date.fromisoformat,
+        types.TimestampType: lambda one: datetime.fromisoformat(one).replace(tzinfo=None),
+    }  # fmt: skip
+    return simple.get(type(kind), lambda one: one)(value)

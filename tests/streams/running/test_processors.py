@@ -1,0 +1,166 @@
+"""Processors with state stores and schedules: what they keep is there in the next batch, and after a restart."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from headrace.streams import (
+    Materialized,
+    Produced,
+    PunctuationType,
+    Record,
+    Serdes,
+    Stores,
+    StreamsBuilder,
+    ValueAndTimestamp,
+)
+from headrace.testing.topics_in_memory import TopicsInMemory
+from tests.streams.running.conftest import STRINGS, feed
+
+WALL, STREAM = PunctuationType.WALL_CLOCK_TIME, PunctuationType.STREAM_TIME
+
+
+class Totals:
+    """Adds up the lengths of values by key, and forwards the total."""
+
+    value_serde = Serdes.long()
+
+    @staticmethod
+    def stores():
+        return [Stores.key_value_store_builder(Stores.persistent_key_value_store("totals"), Serdes.string(), Serdes.long())]
+
+    def init(self, context) -> None:
+        self.context, self.totals = context, context.get_state_store("totals")
+
+    def process(self, record) -> None:
+        if record.value is None:
+            self.totals.delete(record.key)
+            return
+        total = (self.totals.get(record.key) or 0) + len(record.value)
+        self.totals.put(record.key, total)
+        self.context.forward(record.with_value(total))
+
+
+def _out(driver, serde=None):
+    return [(r.key, r.value) for r in driver.create_output_topic("out", Serdes.string(), serde or Serdes.long()).read_records()]
+
+
+def test_a_store_of_a_processor_is_as_plain_python_has_it_and_comes_back_from_its_changelog(drive, spark):
+    chance, topics, expected, wanted = random.Random(7), TopicsInMemory(spark), {}, []
+    builder = StreamsBuilder()
+    builder.stream("in", STRINGS).process(Totals).to("out", Produced.with_(Serdes.string(), Serdes.long()))
+    for size in (5, 1, 40):
+        batch = [(chance.choice("abcd"), chance.choice(["x", "yy", "", None]), n) for n in range(size)]
+        for key, value, _ in batch:
+            if value is None:
+                expected.pop(key, None)
+            else:
+                expected[key] = expected.get(key, 0) + len(value)
+                wanted.append((key, expected[key]))
+        with drive(builder, topics=topics) as driver:
+            feed(driver, "in", batch)
+            assert dict(driver.store("totals").all()) == expected
+    found = [((row[4] or b"").decode(), int.from_bytes(row[5] or b"", "big")) for row in topics.rows["out"]]
+    assert found == wanted
+
+
+class Every:
+    """Counts records in a store; forwards and clears all of it every 10 ms of stream time, and tells the time every second."""
+
+    value_serde = Serdes.string()
+
+    def init(self, context) -> None:
+        self.context, self.counts = context, context.get_state_store("counts")
+        context.schedule(10, STREAM, self.pass_on)
+        context.schedule(1000, WALL, lambda time: context.forward(Record("clock", str(time), time)))
+
+    def process(self, record) -> None:
+        known = self.counts.get(record.key)
+        self.counts.put(record.key, ValueAndTimestamp((known.value if known else 0) + 1, record.timestamp))
+
+    def pass_on(self, time) -> None:
+        for key, found in list(self.counts.all()):
+            self.context.forward(Record(key, f"{found.value}@{found.timestamp}", time))
+            self.counts.delete(key)
+
+
+def test_schedules_go_by_stream_time_and_by_the_clock(drive, spark):
+    topics, builder = TopicsInMemory(spark), StreamsBuilder()
+    supplier = Stores.in_memory_key_value_store("counts")
+    builder.add_state_store(Stores.timestamped_key_value_store_builder(supplier, Serdes.string(), Serdes.long()))
+    builder.stream("in", STRINGS).process(Every, "counts").to("out", Produced.with_(Serdes.string(), Serdes.string()))
+    with drive(builder, topics=topics, wall_clock_time=5000) as driver:
+        feed(driver, "in", [("a", "x", 3), ("a", "x", 4), ("b", "x", 5), ("a", "x", 12)])
+        assert _out(driver, Serdes.string()) == [("a", "1@3"), ("a", "2@12"), ("b", "1@5")]  # the first record is due at once
+        driver.advance_wall_clock_time(999)
+        assert _out(driver, Serdes.string()) == []
+        driver.advance_wall_clock_time(1)
+        assert _out(driver, Serdes.string()) == [("clock", "6000")]
+        driver.advance_wall_clock_time(2500)  # what was missed is one call, and the rhythm stays
+        assert _out(driver, Serdes.string()) == [("clock", "8500")]
+        driver.advance_wall_clock_time(500)
+        assert _out(driver, Serdes.string()) == [("clock", "9000")]
+        feed(driver, "in", [("c", "x", 13)])
+    with drive(builder, topics=topics, wall_clock_time=9000) as driver:
+        feed(driver, "in", [("c", "x", 21)])
+        assert _out(driver, Serdes.string())[-1:] == [("c", "2@21")]
+
+
+class Windows:
+    """Keeps the last value of each key and ten milliseconds, and sessions of a key by hand."""
+
+    value_serde = Serdes.string()
+
+    @staticmethod
+    def stores():
+        windows = Stores.persistent_window_store("windows", 1000, 10, False)
+        sessions = Stores.persistent_session_store("sessions", 1000)
+        return [
+            Stores.window_store_builder(windows, Serdes.string(), Serdes.string()),
+            Stores.session_store_builder(sessions, Serdes.string(), Serdes.json("n int, tags array<string>")),
+        ]
+
+    def init(self, context) -> None:
+        self.context, self.table = context, context.get_state_store("names")
+        self.windows, self.sessions = context.get_state_store("windows"), context.get_state_store("sessions")
+
+    def process(self, record) -> None:
+        self.windows.put(record.key, record.value, record.timestamp // 10 * 10)
+        near = list(self.sessions.find_sessions(record.key, record.timestamp - 5, record.timestamp + 5))
+        start, end, n = record.timestamp, record.timestamp, 1
+        for session, value in near:
+            start, end, n = min(start, session[1]), max(end, session[2]), n + value.n
+            self.sessions.remove(session)
+        self.sessions.put((record.key, start, end), {"n": n, "tags": [record.value]})
+        past = ",".join(f"{at}={value}" for at, value in self.windows.fetch(record.key, 0, record.timestamp))
+        self.context.forward(record.with_value(f"{self.table.get(record.key)} {past} {start}-{end}:{n}"))
+
+
+def test_windows_sessions_and_global_tables_are_there_for_processors(drive):
+    builder = StreamsBuilder()
+    builder.global_table("names-of", STRINGS, Materialized.as_("names"))
+    builder.stream("in", STRINGS).process(Windows).to("out", Produced.with_(Serdes.string(), Serdes.string()))
+    with drive(builder) as driver:
+        feed(driver, "names-of", [("a", "Anna", 1)])
+        feed(driver, "in", [("a", "x", 1), ("a", "y", 3), ("ab", "z", 4)])
+        feed(driver, "in", [("a", "u", 7), ("a", "v", 21)])
+        found = _out(driver, Serdes.string())
+        assert found == [
+            ("a", "Anna 0=x 1-1:1"), ("a", "Anna 0=y 1-3:2"), ("ab", "None 0=z 4-4:1"),
+            ("a", "Anna 0=u 1-7:3"), ("a", "Anna 0=u,20=v 21-21:1"),
+        ]  # fmt: skip
+        assert list(driver.store("windows").fetch("a")) == [(0, "u"), (20, "v")]
+        assert [(k, v.n) for k, v in driver.store("sessions").all()] == [(("a", 1, 7), 3), (("a", 21, 21), 1), (("ab", 4, 4), 1)]
+
+
+def test_a_store_that_is_not_connected_says_so(drive):
+    builder = StreamsBuilder()
+    builder.stream("in", STRINGS).process(AsksForAnother).to("out")
+    with pytest.raises(Exception, match=r"The processor has no access to the store totals: give its name to process\(…\)"):
+        drive(builder)
+
+
+class AsksForAnother(Totals):
+    stores = None  # type: ignore[assignment]
