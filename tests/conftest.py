@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
-import structlog
-from structlog.testing import capture_logs
 
 from headrace.embedded import Broker
 from headrace.embedded import broker as embedded_broker
@@ -146,9 +144,7 @@ def destination(destination_broker: Broker) -> Cluster:
 @pytest.fixture
 def events() -> Iterator[list[MutableMapping[str, Any]]]:
     """What is logged during the test, as it happens: `{"event": …, "log_level": …, "connector": …, …}`."""
-    with capture_logs(
-        processors=[structlog.contextvars.merge_contextvars, structlog.stdlib.PositionalArgumentsFormatter(), _echo]
-    ) as entries:
+    with captured_logs(_echo) as entries:
         yield entries
 
 

@@ -6,7 +6,11 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+import structlog
+from structlog.testing import capture_logs
 
 T = TypeVar("T")
 
@@ -40,3 +44,12 @@ def wait_until(condition: Callable[[], T], timeout_s: float, what: str | Callabl
 def seeds(*given: T) -> list[T]:
     """The first of these; all of them if HEADRACE_TESTS is `all`, for which `make test` has no time."""
     return list(given) if os.environ.get("HEADRACE_TESTS") == "all" else list(given[:1])
+
+
+def captured_logs(*then: Any) -> AbstractContextManager[list[Any]]:
+    """What is logged meanwhile: `{"event": …, "log_level": …, "connector": …, …}`, sentences with their arguments.
+
+    then: further processors of structlog.
+    """
+    formatting = [structlog.contextvars.merge_contextvars, structlog.stdlib.PositionalArgumentsFormatter()]
+    return capture_logs(processors=[*formatting, *then])

@@ -2,8 +2,6 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-import structlog
-
 try:
     __version__ = version("headrace")
 except PackageNotFoundError:  # run from a source tree that is not installed
@@ -14,22 +12,32 @@ KAFKA_VERSION = "4.3.0"
 it, and configurations pin it (`connector.plugin.version`, KIP-891)."""
 
 
-def _one_line(_logger: object, _method: str, event: structlog.types.EventDict) -> str:
-    """The sentence or name of an event, and its fields."""
-    return " ".join([str(event.pop("event")), *(f"{key}={value}" for key, value in event.items())])
+def _log_to_python() -> None:
+    """Have what is logged in somebody else's application go to Python's logging, as any library does: it decides what is shown.
+
+    `headrace.runtime.logs` sets up the log of a process that is headrace's own. Before anything is installed
+    there is no structlog.
+    """
+    try:
+        import structlog
+    except ImportError:
+        return
+
+    def one_line(_logger: object, _method: str, event: structlog.types.EventDict) -> str:
+        return " ".join([str(event.pop("event")), *(f"{key}={value}" for key, value in event.items())])
+
+    if not structlog.is_configured():
+        structlog.configure(
+            processors=[
+                structlog.stdlib.filter_by_level,
+                structlog.contextvars.merge_contextvars,
+                structlog.stdlib.PositionalArgumentsFormatter(),
+                structlog.processors.format_exc_info,
+                one_line,
+            ],
+            logger_factory=structlog.stdlib.LoggerFactory(),
+            wrapper_class=structlog.stdlib.BoundLogger,
+        )
 
 
-if not structlog.is_configured():
-    # In somebody else's application headrace logs to Python's logging, as any library does, and the application decides what is
-    # shown. `headrace.runtime.logs` sets up the log of a process that is headrace's own.
-    structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            structlog.contextvars.merge_contextvars,
-            structlog.stdlib.PositionalArgumentsFormatter(),
-            structlog.processors.format_exc_info,
-            _one_line,
-        ],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
-    )
+_log_to_python()

@@ -1,7 +1,7 @@
 """Every exception of headrace.
 
     HeadraceError                     anything that headrace itself reports                          HTTP 500
-    ├── ConnectError                  a connector, task or the worker cannot go on                   500
+    ├── ConnectError                  a connector, task or the worker cannot continue                   500
     │   ├── RetriableError            the same, but trying again may help                            500
     │   ├── DataError                 a record's bytes or schema do not fit                          500
     │   ├── NotFoundError             no such connector, task, plugin, logger                        404
@@ -43,7 +43,7 @@ class HeadraceError(Exception):
 
 
 class ConnectError(HeadraceError):
-    """A connector, a task or the worker cannot go on."""
+    """A connector, a task or the worker cannot continue."""
 
 
 class RetriableError(ConnectError):

@@ -154,7 +154,7 @@ def example_metrics() -> Metrics:
         metrics.connector_state(name, "RUNNING")
         recorder = metrics.task(name, 0, kind)
         recorder.follow_lag(lambda: {"t-0": 1})
-        recorder.tell(InFlight(0, False, 0, (0,) * (len(LATENCY_BOUNDS_MS) + 1)))
+        recorder.record(InFlight(0, False, 0, (0,) * (len(LATENCY_BOUNDS_MS) + 1)))
         metrics.task_state(name, 0, "RUNNING")
     return metrics
 

@@ -1,4 +1,4 @@
-"""Two workers under load, of which the leader is killed: what was its own moves, all else goes on, and nothing is lost."""
+"""Two workers under load, of which the leader is killed: what was its own moves, all else continues, and nothing is lost."""
 
 from __future__ import annotations
 

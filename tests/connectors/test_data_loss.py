@@ -1,4 +1,4 @@
-"""What is a loss, where reading goes on after it, and how it is told."""
+"""What is a loss, where reading continues after it, and how it is told."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headrace.connectors.data_loss import DataLossError, Loss, PartitionLog, Pol
 
 P = ("orders", 0)
 TAIL = (
-    ". To go on, set source.data.loss to 'rewind' (copy from the beginning of what is there) or 'continue' (go on with what is "
+    ". To resume, set source.data.loss to 'rewind' (copy from the beginning of what is there) or 'continue' (with what is "
     "there), or stop the connector and alter its offsets."
 )
 
@@ -105,4 +105,4 @@ def test_of_many_partitions_the_error_names_five() -> None:
     )
     text = str(DataLossError(found))
     assert text.count("offsets 5 to 7") == 5
-    assert "; and 2 more. To go on" in text
+    assert "; and 2 more. To resume" in text

@@ -43,4 +43,4 @@ def test_every_record_arrives_in_order_although_a_broker_is_restarted(
     assert max(Counter(r.value for r in copied).values()) <= 2  # at least once, by batches
     one.await_states("RUNNING", "RUNNING")
     source.produce(topic, [record(None, b"after")])
-    wait_until(lambda: one.destination.read(one.prefix + topic).count(record(None, b"after")) == 1, CONNECTOR_S, "it goes on")
+    wait_until(lambda: one.destination.read(one.prefix + topic).count(record(None, b"after")) == 1, CONNECTOR_S, "it continues")

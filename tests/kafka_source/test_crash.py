@@ -89,7 +89,7 @@ def test_a_killed_worker_loses_no_record_and_its_successor_goes_on_from_the_stor
     after = crash({}, {})
     for partition in range(PARTITIONS):
         assert list(dict.fromkeys(after.values(partition))) == sent(partition), "all there, in order"
-    assert after.committed, "the successor had something to go on from"
+    assert after.committed, "the successor had something to continue from"
     assert len(after.copied) - after.written <= COUNT - after.committed, "what was not committed is copied, and no more"
     assert max(Counter(r.value for r in after.copied).values()) <= 2
 

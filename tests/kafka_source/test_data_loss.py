@@ -81,7 +81,7 @@ def test_expired_records_fail_the_task_with_the_exact_range_until_told_to_go_on(
     topic_id = source.admin.topic_ids([topic])[topic]
     assert (
         f"The source cluster has lost records of {topic}-0: offsets 10 to 14, which were deleted before they were copied "
-        f"(stored: offset 9; there now: offsets 15 to 19, topic id {topic_id}). To go on, set source.data.loss to 'rewind' "
+        f"(stored: offset 9; there now: offsets 15 to 19, topic id {topic_id}). To resume, set source.data.loss to 'rewind' "
     ) in one.trace()
     assert one.destination.size(one.prefix + topic) == 10
     (loss,) = losses(one)

@@ -70,7 +70,7 @@ def test_the_group_on_the_source_cluster_shows_no_lag(source: Cluster, mirror: M
     wait_until(lambda: source.admin.committed(group) == {(topic, 0): 10}, CONNECTOR_S, "the group is at the end")
     one.put("stop")
     one.await_states("STOPPED")
-    source.admin.commit(group, {(topic, 0): 3})  # shows lag, and is not where reading goes on
+    source.admin.commit(group, {(topic, 0): 3})  # shows lag, and is not where reading continues
     source.produce(topic, values(5, first=10))
     one.put("resume")
     assert one.await_copied(topic, 15) == values(15)

@@ -77,7 +77,7 @@ def test_a_worker_killed_with_9_loses_no_record(
         assert 0 < committed < written
         with WorkerProcess(tmp_path, properties) as second:
             second.await_ready()
-            wait_until(lambda: destination.size(copy) > written + 300, 2 * CONNECTOR_S, f"it goes on; {second.errors}")
+            wait_until(lambda: destination.size(copy) > written + 300, 2 * CONNECTOR_S, f"it continues; {second.errors}")
             sender.stop()
             wait_until(lambda: stored() == sender.ends(), CONNECTOR_S, f"all is copied and stored; {second.errors}")
     copied = destination.read(copy)

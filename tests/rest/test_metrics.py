@@ -16,7 +16,7 @@ TASK = {"connector": "c", "task": "0"}
 def measured(herder: MemoryHerder) -> MemoryHerder:
     herder.metrics.connector("c", "source", "org.x.Source", "1.2")
     herder.metrics.connector_state("c", "RUNNING")
-    herder.metrics.task("c", 0, "source").tell(Batch(read=5, written=4, took_ms=1, failed=1))
+    herder.metrics.task("c", 0, "source").record(Batch(read=5, written=4, took_ms=1, failed=1))
     herder.metrics.task_state("c", 0, "FAILED", 'say "no"\n')
     herder.metrics.gauge("connect-worker-rebalance-metrics", "completed-rebalances-total", lambda: 2)
     herder.metrics.gauge("connect-worker-rebalance-metrics", "leader-name", lambda: "w:1")

@@ -19,7 +19,7 @@ class Recorder:
     def __init__(self) -> None:
         self.events: list[Committed] = []
 
-    def tell(self, event: Committed) -> None:
+    def record(self, event: Committed) -> None:
         self.events.append(event)
 
 

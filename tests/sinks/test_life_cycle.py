@@ -1,4 +1,4 @@
-"""A FileStreamSink's life: it delivers, pauses, stops, and goes on at the committed offsets."""
+"""A FileStreamSink's life: it delivers, pauses, stops, and continues at the committed offsets."""
 
 from __future__ import annotations
 

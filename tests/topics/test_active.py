@@ -1,12 +1,12 @@
 import json
 
 import pytest
-import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.topics import active
 from headrace.topics.active import TopicStatus, decode_key, encode_key, encode_value, fold, no_longer_consumed
+from tests.support import captured_logs
 
 ORDERS = encode_key("orders", "jdbc-src")
 topics = st.text("abcABC019._-", min_size=1, max_size=20)
@@ -50,7 +50,7 @@ def test_a_topic_may_contain_the_word_connector():
     ],
 )
 def test_an_invalid_key_is_skipped_with_a_warning(key, says):
-    with structlog.testing.capture_logs() as logs:
+    with captured_logs() as logs:
         assert fold({}, key, value()) == {}
     assert [(entry["log_level"], entry["event"]) for entry in logs] == [("warning", says)]
 
@@ -67,7 +67,7 @@ def test_an_invalid_key_is_skipped_with_a_warning(key, says):
     ],
 )
 def test_an_invalid_value_is_skipped_with_an_error_and_a_warning(raw, says):
-    with structlog.testing.capture_logs() as logs:
+    with captured_logs() as logs:
         assert fold({}, ORDERS, raw) == {}
     assert [entry["log_level"] for entry in logs] == ["error", "warning"]
     assert logs[0]["event"].startswith(says)

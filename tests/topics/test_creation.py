@@ -2,7 +2,6 @@
 # None, for a topic that is not created, fails the test.
 
 import pytest
-import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +9,7 @@ from headrace.config import REQUIRED, ConfigDef
 from headrace.connect_config.topic_creation import GROUPS, documented_options
 from headrace.errors import ConfigError
 from headrace.topics.creation import TopicCreation, topic_creation
+from tests.support import captured_logs
 
 DEFAULT = {"topic.creation.default.partitions": "2", "topic.creation.default.replication.factor": "1"}
 REPLICATION_FACTOR_RULE = (
@@ -90,7 +90,7 @@ class TestRules:
         assert creation.rule_for("in-six").name == "second"
 
     def test_default_in_the_list_is_ignored_with_a_warning(self):
-        with structlog.testing.capture_logs() as logs:
+        with captured_logs() as logs:
             creation = of({**self.PROPS, "topic.creation.groups": "default, first"})
         assert [g.name for g in creation.groups] == ["first"]
         assert [(entry["log_level"], entry["event"]) for entry in logs] == [

@@ -6,7 +6,6 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
-import structlog
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
@@ -18,6 +17,7 @@ from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.admin import Admin, TopicInfo
 from headrace.topics.creation import topic_creation
 from headrace.topics.creator import SettingsForNewTopic, TopicCreator
+from tests.support import captured_logs
 
 ONE = {"topic.creation.default.partitions": "2", "topic.creation.default.replication.factor": "1"}
 
@@ -50,7 +50,7 @@ def admin(destination_broker) -> Admin:
 
 @pytest.fixture
 def logs() -> Iterator[list]:
-    with structlog.testing.capture_logs() as captured:
+    with captured_logs() as captured:
         yield captured
 
 

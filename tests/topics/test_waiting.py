@@ -4,7 +4,6 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-import structlog
 
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
@@ -12,7 +11,7 @@ from headrace.errors import RetriableError
 from headrace.kafka.admin import Admin
 from headrace.topics.creator import TopicCreator
 from headrace.topics.waiting import TopicWaiter
-from tests.support import wait_until
+from tests.support import captured_logs, wait_until
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ def topic(topic_name) -> str:
 
 @pytest.fixture
 def logs() -> Iterator[list]:
-    with structlog.testing.capture_logs() as captured:
+    with captured_logs() as captured:
         yield captured
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _TIMEOUT_S = 180
 
 
-def make(tell: Callable[[str], None]) -> None:
-    """Make the archives that are missing, which takes seconds; `tell` is told which, and which could not be made.
+def make(report: Callable[[str], None]) -> None:
+    """Make the archives that are missing, which takes seconds; `report` is told which, and which could not be made.
 
     Where Java writes none, an empty file says so, so that it is not asked again; after a failure the next call tries again.
     Raises SetupError if a jar is missing or the cache cannot be written.
@@ -37,16 +37,16 @@ def make(tell: Callable[[str], None]) -> None:
         if target.is_file():
             continue
         try:
-            with claimed(target, tell) as partial:
+            with claimed(target, report) as partial:
                 if partial:
-                    tell(f"archiving the classes of {of}, for quick starts")
+                    report(f"archiving the classes of {of}, for quick starts")
                     partial.unlink(missing_ok=True)  # of a run that failed, whose Java may still write to it
                     _run(of, partial)
                     partial.touch()
         except subprocess.SubprocessError as error:
             said = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) else ""
             why = (said or str(error)).splitlines()[-1]
-            tell(f"the classes of {of} could not be archived, so it will start more slowly: {why}")
+            report(f"the classes of {of} could not be archived, so it will start more slowly: {why}")
 
 
 def _run(of: Of, file: Path) -> None:

@@ -39,8 +39,8 @@ def broker(
     settings = dict(_setting(text) for text in set_ or [])
     stop = threading.Event()
     kafka = Broker(port, data, settings)
-    with progress("starting Kafka") as tell:
-        kafka.start(tell)
+    with progress("starting Kafka") as report:
+        kafka.start(report)
     try:
         stop_on_signals(stop)
         typer.echo(f"bootstrap.servers={kafka.bootstrap}")

@@ -43,8 +43,8 @@ def dev(
     from headrace.worker_process import run_distributed
 
     kafka = Broker(port, data)
-    with progress("starting Kafka") as tell:
-        kafka.start(tell)
+    with progress("starting Kafka") as report:
+        kafka.start(report)
     try:
         typer.echo(f"bootstrap.servers={kafka.bootstrap}")
         logs.configure()

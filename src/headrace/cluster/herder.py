@@ -208,7 +208,7 @@ class Herder:
         self._set_target(name, "PAUSED")
 
     def resume(self, name: str) -> None:
-        """Go on after pause or stop. Raises NotFoundError."""
+        """continue after pause or stop. Raises NotFoundError."""
         self._set_target(name, "STARTED")
 
     def stop(self, name: str) -> None:

@@ -1,6 +1,6 @@
 """Reads and writes one shape of Java serialization: a HashMap<byte[], byte[]>.
 
-That is the file `offset.storage.file.filename` of Connect's standalone mode, so a worker of either kind goes on where the other
+That is the file `offset.storage.file.filename` of Connect's standalone mode, so a worker of either kind continues where the other
 stopped. Source: the Java Object Serialization Specification, chapter 6.
 """
 

@@ -1,4 +1,4 @@
-"""The offset topic as a store: where each source partition of a connector is to go on."""
+"""The offset topic as a store: where each source partition of a connector is to continue."""
 
 from __future__ import annotations
 

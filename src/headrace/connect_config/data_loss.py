@@ -20,7 +20,7 @@ class DataLossConfig(Config):
         group=_GROUP,
         doc="Of headrace: what to do when a source topic was deleted and recreated, or has lost records that were to be copied. "
         "`fail`: the task fails and says which. `rewind`: the partition is copied again from the beginning of what is there, "
-        "possibly with duplicates. `continue`: it goes on with what is there. In all cases the loss is logged, counted, and "
+        "possibly with duplicates. `continue`: with what is there. In all cases the loss is logged, counted, and "
         "written to `source.data.loss.topic`.",
     )
     source_data_loss_topic: str | None = option(

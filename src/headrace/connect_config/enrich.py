@@ -176,7 +176,7 @@ def _aliases(key: str, props: Props) -> list[str]:
 def embed(definition: ConfigDef, inner: ConfigDef, prefix: str, group: str, first_order: int) -> None:
     """Add options under a prefix, in one group, numbered on from `first_order` (Kafka's `ConfigDef.embed`).
 
-    Rules go on naming the option without the prefix, as in Kafka.
+    Rules keep naming the option without the prefix, as in Kafka.
     """
     for order, option in enumerate(inner.sorted_options(), first_order):
         definition.define(

@@ -49,7 +49,7 @@ class ConnectorContext:
     request_reconfiguration: Callable[[], None]
     """Ask for `task_configs` to be called again, from any thread."""
     raise_error: Callable[[Exception], None]
-    """Tell that the connector cannot go on; it becomes FAILED with this error as its trace."""
+    """Tell that the connector cannot continue; it becomes FAILED with this error as its trace."""
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the connector is being stopped; a `start` that waits for something should wait for this as well."""
     stored: Stored = _no_offsets

@@ -15,7 +15,7 @@ _TOLD = 5  # partitions that a sentence names
 
 
 class ReadPosition(NamedTuple):
-    """Where reading is to go on: the next offset, and the id of the topic that it is an offset of (None: not known)."""
+    """Where reading is to continue: the next offset, and the id of the topic that it is an offset of (None: not known)."""
 
     next: int
     topic_id: str | None
@@ -53,7 +53,7 @@ class Loss:
     policy: Policy
     """What was asked for."""
     resumed: int | None
-    """The offset at which reading goes on, None: the task fails."""
+    """The offset at which reading continues, None: the task fails."""
 
     @property
     def records(self) -> int:
@@ -94,19 +94,19 @@ class Loss:
 
 
 class DataLossError(ConnectError):
-    """A task cannot go on because its source has lost records, which are in `losses`."""
+    """A task cannot continue because its source has lost records, which are in `losses`."""
 
     def __init__(self, losses: Sequence[Loss]) -> None:
         told = "; ".join(map(str, losses[:_TOLD])) + (f"; and {len(losses) - _TOLD} more" if len(losses) > _TOLD else "")
         super().__init__(
-            f"The source cluster has lost records of {told}. To go on, set source.data.loss to 'rewind' (copy from the beginning "
-            "of what is there) or 'continue' (go on with what is there), or stop the connector and alter its offsets."
+            f"The source cluster has lost records of {told}. To resume, set source.data.loss to 'rewind' (copy from the "
+            "beginning of what is there) or 'continue' (with what is there), or stop the connector and alter its offsets."
         )
         self.losses = tuple(losses)
 
 
 def find(stored: Mapping[Partition, ReadPosition], logs: Mapping[Partition, PartitionLog], policy: Policy) -> list[Loss]:
-    """The losses of partitions that have a stored position and a log, and where each goes on."""
+    """The losses of partitions that have a stored position and a log, and where each continues."""
     found = (_find(partition, position, logs[partition], policy) for partition, position in stored.items() if partition in logs)
     return [loss for loss in found if loss is not None]
 

@@ -92,7 +92,7 @@ class FeedTask(OffsetTask, FeedOwner):
     def open(self, stored: StoredOffsets) -> FeedSource | None:
         """Where to read from; None while there is nothing to read (asked again after a pause).
 
-        Raises RetriableError if the source is out of reach, DataLossError if it has lost records and the task cannot go on.
+        Raises RetriableError if the source is out of reach, DataLossError if it has lost records and the task cannot continue.
         """
 
     @abstractmethod

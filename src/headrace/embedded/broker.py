@@ -105,15 +105,15 @@ class Broker:
         """
         if self.pid:
             return self
-        tell = progress or (lambda _: None)
+        report = progress or (lambda _: None)
         try:
             class_path = classpath("broker", progress)
             command = [str(find_java().program), *_JAVA_OPTIONS, *using("broker"), "-cp", class_path]
             properties = self._prepare()
             if not directory.is_formatted(self.data, properties["node.id"]):
-                tell(f"formatting the storage of {self.name}")
+                report(f"formatting the storage of {self.name}")
                 self._format(command)
-            tell(f"starting {self.name}")
+            report(f"starting {self.name}")
             self._process = self._run([*command, *self._java_options, "kafka.Kafka", str(self._server_properties)])
             atexit.register(self.stop)
             self._wait_until_it_answers(timeout_s)

@@ -1,4 +1,4 @@
-"""Which events follow from the states of connectors and applications: a run begins, goes on, is completed, or fails. Pure.
+"""Which events follow from the states of connectors and applications: a run begins, continues, is completed, or fails. Pure.
 
 A run is the time from a connector's start on a worker to its end there, or that for which the active instance of an application
 reports to it; neither has another.

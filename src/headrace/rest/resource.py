@@ -143,7 +143,7 @@ def _endpoint(
             parameters["request"] = request
         with anyio.move_on_after(limit_s):
             try:
-                # A thread that comes too late goes on until the call in it returns; its result is dropped.
+                # A thread that comes too late continues until the call in it returns; its result is dropped.
                 return await run_sync(partial(route.handler, herder, **parameters), abandon_on_cancel=True)
             except ElsewhereError as problem:
                 return await _forward(others, request, problem)

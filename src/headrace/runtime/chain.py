@@ -248,7 +248,7 @@ class FeedChain(TaskChain):
 
         Columns: topic, partition, timestamp (bigint, ms), key, value, headers, failure (the report of a record that failed, as
         JSON), and, if schemas come with the records, or are asked for, need: what has to be known of schemas before the record
-        can go on, as `learn_need` takes it; NULL if nothing has.
+        can continue, as `learn_need` takes it; NULL if nothing has.
 
         A record that failed has its original key, value and headers, and the dead letter topic if there is one.
         """

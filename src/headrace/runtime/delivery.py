@@ -94,7 +94,7 @@ class OffsetCommits:
                     self._store_offsets(offsets)
                 ok = True
             finally:
-                self._recorder.tell(Committed(ok, (time.monotonic() - begun) * 1000))
+                self._recorder.record(Committed(ok, (time.monotonic() - begun) * 1000))
 
 
 class Delivery:
@@ -147,7 +147,7 @@ class Delivery:
             with self._watch.over(self._written_to(found, progress, routing.destination)):
                 left = self._write(counts.writing(placed), progress)
         finally:
-            self._recorder.tell(counts.batch(failures.count if failures else 0, self._tolerance, letters_written=True))
+            self._recorder.record(counts.batch(failures.count if failures else 0, self._tolerance, letters_written=True))
         failed = failures.logged() if failures else []
         if failed and not self._tolerance.all:
             self.commits.store(progress.before([record.origin for record in failed]), progress.summary)

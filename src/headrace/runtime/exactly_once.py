@@ -152,7 +152,7 @@ class ExactlyOnce:
                 raise ConnectError(_EXPIRED.format(self._task)) from failure.SparkError(failure.root(e))
             raise
         self._expired = 0
-        self._recorder.tell(Transactional(tuple(written.sizes)))
+        self._recorder.record(Transactional(tuple(written.sizes)))
         return written
 
     def copied(self, offsets: Offsets) -> None:

@@ -229,13 +229,13 @@ class FeedRun:
                 logged=failed if tolerance.log else 0,
                 letters=counts.letters - before.letters,
             )
-            self._needs.recorder.tell(batch)
+            self._needs.recorder.record(batch)
         elif counts.written > before.written or counts.letters > before.letters:
             later = Batch(0, counts.written - before.written, took_ms, letters=counts.letters - before.letters)
-            self._needs.recorder.tell(later)
-        self._needs.recorder.tell(InFlight(counts.in_flight, counts.paused, counts.paused_ms, counts.latency))
+            self._needs.recorder.record(later)
+        self._needs.recorder.record(InFlight(counts.in_flight, counts.paused, counts.paused_ms, counts.latency))
         if update.transactions:
-            self._needs.recorder.tell(Transactional(tuple(update.transactions)))
+            self._needs.recorder.record(Transactional(tuple(update.transactions)))
 
     def _know(self, handle: Handle, topic: str) -> None:
         """The feed has a record for a topic that it does not know, or that had too few partitions. Raises HeadraceError."""
@@ -362,7 +362,7 @@ class FeedRun:
         if why.kind == "record" and why.report is not None:
             record = FailedRecord.parse(why.report)
             log_failed([record], self._needs.tolerance)
-            self._needs.recorder.tell(Batch(1, 0, 0.0, failed=1, logged=int(self._needs.tolerance.log)))
+            self._needs.recorder.record(Batch(1, 0, 0.0, failed=1, logged=int(self._needs.tolerance.log)))
             self._store()
             raise record.error()
         self._store()

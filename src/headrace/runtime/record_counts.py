@@ -28,7 +28,7 @@ class RecordCounts:
         self._begun = 0.0
 
     def reading(self, frame: DataFrame) -> DataFrame:
-        """The frame, each of whose records counts as read when it comes by."""
+        """The frame, each of whose records counts as read when it passes."""
         return counted(frame, self._read.id())
 
     def writing(self, frame: DataFrame) -> DataFrame:

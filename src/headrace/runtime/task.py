@@ -131,7 +131,7 @@ class TaskRunner:
                     raise
                 if self._work.batches > before:
                     backoff.succeeded()
-                self._recorder.tell(Retried())
+                self._recorder.record(Retried())
                 pause_s = backoff.failed()
                 log.warning("task.retry", cause=str(failure.as_error(e, "Reading or writing was interrupted")), pause_s=pause_s)
                 self._stopping.wait(pause_s)

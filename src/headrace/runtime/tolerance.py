@@ -34,7 +34,7 @@ class DeadLetters:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """all: failed records are left out and the task goes on; log, messages: they are logged, with key and value."""
+    """all: failed records are left out and the task continues; log, messages: they are logged, with key and value."""
 
     all: bool
     log: bool

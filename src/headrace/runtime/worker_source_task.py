@@ -101,7 +101,7 @@ class WorkerSourceTask:
             self._needs.exactly.end()
 
     def _stored(self, spark: SparkSession) -> StoredOffsets:
-        """Where to go on; nobody else changes that from here on, if the task delivers exactly once."""
+        """Where to continue; nobody else changes that from here on, if the task delivers exactly once."""
         if self._needs.exactly is not None:
             self._needs.exactly.begin(spark)
         return self._needs.read_offsets(self._task.partitions())
@@ -187,7 +187,7 @@ class WorkerSourceTask:
     def _tell_mode(self, mode: StreamMode) -> None:
         if mode != self._mode and not self._stopping.is_set():
             log.info("task.stream-mode", mode=mode.name, reason=mode.reason)
-            self._needs.recorder.tell(Streams(mode.name, mode.reason))
+            self._needs.recorder.record(Streams(mode.name, mode.reason))
             self._needs.streams(mode)
         self._mode = mode
 
@@ -209,7 +209,7 @@ class WorkerSourceTask:
     def _tell(self, losses: Sequence[Loss]) -> None:
         for loss in losses:
             log.warning("source.data.loss", **loss.fields())
-            self._needs.recorder.tell(Lost(loss.records))
+            self._needs.recorder.record(Lost(loss.records))
 
     def _poll(self, task: PollingSourceTask) -> float:
         begun = time.monotonic()

@@ -67,7 +67,7 @@ class HostListener:
     reconfigure: Callable[[], None]
     """The connector wants to make its task configurations again."""
     failed: Callable[[str], None]
-    """The connector cannot go on; takes its stack trace."""
+    """The connector cannot continue; takes its stack trace."""
     offsets: Callable[[Sequence[Mapping[str, Any]]], Sequence[Mapping[str, Any] | None]]
     """The stored offsets of these source partitions, in their order."""
 
@@ -102,7 +102,7 @@ class PluginHost(ABC):
         _LISTENERS.pop(id, None)
 
     def failed(self, id: str, trace: str) -> None:
-        """Tell the listener of a connector that it cannot go on."""
+        """Tell the listener of a connector that it cannot continue."""
         listener = _LISTENERS.get(id)
         if listener is not None:
             listener.failed(trace)

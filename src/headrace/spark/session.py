@@ -41,7 +41,7 @@ _DEFAULTS = {
     "spark.sql.streaming.stopTimeout": "10000",
     # Hadoop's own way runs ten processes for each entry of a query's log.
     "spark.sql.streaming.checkpointFileManagerClass": "io.headrace.QueryLog",
-    # What a consumer has handed over last, up to 10,000 records of a partition, is kept for the batch that goes on from there:
+    # What a consumer has handed over last, up to 10,000 records of a partition, is kept for the batch that continues from there:
     # five minutes by default, in which a backlog of a few hundred partitions fills the heap.
     "spark.kafka.consumer.fetchedData.cache.timeout": "5s",
     "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "5s",

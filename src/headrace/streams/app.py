@@ -126,7 +126,7 @@ class KafkaStreams:
         self._client.pause()
 
     def resume(self) -> None:
-        """Go on after `pause`."""
+        """continue after `pause`."""
         self._client.resume()
 
     def is_paused(self) -> bool:

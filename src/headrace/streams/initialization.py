@@ -138,7 +138,7 @@ def to_create(findings: Findings, parameters: InitParameters) -> tuple[InternalT
         raise MissingInternalTopicsError(
             [topic.name for topic in missing],
             f"Some but not all internal topics are missing: {_names(missing)}. Nothing has been created, because what they held "
-            "may be lost. To go on without it, initialize with setup if incomplete enabled, which creates them empty.",
+            "may be lost. To continue without it, initialize with setup if incomplete enabled, which creates them empty.",
         )
     return missing
 

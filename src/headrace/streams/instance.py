@@ -212,7 +212,7 @@ class StreamsInstance:
             return
         if not isinstance(error, FATAL):
             error = self._upkeep.explain(error)
-        log.error("The application %s cannot go on: %s", self._config.application_id, error)
+        log.error("The application %s cannot continue: %s", self._config.application_id, error)
         self.error = error
         again = self._handler(error) is StreamThreadExceptionResponse.REPLACE_THREAD and not isinstance(error, FATAL)
         if again and not self._stopping.is_set():

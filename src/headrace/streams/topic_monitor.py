@@ -1,7 +1,7 @@
 """The topics of an application while it runs: verified at every start and take-over, and in between (KIP-698).
 
 In manual mode whatever is wrong with an internal topic is an error in every instance, and nothing is changed. In automatic mode
-settings are put right, and the active instance goes on with topics that went away, if nothing is lost: it has their state.
+settings are put right, and the active instance continues with topics that went away, if nothing is lost: it has their state.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ActiveWork(Protocol):
     """What the active instance is doing."""
 
     def renew(self, topics: frozenset[str], create: Callable[[], None]) -> set[str]:
-        """Go on with internal topics that went away, once `create` has made them again; those that had not been read."""
+        """continue with internal topics that went away, once `create` has made them again; those that had not been read."""
         ...
 
     def refill(self) -> None:
@@ -74,7 +74,7 @@ class TopicMonitor:
         return work is not None and findings.sources != before
 
     def _renewed(self, work: ActiveWork, findings: Findings) -> Findings:
-        """Go on with internal topics that went away; what there is now. Raises StreamsError for records that nobody had read.
+        """continue with internal topics that went away; what there is now. Raises StreamsError for records that nobody had read.
 
         It may fail after the work has begun with the new topics: they are known from then on, so that the next try does not make
         it begin with them once more.
@@ -94,7 +94,7 @@ class TopicMonitor:
         if self._unread:
             raise StreamsError(
                 f"Repartition topics were deleted with records that had not been read: {', '.join(sorted(self._unread))}. They "
-                "have been created again, empty. Start the application again to go on without those records, or reset it with "
+                "have been created again, empty. Start the application again to continue without those records, or reset it with "
                 "kafka-streams-application-reset.sh to compute everything again."
             )
         return findings

@@ -129,7 +129,7 @@ class WorkerReporter:
         except httpx.HTTPError as error:
             problem = str(error) or type(error).__name__
         if problem and not self._failing:
-            log.warning("streams.report.failed", cause=problem, meaning="it is tried every 10 s; the work goes on")
+            log.warning("streams.report.failed", cause=problem, meaning="it is tried every 10 s; the work continues")
         self._failing = problem is not None
 
 

@@ -161,7 +161,7 @@ def kept(frame: DataFrame, condition: Sql) -> DataFrame:
 
 
 def counted(frame: DataFrame, accumulator: int) -> DataFrame:
-    """The same rows, each of which adds one to a long accumulator of the driver, given by its id, when it comes by."""
+    """The same rows, each of which adds one to a long accumulator of the driver, given by its id, when it passes."""
     return frame.where(f"headrace_count({accumulator}L)")
 
 

@@ -1,7 +1,6 @@
 import threading
 
 import pytest
-import structlog
 
 from headrace import plugins
 from headrace.connectors.base import ConnectorContext
@@ -11,7 +10,7 @@ from headrace.connectors.kafka_source.monitor import TIMEOUT
 from headrace.embedded.ports import free_port
 from headrace.errors import ConfigError, ConnectError
 from headrace.kafka.admin import Admin
-from tests.support import wait_until
+from tests.support import captured_logs, wait_until
 
 
 class Run:
@@ -81,7 +80,7 @@ def test_a_task_gets_the_configuration_of_the_connector(props, admin, topic_name
 
 
 def test_without_partitions_there_are_no_tasks(props, topic_name):
-    with structlog.testing.capture_logs() as logs, Run({**props, "source.topic.whitelist": topic_name("none")}) as run:
+    with captured_logs() as logs, Run({**props, "source.topic.whitelist": topic_name("none")}) as run:
         assert run.connector.task_configs(3) == []
     assert "No tasks to start." in [entry["event"] for entry in logs]
 

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-import structlog
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 from hypothesis import given
@@ -17,7 +16,7 @@ from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin, TopicInfo
-from tests.support import wait_until
+from tests.support import captured_logs, wait_until
 
 P = LeaderTopicPartition
 partitions = st.frozensets(st.builds(P, st.integers(1, 3), st.sampled_from("ab"), st.integers(0, 2)), max_size=8)
@@ -94,7 +93,7 @@ def admin(source_broker) -> Admin:
 
 @pytest.fixture
 def logs() -> Iterator[list]:
-    with structlog.testing.capture_logs() as captured:
+    with captured_logs() as captured:
         yield captured
 
 

@@ -83,11 +83,11 @@ def test_metrics_and_figures_say_that_a_task_is_stalled_until_offsets_are_stored
     assert stalled() == (0, 0)
     lag["t-0"], clock.ms = 8, clock.ms + LONG
     assert stalled() == (LONG, LONG)
-    recorder.tell(Transactional((4,)))
+    recorder.record(Transactional((4,)))
     assert stalled() == (0, 0)
     lag["t-0"], clock.ms = 9, clock.ms + LONG
     assert stalled() == (LONG, LONG)
-    recorder.tell(Committed(ok=False, took_ms=1))
+    recorder.record(Committed(ok=False, took_ms=1))
     assert stalled() == (LONG, LONG)
-    recorder.tell(Committed(ok=True, took_ms=1))
+    recorder.record(Committed(ok=True, took_ms=1))
     assert stalled() == (0, 0)

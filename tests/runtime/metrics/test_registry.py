@@ -32,11 +32,11 @@ def test_batches_of_a_source_add_up() -> None:
     clock = Clock()
     metrics = Metrics(now=clock)
     recorder = running(metrics)
-    recorder.tell(Batch(read=10, written=8, took_ms=20))
-    recorder.tell(Batch(read=30, written=30, took_ms=40))
-    recorder.tell(Batch(read=0, written=0, took_ms=1))  # offsets without records
-    recorder.tell(Committed(ok=True, took_ms=4))
-    recorder.tell(Committed(ok=False, took_ms=9))
+    recorder.record(Batch(read=10, written=8, took_ms=20))
+    recorder.record(Batch(read=30, written=30, took_ms=40))
+    recorder.record(Batch(read=0, written=0, took_ms=1))  # offsets without records
+    recorder.record(Committed(ok=True, took_ms=4))
+    recorder.record(Committed(ok=False, took_ms=9))
     source = of(metrics, "source-task-metrics", connector="c", task="0")
     assert (source["source-record-poll-total"], source["source-record-write-total"]) == (40, 38)
     assert source["source-record-poll-rate"] == 40 / 30
@@ -51,25 +51,25 @@ def test_batches_of_a_source_add_up() -> None:
 def test_what_the_source_has_lost_is_counted_as_far_as_it_is_known() -> None:
     metrics = Metrics(now=Clock())
     recorder = running(metrics)
-    recorder.tell(Lost(5))
-    recorder.tell(Lost(0))
+    recorder.record(Lost(5))
+    recorder.record(Lost(0))
     found = of(metrics, "headrace-task", connector="c", task="0")
     assert (found["data-losses-total"], found["data-loss-records-total"]) == (2, 5)
 
 
 def test_the_mode_of_a_stream_is_shown_with_its_reason() -> None:
     metrics = Metrics(now=Clock())
-    running(metrics).tell(Streams("realtime", "stream.mode=realtime"))
+    running(metrics).record(Streams("realtime", "stream.mode=realtime"))
     assert of(metrics, "headrace-task", connector="c", task="0")["stream-mode"] == "realtime: stream.mode=realtime"
 
 
 def test_a_sink_has_its_own_names() -> None:
     metrics = Metrics(now=Clock())
     recorder = running(metrics, "sink")
-    recorder.tell(Assigned(3))
+    recorder.record(Assigned(3))
     recorder.follow_lag(lambda: {"t-0": 4, "t-1": 7})
-    recorder.tell(Batch(read=10, written=9, took_ms=20))
-    recorder.tell(Committed(ok=True, took_ms=1))
+    recorder.record(Batch(read=10, written=9, took_ms=20))
+    recorder.record(Committed(ok=True, took_ms=1))
     sink = of(metrics, "sink-task-metrics", connector="c", task="0")
     assert (sink["sink-record-read-total"], sink["sink-record-send-total"], sink["sink-record-lag-max"]) == (10, 9, 7)
     assert (sink["partition-count"], sink["offset-commit-seq-no"], sink["offset-commit-completion-total"]) == (3, 1, 1)
@@ -81,8 +81,8 @@ def test_records_that_fail_are_counted_by_what_became_of_them() -> None:
     clock = Clock()
     metrics = Metrics(now=clock)
     recorder = running(metrics)
-    recorder.tell(Batch(read=10, written=7, took_ms=1, failed=3, skipped=3, logged=3, letters=3))
-    recorder.tell(Retried())
+    recorder.record(Batch(read=10, written=7, took_ms=1, failed=3, skipped=3, logged=3, letters=3))
+    recorder.record(Retried())
     assert of(metrics, "task-error-metrics", connector="c", task="0") == {
         "total-record-failures": 3, "total-record-errors": 3, "total-records-skipped": 3, "total-retries": 1,
         "total-errors-logged": 3, "deadletterqueue-produce-requests": 3, "deadletterqueue-produce-failures": 0,
@@ -94,7 +94,7 @@ def test_a_failed_task_keeps_its_metrics_until_it_is_restarted() -> None:
     metrics = Metrics(now=Clock())
     recorder = running(metrics)
     recorder.follow_lag(lambda: {"t-0": 5})
-    recorder.tell(Batch(read=10, written=10, took_ms=1))
+    recorder.record(Batch(read=10, written=10, took_ms=1))
     metrics.task_state("c", 0, "FAILED", "ConnectException: no")
     task = {"connector": "c", "task": "0"}
     assert of(metrics, "source-task-metrics", **task)["source-record-write-total"] == 10
@@ -114,7 +114,7 @@ def test_a_failed_task_keeps_its_metrics_until_it_is_restarted() -> None:
 def test_a_paused_task_goes_on_with_its_counters() -> None:
     clock = Clock()
     metrics = Metrics(now=clock)
-    running(metrics).tell(Batch(read=10, written=10, took_ms=1))
+    running(metrics).record(Batch(read=10, written=10, took_ms=1))
     clock.ms += 1000
     metrics.task_state("c", 0, "PAUSED")
     clock.ms += 3000

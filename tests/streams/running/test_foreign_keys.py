@@ -63,7 +63,7 @@ def test_the_join_is_right_at_rest_whoever_is_faster_and_whoever_is_killed(drive
     driver = drive(_application(), topics=topics)
     for number in range(2):
         topics.steps = random.Random(7) if number == 1 else None  # which ends a write after its first row
-        for _ in range(3):  # one of the sub-topologies goes on while the others lag behind
+        for _ in range(3):  # one of the sub-topologies continues while the others lag behind
             tables.changes(driver)
             try:
                 tables.random.choice(driver._tasks).step()

@@ -70,7 +70,7 @@ def _application() -> StreamsBuilder:
 
 @pytest.mark.parametrize("seed", seeds(1, 2, 3))
 def test_a_kill_at_any_moment_counts_nothing_twice(drive, spark, seed):
-    """Each try goes on from the topics alone; records of repartition topics come again after a kill, as in Kafka."""
+    """Each try continues from the topics alone; records of repartition topics come again after a kill, as in Kafka."""
     builder, topics, expected = StreamsBuilder(), Killing(spark), {}
     builder.stream("in", STRINGS).group_by_key().count(Materialized.as_("counts"))
     windows = builder.stream("in2", STRINGS).group_by_key().windowed_by(TimeWindows.of_size_and_grace(20, 10))

@@ -32,10 +32,10 @@ def jars(
     from headrace.jvm.jars import jars as retrieve
 
     wanted: list[Conf] = [*(EVERYTHING if everything else ("spark", "broker")), *(["peers"] if peers else [])]
-    with progress("looking for jars") as tell:
-        count = sum(len(retrieve(conf, tell)) for conf in wanted)
-        extension_jar(tell)
+    with progress("looking for jars") as report:
+        count = sum(len(retrieve(conf, report)) for conf in wanted)
+        extension_jar(report)
         if everything:
-            connect_classpath(tell)
-        make(tell)
+            connect_classpath(report)
+        make(report)
     typer.echo(f"{count + 1} jars are in {home()}")

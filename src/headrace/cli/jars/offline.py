@@ -25,8 +25,8 @@ def bundle(
     from headrace.jvm.bundle import write
     from headrace.jvm.inventory import EVERYTHING, RUNTIME
 
-    with progress("looking for jars") as tell:
-        count = write(file, EVERYTHING if everything else RUNTIME, tell)
+    with progress("looking for jars") as report:
+        count = write(file, EVERYTHING if everything else RUNTIME, report)
     typer.echo(f"{count} jars are in {file}")
 
 
@@ -37,6 +37,6 @@ def import_(
     from headrace.jvm.bundle import read
     from headrace.jvm.jars import home
 
-    with progress("unpacking jars") as tell:
-        count = read(file, tell)
+    with progress("unpacking jars") as report:
+        count = read(file, report)
     typer.echo(f"{count} jars are in {home()}")

@@ -1,4 +1,4 @@
-"""`headrace mirror failover`: groups of the source cluster go on in the target."""
+"""`headrace mirror failover`: groups of the source cluster resume in the target."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a ta
 def failover(
     file: MirrorFile, flow: FlowOption = None, group: Groups = None, dry_run: DryRun = False, as_json: AsJson = False
 ) -> None:
-    """Let consumer groups go on in the target cluster where they are in the source: commit their offsets there.
+    """Let consumer groups resume in the target cluster where they are in the source: commit their offsets there.
 
     The source's own offsets count if it can be reached, the last checkpoints where not. A group may have no members in the
     target. With `--dry-run` nothing is committed. `lag` is how much there is to read from the start on; a start that is not

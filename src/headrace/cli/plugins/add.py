@@ -44,8 +44,8 @@ def add(
     if sha256 is not None and len(what) > 1:
         raise typer.BadParameter("goes with one archive.", param_hint="'--sha256'")
     path.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path, prefix=".adding-") as scratch, progress("fetching the plugin") as tell:
-        archives = [_archive(text, Path(scratch), tell) for text in what]
+    with tempfile.TemporaryDirectory(dir=path, prefix=".adding-") as scratch, progress("fetching the plugin") as report:
+        archives = [_archive(text, Path(scratch), report) for text in what]
         for archive in archives:
             digest = hashlib.sha256(archive.read_bytes()).hexdigest()
             if sha256 is not None and digest != sha256.lower():
@@ -62,12 +62,12 @@ def add(
     typer.echo(f"added {target}")
 
 
-def _archive(text: str, scratch: Path, tell: Callable[[str], None]) -> Path:
+def _archive(text: str, scratch: Path, report: Callable[[str], None]) -> Path:
     """The file that is meant: of this name, or fetched."""
     file = Path(text)
     coordinates = None if file.is_file() else Coordinates.parse(text)
     if coordinates is not None:
-        return fetch(coordinates, scratch, tell)
+        return fetch(coordinates, scratch, report)
     if not file.is_file():
         raise BadRequestError(f"{text} is no file, and not of the form group:artifact:version[:extension[:classifier]].")
     if not _ARCHIVES.search(file.name):

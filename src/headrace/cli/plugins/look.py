@@ -91,5 +91,5 @@ def _scan(path: Sequence[Path] | None, discovery: str) -> Any:
         option.validator(option.name, discovery)
     except ConfigError as error:
         raise typer.BadParameter(error.message, param_hint="'--discovery'") from None
-    with progress("looking for plugins") as tell:
-        return scan(list(map(str, path or [DEFAULT_PATH])), discovery, tell)
+    with progress("looking for plugins") as report:
+        return scan(list(map(str, path or [DEFAULT_PATH])), discovery, report)

@@ -78,7 +78,7 @@ class JavaSourceTask(HostedTask):
         self._conversion = conversion
 
     def partitions(self) -> list[SourcePartition]:
-        """None: the Java task itself asks for the offsets that it goes on from."""
+        """None: the Java task itself asks for the offsets that it continues from."""
         return []
 
     def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:

@@ -130,7 +130,7 @@ class PartitionMonitor:
         except HeadraceError as error:
             log.error(f"{TIMEOUT} {error}" if _timed_out(error) else f"The topics could not be listed: {error}")
         except Exception:
-            log.exception("The partition monitor failed; it goes on")
+            log.exception("The partition monitor failed; it continues")
 
 
 def _start_failure(error: Exception) -> ConnectError:

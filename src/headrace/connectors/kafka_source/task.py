@@ -134,7 +134,7 @@ class KafkaSourceTask(FeedTask):
         return start, losses
 
     def _known(self, stored: StoredOffsets) -> dict[Partition, ReadPosition]:
-        """Where each partition is to go on: by its stored offset, or else by where this task has begun before."""
+        """Where each partition is to continue: by its stored offset, or else by where this task has begun before."""
         found = {p: _position(stored.get(source_partition(p))) for p in self._assigned}
         return self._begun | {p: position for p, position in found.items() if position is not None}
 

@@ -1,4 +1,4 @@
-"""MirrorCheckpointConnector of MirrorMaker 2 (KIP-382): consumer groups can go on in the target where they were in the source."""
+"""MirrorCheckpointConnector of MirrorMaker 2 (KIP-382): consumer groups can resume in the target cluster."""
 
 from __future__ import annotations
 

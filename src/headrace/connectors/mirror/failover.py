@@ -1,4 +1,4 @@
-"""Where the groups of a source cluster would go on in the target, if they were switched over now."""
+"""Where the groups of a source cluster would resume in the target, if they were switched over now."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Switch:
     upstream: int
     """The offset that the group has committed in the source."""
     start: int
-    """Where it goes on in the target."""
+    """Where it continues in the target."""
     lag: int
     """How many offsets are there from `start` on."""
     exact: bool

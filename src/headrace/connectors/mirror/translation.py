@@ -48,7 +48,7 @@ class Translations:
         return next((sync for sync in self._syncs.get(partition, []) if sync.upstream <= offset), None)
 
     def translate(self, partition: Partition, offset: int) -> int | None:
-        """The offset in the target to go on at after having read everything before `offset`.
+        """The offset in the target to continue at after having read everything before `offset`.
 
         TOO_OLD if it lies before every pair; None if there is no pair, or not all have been read yet.
         """

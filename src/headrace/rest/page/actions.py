@@ -14,9 +14,9 @@ from headrace.rest.roles import Role
 DELETE, CHANGED = "delete", "changed"
 _WORDS = {
     "pause": ("Pause", "They keep their tasks, and read nothing until they are resumed."),
-    "resume": ("Resume", "They go on where they were."),
+    "resume": ("Resume", "They resume where they were."),
     "stop": ("Stop", "Their tasks end; configuration and offsets stay."),
-    "restart-failed": ("Restart what failed", "Connectors and tasks that have failed start again; what runs goes on."),
+    "restart-failed": ("Restart what failed", "Connectors and tasks that have failed start again; what runs continues."),
     "restart": ("Restart", "Connectors and all of their tasks end and start again."),
     DELETE: ("Delete", "They end, and their configuration is deleted. Their offsets and topics stay."),
 }

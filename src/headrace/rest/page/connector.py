@@ -70,7 +70,7 @@ def _config(call: Call, name: str) -> dict[str, Any]:
 
 
 def lag(call: Call) -> Response:
-    """How far each partition is behind; the source cluster is asked, so it comes by itself."""
+    """How far each partition is behind; the source cluster is asked, so the page loads it after itself."""
     name = call.query("name")
     try:
         partitions = call.herder.lag(name, ages=True)
@@ -80,7 +80,7 @@ def lag(call: Call) -> Response:
 
 
 def drift(call: Call) -> Response:
-    """Whether its topics still are as its rules say; the cluster is asked, so it comes by itself."""
+    """Whether its topics still are as its rules say; the cluster is asked, so the page loads it after itself."""
     reply = call.ask("GET", "headrace", "connectors", call.query("name"), "topics", "drift")
     found = reply.json["drift"] if reply.ok else []
     return call.page("connector_drift.html", drift=found, sentence="" if reply.ok else reply.message)

@@ -31,12 +31,12 @@ def _running(call: Call, connector: str) -> tuple[Mapping[str, str | None], Any]
 
 
 def topics(call: Call) -> Response:
-    """The list; their clusters are asked, so it comes by itself."""
+    """The list; their clusters are asked, so the page loads it after itself."""
     return call.page("dead_letters_topics.html", topics=call.asked("GET", *_LETTERS)["topics"])
 
 
 def letters(call: Call) -> Response:
-    """Some letters of a topic; the cluster is asked, so they come by themselves."""
+    """Some letters of a topic; the cluster is asked, so the page loads them after itself."""
     topic, before = call.query("topic"), call.query("before")
     query = {"count": _PER_PAGE} | ({"before": before} if before else {})
     reply = call.ask("GET", *_LETTERS, topic, query=query)

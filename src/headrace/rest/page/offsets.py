@@ -25,7 +25,7 @@ class OffsetChangeRow:
 
 
 def show(call: Call) -> Response:
-    """The committed offsets; the cluster is asked, so it comes by itself."""
+    """The committed offsets; the cluster is asked, so the page loads it after itself."""
     name = call.query("name")
     try:
         found, sentence = call.asked("GET", "connectors", name, "offsets")["offsets"], ""

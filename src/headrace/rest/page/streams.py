@@ -12,7 +12,7 @@ from headrace.rest.page.call import Call
 
 
 def screen(call: Call) -> Response:
-    """All applications, or one of them; the workers are asked, so what they have comes by itself."""
+    """All applications, or one of them; the workers are asked, so the page loads what they have after itself."""
     return call.page("streams.html", application=call.query("application"))
 
 

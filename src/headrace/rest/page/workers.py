@@ -10,7 +10,7 @@ from headrace.rest.page.call import Call
 
 
 def screen(call: Call) -> Response:
-    """The screen; the workers are asked, so what they say comes by itself."""
+    """The screen; the workers are asked, so the page loads what they say after itself."""
     return call.page("workers.html")
 
 

@@ -1,7 +1,7 @@
 """Where events of this worker are told, from any thread, and what is measured is read.
 
 metrics.task("orders", 0, "source")           a task is being started: its counters begin at 0
-recorder.tell(Batch(read=3, written=3, …))
+recorder.record(Batch(read=3, written=3, …))
 metrics.gauge("connect-worker-rebalance-metrics", "epoch", lambda: 4)
 metrics.measures()                            everything, under Kafka Connect's names
 """
@@ -42,7 +42,7 @@ class TaskRecorder:
         self.own: Callable[[], Iterable[Measured]] = lambda: ()
         """What the task itself measures; asked whenever the metrics are read."""
 
-    def tell(self, event: Event) -> None:
+    def record(self, event: Event) -> None:
         """Something has happened, now."""
         with self._lock:
             self._state = tasks.fold(self._state, event, self._now())
@@ -93,7 +93,7 @@ class Metrics:
     def task(self, connector: str, task: int, kind: str) -> TaskRecorder:
         """A task ("source" or "sink") is being started: a recorder whose counters begin at 0, but for the number of failures.
 
-        One that was paused goes on: it is the same task in Kafka Connect.
+        One that was paused continues: it is the same task in Kafka Connect.
         """
         with self._lock:
             before = self._tasks.get((connector, task))
@@ -151,7 +151,7 @@ class Metrics:
         if recorder is not None:
             if recorder.state.status == "unassigned" and state in ("RUNNING", "FAILED"):
                 self.started("task", ok=state == "RUNNING")
-            recorder.tell(Moved(state.lower(), error))
+            recorder.record(Moved(state.lower(), error))
 
     def no_task(self, connector: str, task: int) -> None:
         """The task is no longer part of its connector, or of this worker."""

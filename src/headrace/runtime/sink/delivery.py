@@ -97,7 +97,7 @@ class SinkDelivery:
             ended = self._ended(e, chain.letters(transformed) if chain.fails else None)
             raise ended from ended.__cause__
         finally:
-            self._ports.recorder.tell(chain.counts.batch(failures, self._plan.tolerance, letters_written=False))
+            self._ports.recorder.record(chain.counts.batch(failures, self._plan.tolerance, letters_written=False))
         self._record_active(incoming, covered)
         self._retry(lambda: self._commit(covered), covered)  # waits for a coordinator that is away, as long as it takes
         self.batches += 1
@@ -112,7 +112,7 @@ class SinkDelivery:
                 self._ports.commit_offsets(self._plan.group, covered.commit)
             ok = True
         finally:
-            self._ports.recorder.tell(Committed(ok, (time.monotonic() - begun) * 1000))
+            self._ports.recorder.record(Committed(ok, (time.monotonic() - begun) * 1000))
 
     def _retry(self, step: Callable[[], None], covered: SinkBatchRange) -> None:
         """Call a step until it succeeds, as long as the task runs and the batch can still be read."""
@@ -123,7 +123,7 @@ class SinkDelivery:
             except RetriableError as e:
                 if failed_at(e) or not self._ports.still_there(covered.offsets):
                     raise
-                self._ports.recorder.tell(Retried())
+                self._ports.recorder.record(Retried())
                 pause_s = backoff.failed()
                 log.warning("sink.retry", cause=str(e), pause_s=pause_s)
                 if self._stopping.wait(pause_s):
@@ -160,7 +160,7 @@ class SinkDelivery:
             self._write_letters(kept(letters, " AND ".join(origin)).drop("failure"))
 
     def _write_letters(self, letters: DataFrame) -> None:
-        """Write all of these; raises RetriableError if that may help, and goes on without them if not, as Kafka does."""
+        """Write all of these; raises RetriableError if that may help, and continues without them if not, as Kafka does."""
         dead = self._plan.tolerance.dead_letters
         if dead is None:
             letters.write.format("noop").mode("overwrite").save()

@@ -55,10 +55,10 @@ class HostedSinkWork:
 
     def _measure(self, more: Callable[[str], int]) -> None:
         """more: by how much a total has grown."""
-        figures, tell = self._figures, self._recorder.tell
-        tell(Assigned(int(figures.get("partition-count", 0))))
+        figures, record = self._figures, self._recorder.record
+        record(Assigned(int(figures.get("partition-count", 0))))
         if more(_READ):
-            tell(
+            record(
                 Batch(
                     read=more(_READ),
                     written=more(_WRITTEN),
@@ -70,4 +70,4 @@ class HostedSinkWork:
                 )
             )
         for _ in range(more(_COMMITTED)):
-            tell(Committed(True, figures.get("offset-commit-avg-time-ms", 0.0)))
+            record(Committed(True, figures.get("offset-commit-avg-time-ms", 0.0)))

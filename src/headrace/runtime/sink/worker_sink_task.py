@@ -74,7 +74,7 @@ class WorkerSinkTask:
                 self._ports.ensure_dead_letters(letters.topic, letters.replication_factor)
         share = self._partitions.look()
         look_s = min(self._plan.look_s, _SOON_S) if share.waiting or not share.partitions else self._plan.look_s
-        self._ports.recorder.tell(Assigned(len(share.partitions)))
+        self._ports.recorder.record(Assigned(len(share.partitions)))
         if not share.partitions:
             return look_s
         start = self._partitions.start(share.partitions)

@@ -167,7 +167,7 @@ class Engine:
         self._cluster.let_go()
 
     def renew(self, topics: frozenset[str], create: Callable[[], None]) -> set[str]:
-        """Go on with internal topics that went away, once `create` has made them again; `refill` has to follow.
+        """continue with internal topics that went away, once `create` has made them again; `refill` has to follow.
 
         Nothing is read or written meanwhile. Returns the repartition topics that held records which nobody had read. Raises
         RetriableError while a batch does not come to its end, and what `create` raises; then nothing has changed here.

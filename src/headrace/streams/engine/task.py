@@ -119,7 +119,7 @@ class StreamTask:
         """Do one batch of what has come; whether there was anything.
 
         Raises RetriableError for what may pass: the next call does the same batch again. After any other error the stores may
-        have taken in half of a batch: who goes on has to begin with `recover`.
+        have taken in half of a batch: who continues has to begin with `recover`.
         """
         if self._lost:
             self.recover()
@@ -185,7 +185,7 @@ class StreamTask:
         return self.cluster.offsets(mine, "earliest") if mine else {}
 
     def renew(self, topics: Collection[str], begin: Mapping[Partition, int]) -> None:
-        """Go on with internal topics that are new and empty: read from `begin` on; stores whose changelogs they are wait for
+        """continue with internal topics that are new and empty: read from `begin` on; stores whose changelogs they are wait for
         `refill`. It cannot fail half-way, because who did it twice would read again what was read in between.
         """
         self.positions |= begin
@@ -233,7 +233,7 @@ class StreamTask:
         return ends
 
     def _skip_gone(self) -> None:
-        """Where the topic has deleted the records that come next, go on as its reset policy says."""
+        """Where the topic has deleted the records that come next, continue as its reset policy says."""
         for partition, first in self.cluster.offsets(self.partitions, "earliest").items():
             if first <= self.positions[partition]:
                 continue
@@ -386,7 +386,7 @@ class StreamTask:
             raise
 
     def _take_in(self, clocks: Clocks) -> None:
-        """Go on from what a batch made."""
+        """continue from what a batch made."""
         assert self._context is not None
         try:
             for shown in self._context.shown:

@@ -61,7 +61,7 @@ def _timed(context: Context, node: str, sides: Sides) -> DataFrame:
     """Both sides' records in one: p, k, w (time), n, left, lv, rv, t, o; st, the stream time that both sides share; lt and rt,
     the greatest time in each buffer, by which what is in there expires.
 
-    Records without a value join nothing, but time goes on with them.
+    Records without a value join nothing, but time continues with them.
     """
     from pyspark.sql import functions as F
 

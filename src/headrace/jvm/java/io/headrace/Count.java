@@ -15,7 +15,7 @@ import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
 
 /**
- * Counts the records of a batch that come by, in the pass that moves them. A batch may be looked at before, in part or as a whole, and
+ * Counts the records of a batch that pass, in the pass that moves them. A batch may be looked at before, in part or as a whole, and
  * a sink may read it more than once: of all Spark stages that have read it, the one that saw the most records counts.
  */
 public final class Count extends AccumulatorV2 {

@@ -162,7 +162,7 @@ public final class TransactionalWrite implements FlatMapFunction {
             }
         }
 
-        /** @param whole whether the batch ends here: else the last source partition goes on in the next transaction */
+        /** @param whole whether the batch ends here: else the last source partition continues in the next transaction */
         private void commit(boolean whole) throws Exception {
             producer.flush(); // the offsets come last: a transaction that stays open must not hold up the readers of offsets
             if (failure != null) {

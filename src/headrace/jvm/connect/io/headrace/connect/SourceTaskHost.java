@@ -27,7 +27,7 @@ import org.slf4j.MDC;
  * A source task with a thread of its own, which polls into a bounded buffer.
  *
  * <p>Records are numbered from 0 on, and stay until they are acknowledged: a range that was cut can be read again and again.
- * `start`, `poll` and `stop` of the task are called by that thread alone; it goes on polling while records are delivered, since
+ * `start`, `poll` and `stop` of the task are called by that thread alone; it continues polling while records are delivered, since
  * tasks do in their next poll what `commit` has only noted.
  */
 final class SourceTaskHost implements Runnable, SourceTaskContext {
@@ -186,7 +186,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         }
     }
 
-    /** Wait until there is room for more; returns whether to go on. */
+    /** Wait until there is room for more; returns whether to continue. */
     private synchronized boolean room() throws InterruptedException {
         while (!stopping && buffer.size() >= capacity && ready() > 0) {
             wait();

@@ -27,7 +27,7 @@ final class StoredOffsets implements OffsetStorageReader {
         this.events = events;
     }
 
-    /** Whoever asks from now on, or waits for an answer, gets an exception: the task is not to go on. */
+    /** Whoever asks from now on, or waits for an answer, gets an exception: the task is not to continue. */
     void close() {
         closed = true;
         open.forEach(question -> question.completeExceptionally(new ConnectException("Offset reader closed")));

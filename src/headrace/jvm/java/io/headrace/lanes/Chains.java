@@ -39,7 +39,7 @@ final class Chains {
         return chain.apply(record, destination);
     }
 
-    /** What has to be known before a record can go on, null if nothing has. */
+    /** What has to be known before a record can continue, null if nothing has. */
     static String need(InternalRow row) {
         return row == null || row.numFields() <= Chain.NEED || row.isNullAt(Chain.NEED) ? null : row.getString(Chain.NEED);
     }

@@ -249,7 +249,7 @@ final class FeedPart {
         fail(large ? new Report.Failure("large", null, why.place(), topic, size, why.javaClass(), why.message()) : why);
     }
 
-    /** It stops here; what is in flight goes on. For any thread. */
+    /** It stops here; what is in flight continues. For any thread. */
     void fail(Report.Failure why) {
         synchronized (this) {
             if (failure != null) {

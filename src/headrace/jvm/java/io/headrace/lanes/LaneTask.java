@@ -86,7 +86,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
             }
         }
 
-        /** Report, and do what the driver says; returns whether to go on. */
+        /** Report, and do what the driver says; returns whether to continue. */
         private boolean exchange() {
             List<Long> dead = new ArrayList<>();
             lanes.values().removeIf(lane -> !lane.isAlive() && dead.add(lane.id));

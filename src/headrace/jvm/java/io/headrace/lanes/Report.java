@@ -10,7 +10,7 @@ import java.util.List;
  * @param failure why it FAILED; else null
  * @param partitions those that have changed
  * @param counts see Counts
- * @param topics topics that it needs before it can go on: they are not known to exist, or to have as many partitions
+ * @param topics topics that it needs before it can continue: they are not known to exist, or to have as many partitions
  * @param needs what its chains do not know of schemas, in the words of those chains
  * @param failures of records that were passed over, as the chain reports them (JSON); the first hundred
  * @param written topics that it has written to since its last report

@@ -12,7 +12,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * The transactions of one feed (KIP-618): its records, and the offsets that they bring it to. While one is committed, on another thread,
- * the feed's partitions are paused; the lane goes on. Unless it says otherwise, a method is for the lane's thread.
+ * the feed's partitions are paused; the lane continues. Unless it says otherwise, a method is for the lane's thread.
  */
 final class Transaction {
     private static final long GATHERS_MS = 300; // while there are more records to read

@@ -105,7 +105,7 @@ final class BatchInputs {
         return readers.compute(name + "/" + piece, (key, known) -> at(known, mine)).read(mine, context);
     }
 
-    /** A reader that goes on where ranges begin: the one that is there, unless it is elsewhere. */
+    /** A reader that continues where ranges begin: the one that is there, unless it is elsewhere. */
     private RangeReader at(RangeReader known, Map<TopicPartition, long[]> wanted) {
         Map<TopicPartition, Long> before = known == null ? Map.of() : known.positions();
         Map<TopicPartition, Long> starts = new HashMap<>(before);

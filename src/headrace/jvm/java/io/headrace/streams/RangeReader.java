@@ -148,7 +148,7 @@ final class RangeReader implements Runnable {
         return failure != null || partitions.values().stream().anyMatch(one -> one.end > one.next);
     }
 
-    /** Where a batch goes on. */
+    /** Where a batch continues. */
     synchronized Map<TopicPartition, Long> positions() {
         Map<TopicPartition, Long> found = new HashMap<>();
         partitions.forEach((partition, followed) -> found.put(partition, followed.next));
