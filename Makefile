@@ -9,9 +9,9 @@ setup:
 demo: setup
 	@$(BIN)/headrace demo $(ARGS)
 
-# Two processes, each with its own brokers and Spark session: much of the time is spent waiting. In the order of the folders, so that
-# the quick ones come last. HEADRACE_TESTS=all has the random ones repeat themselves.
-PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
+# Three processes, each with its own brokers and Spark session: much of the time is spent waiting. The longest files come first.
+# HEADRACE_TESTS=all has the random ones repeat themselves.
+PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
 
 test: setup
 	@$(BIN)/python -m pytest $(PARALLEL) $(ARGS)

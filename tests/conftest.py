@@ -21,7 +21,7 @@ from headrace.spark.optional_jars import FORMATS
 from tests.browser import NO_BROWSER, browser_path
 from tests.clusters import Cluster
 from tests.process import worker_properties
-from tests.support import QUICK_JVM
+from tests.support import QUICK_JVM, captured_logs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,12 +56,20 @@ _SLOW = frozenset({"source_broker", "destination_broker", "secured", "tls_broker
 """The fixtures, behind all others, that start something."""
 
 
+_LONG = (
+    "tests/transforms/test_conformance.py",
+    "tests/java_plugins/test_debezium_kill.py",
+    "tests/transforms/test_generated_code.py",
+)
+"""The files that take longest: they come first, so that no process still has one of them when the others have ended."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--fast"):
-        return
-    slow = [item for item in items if _SLOW & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("processes")]
-    config.hook.pytest_deselected(items=slow)
-    items[:] = [item for item in items if item not in set(slow)]
+    if config.getoption("--fast"):
+        slow = [item for item in items if _SLOW & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("processes")]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in set(slow)]
+    items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
 
 
 @pytest.fixture
