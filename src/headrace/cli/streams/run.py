@@ -23,9 +23,11 @@ def run(
     ] = False,
 ) -> None:
     """Run an application until it is told to end (Ctrl-C); further instances of it stand by, and take over when it is gone."""
+    from headrace.runtime import logs
     from headrace.streams.exposition import StreamsCollector, exposed
     from headrace.streams.states import State
 
+    logs.configure()
     streams = application.streams(app, config, set_)
     told = threading.Event()
     stop_on_signals(told)
