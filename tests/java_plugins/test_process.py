@@ -41,7 +41,7 @@ def test_what_ends_the_process_fails_the_connector_alone_and_it_restarts(
     other = connector(COUNTING, topic=f"{topic}-other", records="3")
     other.await_states("RUNNING", "RUNNING")
     if how == "memory":
-        assert dying.states() == ["FAILED", "FAILED"]
+        dying.await_states("FAILED", "FAILED")
         dying.restart("?includeTasks=true")
         dying.await_states("RUNNING", "RUNNING")
     wait_until(lambda: {json.loads(r.value or b"")["n"] for r in cluster.read(topic)} == set(range(9)), CONNECTOR_S, "nine")
