@@ -8,7 +8,7 @@ import pytest
 
 from headrace.errors import HeadraceError
 from headrace.kafka.admin import Admin
-from headrace.kafka.coalesced_requests import latest_offsets, topic_ids
+from headrace.kafka.coalesced_requests import latest_offsets, topics
 from tests.clusters import Cluster, record
 from tests.support import wait_until
 
@@ -39,6 +39,6 @@ def test_a_topic_that_is_gone_keeps_nobody_from_the_ends_of_others(source: Clust
 def test_a_cluster_that_is_away_is_named() -> None:
     admin = Admin({"bootstrap.servers": "127.0.0.1:1"})
     assert latest_offsets(admin) is latest_offsets(admin)
-    assert topic_ids(admin) is topic_ids(admin)
+    assert topics(admin) is topics(admin)
     with pytest.raises(HeadraceError):
         latest_offsets(admin).of([("t", 0)])

@@ -7,17 +7,20 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Generic, TypeVar
 
-from headrace.errors import HeadraceError
-from headrace.kafka.admin import Admin
+from headrace.errors import HeadraceError, RetriableError
+from headrace.kafka.admin import Admin, TopicInfo
 from headrace.kafka.groups import Partition
 
-_FRESH_S, _FAILED_S, _WANTED_S, _TIMEOUT_S, _SHORT_S = 1.0, 5.0, 60.0, 5.0, 0.1
+_FRESH_S, _WANTED_S, _TIMEOUT_S, _PATIENCE_S = 1.0, 60.0, 5.0, 0.5
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
 class CoalescedRequest(Generic[Key, Value]):
-    """A question about many keys of one cluster. Thread-safe."""
+    """A question about many keys of one cluster. Thread-safe.
+
+    A thread of its own asks it, so that a cluster that is away holds up none of the metrics of the others.
+    """
 
     def __init__(self, ask: Callable[[list[Key], float], dict[Key, Value]]) -> None:
         """ask: gives the values of keys within a time in seconds, raises HeadraceError."""
@@ -26,34 +29,55 @@ class CoalescedRequest(Generic[Key, Value]):
         self._wanted: dict[Key, float] = {}  # when each was asked for last
         self._known: dict[Key, Value] = {}
         self._asked: set[Key] = set()
-        self._asked_at = self._failed_at = -_WANTED_S
+        self._asked_at = -_WANTED_S
+        self._answered: threading.Event | None = None  # of the request that is under way
+        self._error: HeadraceError | None = None  # of the last request
 
     def of(self, keys: Collection[Key]) -> dict[Key, Value]:
-        """The values of these keys, at most a second old; those that have none are left out.
+        """The values of these keys, a second old, or older while the cluster is slow; those that have none are left out.
 
-        Raises HeadraceError if the cluster cannot be asked now.
+        Raises HeadraceError if the cluster cannot be asked now: at once if that was so the last time, too.
         """
+        deadline = time.monotonic() + _PATIENCE_S
+        while True:
+            with self._lock:
+                answered = self._request(keys)
+                if self._error:
+                    raise self._error
+                if answered is None:
+                    return {key: self._known[key] for key in keys if key in self._known}
+            if not answered.wait(deadline - time.monotonic()):
+                break
         with self._lock:
-            now = time.monotonic()
-            self._wanted |= dict.fromkeys(keys, now)
-            if now - self._asked_at > _FRESH_S or not self._asked >= set(keys):
-                self._renew(keys, now)
+            if not self._asked >= set(keys):
+                raise RetriableError(f"The cluster has not answered within {_PATIENCE_S:g} s.")
             return {key: self._known[key] for key in keys if key in self._known}
 
-    def _renew(self, keys: Collection[Key], now: float) -> None:
-        self._wanted = {key: at for key, at in self._wanted.items() if now - at < _WANTED_S}
-        timeout_s = _SHORT_S if now - self._failed_at < _FAILED_S else _TIMEOUT_S  # nobody waits long for a cluster that is away
-        wanted = list(self._wanted)
+    def _request(self, keys: Collection[Key]) -> threading.Event | None:
+        """Start a request unless one is under way or the last one will do; returns what is set when it is answered."""
+        now = time.monotonic()
+        self._wanted |= dict.fromkeys(keys, now)
+        if self._answered is None and (now - self._asked_at > _FRESH_S or not self._asked >= set(keys)):
+            self._answered = threading.Event()
+            self._wanted = {key: at for key, at in self._wanted.items() if now - at < _WANTED_S}
+            renew = threading.Thread(
+                target=self._renew, args=(list(self._wanted), self._answered), name="cluster-request", daemon=True
+            )
+            renew.start()
+        return self._answered
+
+    def _renew(self, wanted: list[Key], answered: threading.Event) -> None:
+        known: dict[Key, Value] = {}
+        error: HeadraceError | None = None
         try:
-            try:
-                self._known = self._ask(wanted, timeout_s)
-            except HeadraceError:  # perhaps because of one that is gone
-                wanted = list(keys)
-                self._known = self._ask(wanted, timeout_s)
-        except HeadraceError:
-            self._failed_at = now
-            raise
-        self._asked, self._asked_at = set(wanted), now
+            known = self._ask(wanted, _TIMEOUT_S)
+        except HeadraceError as failure:
+            error = failure
+        with self._lock:
+            self._error, self._answered, self._asked_at = error, None, time.monotonic()
+            if error is None:
+                self._known, self._asked = known, set(wanted)
+        answered.set()
 
 
 _LOCK = threading.Lock()
@@ -72,13 +96,18 @@ def latest_offsets(admin: Admin) -> CoalescedRequest[Partition, int]:
     """The offset after the last record of partitions, asked through this client (`headrace.kafka.admin.shared`)."""
 
     def ask(partitions: list[Partition], timeout_s: float) -> dict[Partition, int]:
-        return admin.partition_offsets(partitions, "latest", timeout_s)
+        try:
+            return admin.partition_offsets(partitions, "latest", timeout_s)
+        except HeadraceError:  # perhaps because of one that is gone, or has no leader now
+            leaders = {topic: info.partitions for topic, info in admin.find({t for t, _ in partitions}, timeout_s).items()}
+            led = [(t, p) for t, p in partitions if leaders.get(t, {}).get(p) is not None]
+            return admin.partition_offsets(led, "latest", timeout_s)
 
     with _LOCK:
         return admin.questions.setdefault("latest offsets", CoalescedRequest(ask))
 
 
-def topic_ids(admin: Admin) -> CoalescedRequest[str, str]:
-    """The ids of topics, likewise."""
+def topics(admin: Admin) -> CoalescedRequest[str, TopicInfo]:
+    """Topics with their ids and leaders, likewise."""
     with _LOCK:
-        return admin.questions.setdefault("topic ids", CoalescedRequest(admin.topic_ids))
+        return admin.questions.setdefault("topics", CoalescedRequest(admin.find))

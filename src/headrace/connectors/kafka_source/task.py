@@ -23,8 +23,8 @@ from headrace.connectors.kafka_source.lag_group_committer import LagGroupCommitt
 from headrace.connectors.kafka_source.metrics import OF_TASK, PartitionMetrics
 from headrace.connectors.kafka_source.source_lag import Copied
 from headrace.errors import HeadraceError, RetriableError
-from headrace.kafka.admin import shared
-from headrace.kafka.coalesced_requests import behind, topic_ids
+from headrace.kafka.admin import TopicInfo, shared
+from headrace.kafka.coalesced_requests import behind, topics
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import StartPositions, decide, warn
@@ -66,6 +66,8 @@ class KafkaSourceTask(FeedTask):
         self._ids: dict[str, str] = {}
         self._copied: dict[Partition, int] = {}
         self._gone: set[str] = set()  # topics that were deleted, and are not there again
+        self._leaderless: set[Partition] = set()
+        self._away = False  # whether the source cluster could not be reached at the last look
         self._begun: dict[Partition, ReadPosition] = {}  # where this task has begun to read what had no stored offset
         self._lag = LagGroupCommitter.of(self._config, self._admin)
         self.shutdown_wait_s = self._config.max_shutdown_wait_ms / 1000
@@ -181,18 +183,35 @@ class KafkaSourceTask(FeedTask):
             log.warning("source.check.failed", cause=str(error))
 
     def look(self) -> bool:
-        """Warn of topics that were deleted. Raises RetriableError if one was created again."""
+        """Warn of topics that were deleted, partitions without a leader, and a cluster that is away.
+
+        Raises RetriableError if a topic was created again.
+        """
         wanted = self._ids.keys() - self._gone
         try:
-            found = topic_ids(self._admin).of(wanted)
+            found = topics(self._admin).of(wanted)
         except KafkaFailure as error:
-            log.info("source.look.failed", cause=str(error))
+            if not self._away:
+                log.warning("source.cluster.away", cause=str(error), hint="its records are copied once it is there again")
+            self._away = True
             return False
-        self._compare(found)
+        except RetriableError:  # it has not answered yet
+            return False
+        self._away = False
+        self._compare({topic: info.topic_id for topic, info in found.items() if info.topic_id})
         missing = [p for p in self._assigned if p[0] in wanted - found.keys()]
         self._gone |= {topic for topic, _ in missing}
         warn(StartPositions({}, missing=tuple(missing)), "source")
+        self._warn_of_leaders(found)
         return False
+
+    def _warn_of_leaders(self, found: Mapping[str, TopicInfo]) -> None:
+        present = [(t, p) for t, p in self._assigned if t in found and p in found[t].partitions]
+        leaderless = {(t, p) for t, p in present if found[t].partitions[p] is None}
+        for topic, partition in sorted(leaderless - self._leaderless):
+            hint = "its broker is away? its records are copied once it has a leader"
+            log.warning("source.partition.leaderless", topic=topic, partition=partition, hint=hint)
+        self._leaderless = leaderless
 
     def _compare(self, found: Mapping[str, str]) -> None:
         for topic, topic_id in found.items():
