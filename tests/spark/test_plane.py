@@ -15,7 +15,7 @@ from headrace.spark.feeds import Feed, FeedPartition, Target, Update
 from headrace.spark.plane import DataPlane, Handle, cores, data_plane, lane_tasks, plan_of
 from headrace.spark.plane import columns as lane_columns
 from tests.clusters import Cluster, record
-from tests.support import wait_until
+from tests.support import captured_logs, wait_until
 
 WAIT_S = 60
 Name = Callable[[str], str]
@@ -234,3 +234,15 @@ def test_lanes_leave_task_slots_to_other_jobs(master: str, parallelism: int, tas
 def test_a_session_with_one_task_slot_is_refused(master: str) -> None:
     with pytest.raises(ConnectError, match=r"has one task slot, and the data plane holds one for good"):
         lane_tasks(master, 1)
+
+
+def test_a_plane_without_task_slots_says_so(spark: SparkSession) -> None:
+    with captured_logs() as events:
+        plane = DataPlane(spark, 64, slots_wait_s=0)
+        try:
+            wait_until(lambda: [e for e in events if e["event"] == "data-plane.slots.missing"], WAIT_S, "the warning")
+        finally:
+            plane.stop()
+    (warning,) = [e for e in events if e["event"] == "data-plane.slots.missing"]
+    assert (warning["log_level"], warning["tasks"]) == ("warning", 64)
+    assert warning["started"] < 64

@@ -8,10 +8,12 @@ partitions, with a chain, offsets and errors of its own. Adding or removing a fe
 from __future__ import annotations
 
 import json
+import math
 import os
 import queue
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 _UPDATES_MS = 1000
+_SLOTS_WAIT_S = 30.0
 _PLANS = 256  # that are shared; each has some ten kilobytes
 _LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
 
@@ -81,9 +84,12 @@ class _Feeds:
 class DataPlane:
     """The plane of this process's Spark session."""
 
-    def __init__(self, spark: SparkSession, tasks: int) -> None:
-        """tasks: how many Spark tasks drive lanes, each of which holds a task slot."""
+    def __init__(self, spark: SparkSession, tasks: int, slots_wait_s: float = _SLOTS_WAIT_S) -> None:
+        """tasks: how many Spark tasks drive lanes, each of which holds a task slot; slots_wait_s: for how long Spark may have no
+        slot for one of them until there is a warning.
+        """
         context: Any = spark.sparkContext
+        self._tasks, self._slots_wait_s = tasks, slots_wait_s
         self._plane = context._jvm.io.headrace.lanes.Plane.start(context._jsc, tasks)
         self._context, self._feeds = context, _Feeds()
         self._lock, self._plans = threading.Lock(), dict[bytes, "Future[Any]"]()
@@ -144,14 +150,23 @@ class DataPlane:
         self._plane.stop()
 
     def _main(self) -> None:
+        warn_at = time.monotonic() + self._slots_wait_s
         while True:
             try:
                 news = json.loads(self._plane.news(_UPDATES_MS))
+                if time.monotonic() > warn_at:
+                    warn_at = math.inf
+                    self._warn_of_slots(self._plane.started())
             except Exception as error:  # the JVM is gone, and with it every feed
                 log.info("data-plane.ended", cause=str(error))
                 return
             for one in news:
                 self._dispatch(one["feed"], read_update(one))
+
+    def _warn_of_slots(self, started: int) -> None:
+        if started < self._tasks:
+            hint = "Spark has no task slots for the others, whose feeds wait: is the cluster busy, or without executors?"
+            log.warning("data-plane.slots.missing", tasks=self._tasks, started=started, master=self._context.master, hint=hint)
 
     def _dispatch(self, number: int, update: Update) -> None:
         with self._feeds.lock:

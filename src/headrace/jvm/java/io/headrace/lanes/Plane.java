@@ -1,6 +1,7 @@
 package io.headrace.lanes;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -210,6 +211,11 @@ public final class Plane {
     /** How many lanes there are. */
     public synchronized int lanes() {
         return placement.size();
+    }
+
+    /** How many of the Spark tasks have had a task slot until now. */
+    public synchronized int started() {
+        return (int) Arrays.stream(tasks).filter(task -> task.attempt >= 0).count();
     }
 
     // what the tasks say
