@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from headrace.converters.base import HeaderConverter
 from headrace.converters.json_reading import envelope, enveloped
 from headrace.spark.java_call import described
 from headrace.spark.java_plugin import JavaPlugin
@@ -44,8 +45,8 @@ def header_settings(record: ConnectRecord) -> dict[str, Any]:
     writer = record.headers_written
     if isinstance(writer, JavaPlugin):
         return described(writer, writer.props)
-    if getattr(type(writer), "plugin_name", "").startswith(_OF_KAFKA):
-        return described(writer, getattr(writer, "settings", {}))
+    if isinstance(writer, HeaderConverter) and getattr(type(writer), "plugin_name", "").startswith(_OF_KAFKA):
+        return described(writer, writer.originals)
     return {"class": _OF_KAFKA + "converters.ByteArrayConverter", "location": None, "props": {}}
 
 

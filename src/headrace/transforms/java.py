@@ -75,10 +75,6 @@ class _JavaStages(Transformation):
     def __init__(self, stages: Sequence[Stage]) -> None:
         self._stages = stages
 
-    @classmethod
-    def definition(cls) -> Any:
-        raise NotImplementedError
-
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         first: Any = self._stages[0].transformation
         plugins = [part for stage in self._stages for part in (stage.transformation, stage.predicate)]
