@@ -51,7 +51,10 @@ def header_settings(record: ConnectRecord) -> dict[str, Any]:
 
 
 class LearnedData:
-    """What a plugin has made, with the schemas that were met: the same object for each time that a chain is compiled."""
+    """What a plugin has made, with the schemas that were met: the same object each time that a chain is compiled.
+
+    A plugin has one for each `CompileContext.chain`: those of the others would be code for nothing, and forget its own.
+    """
 
     def __init__(self) -> None:
         self._known: list[str] = []
