@@ -11,12 +11,11 @@ from threading import Thread
 
 import pytest
 
-from headrace.config import ConfigDef
 from headrace.embedded.ports import free_port
 from headrace.errors import ConfigError, ConnectError, DataError
 from headrace.registry.client import Registry
 from headrace.registry.errors import RegistryError, RegistryUnavailableError
-from headrace.registry.options import registry_options
+from headrace.registry.options import RegistryConfig
 from headrace.registry.settings import RegistrySettings, registry_settings
 from headrace.registry.subjects import strategy_of, subject_of
 from headrace.testing.registry import SchemaRegistry
@@ -29,7 +28,7 @@ TEXT = '"string"'
 def settings(url: str, **props: str) -> RegistrySettings:
     """Of properties, written with `_` for `.`."""
     given = {"schema.registry.url": url, **QUICK, **{key.replace("_", "."): value for key, value in props.items()}}
-    return registry_settings(ConfigDef(registry_options()).parse(given), given)
+    return registry_settings(RegistryConfig(given))
 
 
 def client(url: str, **props: str) -> Registry:

@@ -11,14 +11,12 @@ from headrace.avro.from_connect import from_connect
 from headrace.avro.mapping import AvroOptions
 from headrace.avro.to_connect import to_connect
 from headrace.avro.writing import writing_plan
-from headrace.config import ConfigDef
-from headrace.converters.base import type_option
 from headrace.converters.json_reading import plain
 from headrace.converters.registered import RegisteredConverter, Writing
 from headrace.converters.registered_reading import read_typed
 from headrace.plugins import Kind, plugin
 from headrace.registry.client import RegisteredSchema
-from headrace.registry.options import flag, registry_options, shared_options
+from headrace.registry.options import cache_size, flag
 from headrace.registry.reading import Reading
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, call, lit
@@ -30,24 +28,6 @@ if TYPE_CHECKING:
 NAME = "io.confluent.connect.avro.AvroConverter"
 
 
-def _definition() -> ConfigDef:
-    return ConfigDef(
-        [
-            type_option(),
-            *registry_options(),
-            flag("enhanced.avro.schema.support", False, "Keep enums, and the full names of the branches of unions."),
-            flag("connect.meta.data", True, "Keep what Avro has no word for as properties `connect.…` of the schema."),
-            flag("scrub.invalid.names", False, "Make names of what Avro does not allow in them."),
-            flag("allow.optional.map.keys", False, "Write maps with optional text keys as maps of Avro."),
-            flag("flatten.singleton.unions", True, "Read a union of one type as that type."),
-            flag(
-                "discard.type.doc.default", False, "Leave out the documentation and the defaults of types, keep those of fields."
-            ),
-            *shared_options("schemas.cache.config"),
-        ]
-    )
-
-
 @plugin(NAME, Kind.CONVERTER)
 class AvroConverter(RegisteredConverter):
     """Avro with a schema registry (Confluent's `AvroConverter`)."""
@@ -55,22 +35,29 @@ class AvroConverter(RegisteredConverter):
     format, type = "Avro", "AVRO"
     problems = ("Failed to deserialize data for topic {} to Avro: ", "Failed to serialize Avro data from topic {} :")
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Confluent's `AvroConverterConfig` and `AvroDataConfig`."""
-        return _definition()
+    # the options of Confluent's `AvroConverterConfig` and `AvroDataConfig`
+    enhanced_schemas: bool = flag(
+        "enhanced.avro.schema.support", False, "Keep enums, and the full names of the branches of unions."
+    )
+    meta_data: bool = flag("connect.meta.data", True, "Keep what Avro has no word for as properties `connect.…` of the schema.")
+    scrub_names: bool = flag("scrub.invalid.names", False, "Make names of what Avro does not allow in them.")
+    optional_map_keys: bool = flag("allow.optional.map.keys", False, "Write maps with optional text keys as maps of Avro.")
+    flatten_unions: bool = flag("flatten.singleton.unions", True, "Read a union of one type as that type.")
+    discard_type_doc: bool = flag(
+        "discard.type.doc.default", False, "Leave out the documentation and the defaults of types, keep those of fields."
+    )
+    schemas_cache_size: int = cache_size("schemas.cache.config")
 
     @property
     def _options(self) -> AvroOptions:
-        settings = self.settings
         return AvroOptions(
-            enhanced=settings["enhanced.avro.schema.support"],
-            meta_data=settings["connect.meta.data"],
-            scrub_names=settings["scrub.invalid.names"],
-            optional_map_keys=settings["allow.optional.map.keys"],
-            flatten_unions=settings["flatten.singleton.unions"],
-            discard_type_doc=settings["discard.type.doc.default"],
-            general_sums=settings["generalized.sum.type.support"],
+            enhanced=self.enhanced_schemas,
+            meta_data=self.meta_data,
+            scrub_names=self.scrub_names,
+            optional_map_keys=self.optional_map_keys,
+            flatten_unions=self.flatten_unions,
+            discard_type_doc=self.discard_type_doc,
+            general_sums=self.generalized_sum_types,
         )
 
     def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Reading:

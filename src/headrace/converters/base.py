@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from headrace.config import ConfigDef, Importance, Option, Type
+from headrace.config import Config, Importance, Type, option
 from headrace.config.example import Example
 from headrace.config.types import trim
 from headrace.errors import ConfigError
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from headrace.values.value import Value
 
 
-def type_option() -> Option:
-    """`converter.type`, which every converter has; the worker fills it in."""
-    return Option("converter.type", Type.STRING, importance=Importance.LOW, doc="How this converter will be used.")
+class ConverterType(Config):
+    """What almost every converter has; the worker fills it in."""
+
+    converter_type: str = option("converter.type", Type.STRING, importance=Importance.LOW, doc="How this converter will be used.")
 
 
 class ConverterReader(Protocol):
@@ -72,22 +73,17 @@ class WithoutRegistry:
         """Find out what `write` has asked for; register: it may change something outside. Raises RetriableError."""
 
 
-class Converter(WithoutRegistry, ABC):
-    """One converter instance, for the keys or for the values of one connector."""
+class Converter(ConverterType, WithoutRegistry, ABC):
+    """One converter instance, for the keys or for the values of one connector; its options are attributes."""
 
     version: ClassVar[str | None] = None
     examples: ClassVar[Sequence[Example]] = ()
     """What it does; printed in the docs, and run by a test."""
 
     def __init__(self, props: Mapping[str, str], is_key: bool) -> None:
-        """props: the converter's own settings, prefix (`key.converter.`) taken off."""
-        self.settings = self.definition().parse({**props, "converter.type": "key" if is_key else "value"})
+        """props: the converter's own settings, prefix (`key.converter.`) taken off. Raises ConfigError."""
         self.is_key = is_key
-
-    @classmethod
-    @abstractmethod
-    def definition(cls) -> ConfigDef:
-        """The converter's options."""
+        super().__init__({**props, "converter.type": "key" if is_key else "value"})
 
     @abstractmethod
     def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
@@ -108,18 +104,14 @@ class Converter(WithoutRegistry, ABC):
         return None
 
 
-class HeaderConverter(HeaderWriter, ABC):
-    """One header converter instance."""
+class HeaderConverter(Config, HeaderWriter, ABC):
+    """One header converter instance; its options are attributes."""
 
     version: ClassVar[str | None] = None
 
     def __init__(self, props: Mapping[str, str]) -> None:
-        self.settings = self.definition().parse({**props, "converter.type": "header"})
-
-    @classmethod
-    @abstractmethod
-    def definition(cls) -> ConfigDef:
-        """The converter's options."""
+        """props: the converter's own settings, prefix (`header.converter.`) taken off. Raises ConfigError."""
+        super().__init__({**props, "converter.type": "header"})
 
     def read(self, run: CompileContext, headers: Sql) -> Sql:
         """Headers (array<struct<key:string,value:binary>>) as this converter writes what it reads."""

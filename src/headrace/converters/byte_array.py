@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef
 from headrace.config.example import Example
-from headrace.converters.base import Converter, HeaderConverter, type_option
+from headrace.converters.base import Converter, ConverterType, HeaderConverter
 from headrace.plugins import Kind, plugin
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, both, case, lit
@@ -24,11 +23,6 @@ class ByteArrayConverter(Converter):
     """Passes bytes through untouched; anything else is refused (Kafka's `ByteArrayConverter`)."""
 
     examples = (Example({}, {"bytes": "0102"}, {"schema": {"type": "bytes", "optional": True}, "payload": "AQI="}),)
-
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """No options of its own."""
-        return ConfigDef([type_option()])
 
     def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """The bytes, with Connect's optional bytes schema."""
@@ -56,13 +50,8 @@ def written(run: CompileContext, value: Value) -> Sql:
 
 
 @plugin(NAME, Kind.HEADER_CONVERTER)
-class ByteArrayHeaderConverter(HeaderConverter):
+class ByteArrayHeaderConverter(ConverterType, HeaderConverter):
     """Header values are passed through untouched."""
-
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """No options of its own."""
-        return ConfigDef([type_option()])
 
     def write(self, value: Value, run: CompileContext) -> Sql:
         """The bytes; anything else is refused."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from headrace.converters.base import HeaderConverter
 from headrace.converters.json_reading import envelope, enveloped
 from headrace.spark.java_call import described
 from headrace.spark.java_plugin import JavaPlugin
@@ -44,13 +45,16 @@ def header_settings(record: ConnectRecord) -> dict[str, Any]:
     writer = record.headers_written
     if isinstance(writer, JavaPlugin):
         return described(writer, writer.props)
-    if getattr(type(writer), "plugin_name", "").startswith(_OF_KAFKA):
-        return described(writer, getattr(writer, "settings", {}))
+    if isinstance(writer, HeaderConverter) and getattr(type(writer), "plugin_name", "").startswith(_OF_KAFKA):
+        return described(writer, writer.originals)
     return {"class": _OF_KAFKA + "converters.ByteArrayConverter", "location": None, "props": {}}
 
 
 class LearnedData:
-    """What a plugin has made, with the schemas that were met: the same object for each time that a chain is compiled."""
+    """What a plugin has made, with the schemas that were met: the same object each time that a chain is compiled.
+
+    A plugin has one for each `CompileContext.chain`: those of the others would be code for nothing, and forget its own.
+    """
 
     def __init__(self) -> None:
         self._known: list[str] = []

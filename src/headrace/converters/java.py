@@ -5,6 +5,7 @@ Where nothing of headrace's own stands between a connector in Java and its conve
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ class JavaConverter(JavaPlugin, Converter):
         """Take settings, which the class reads itself when it is first used."""
         self.props = dict(props)
         self.is_key = is_key
-        self._learned = LearnedData()
+        self._learned = defaultdict[int, LearnedData](LearnedData)
         self._calls: dict[str, JavaCall] = {}
 
     def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
@@ -35,7 +36,7 @@ class JavaConverter(JavaPlugin, Converter):
         called = f"headrace_plugin_read({lit(self._id('read'))}, named_struct('topic', in_topic, 'bytes', {source}))"
         out = run.scope.bind(case([(run.reached(), called)]))
         run.thrown(f"{out}.failure")
-        return self._learned.read(run, out, "bytes")
+        return self._learned[run.chain].read(run, out, "bytes")
 
     def write(self, run: CompileContext, value: Value) -> Sql:
         """The bytes that the class writes. Raises PluginError if there can be no instance of it."""

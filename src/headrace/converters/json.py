@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type, Width, validators
+from headrace.config import Importance, Type, Width, option, validators
 from headrace.config.example import Example
-from headrace.converters.base import Converter, HeaderConverter, normal_headers, type_option
+from headrace.converters.base import Converter, ConverterType, HeaderConverter, normal_headers
 from headrace.converters.json_reading import envelope, enveloped, schemaless
 from headrace.plugins import Kind, plugin
 from headrace.values.sql import Sql, case, concat, lit
@@ -20,32 +20,68 @@ if TYPE_CHECKING:
 NAME = "org.apache.kafka.connect.json.JsonConverter"
 
 
-def _definition() -> ConfigDef:
-    schemas = {"importance": Importance.HIGH, "group": "Schemas", "width": Width.MEDIUM}
-    serialization = {"importance": Importance.LOW, "group": "Serialization", "width": Width.MEDIUM}
-    return ConfigDef([
-        type_option(),
-        Option("schemas.enable", Type.BOOLEAN, default=True, order=0, display_name="Enable Schemas", **schemas,
-               doc="Include schemas within each of the serialized values and keys."),
-        Option("schemas.cache.size", Type.INT, default=1000, order=1, display_name="Schema Cache Size", **schemas,
-               doc="The maximum number of schemas that can be cached in this converter instance."),
-        Option("schema.content", Type.STRING, default=None, order=2, display_name="Schema Content", **schemas,
-               doc="When set, this is used as the schema for all messages, and the schemas within each of the message will be "
-                   "ignored. Otherwise, the schema will be included in the content of each message. This configuration applies "
-                   "only 'schemas.enable' is true, and it exclusively affects the sink connector."),
-        Option("decimal.format", Type.STRING, default="BASE64", order=0,
-               validator=validators.CaseInsensitiveValidString("NUMERIC", "BASE64"), display_name="Decimal Format",
-               **serialization,
-               doc="Controls which format this converter will serialize decimals in. This value is case insensitive and can be "
-                   "either 'BASE64' (default) or 'NUMERIC'"),
-        Option("replace.null.with.default", Type.BOOLEAN, default=True, order=1, display_name="Replace null with default",
-               doc="Whether to replace fields that have a default value and that are null to the default value. When set to "
-                   "true, the default value is used, otherwise null is used.", **serialization),
-    ])  # fmt: skip
+_SCHEMAS = {"importance": Importance.HIGH, "group": "Schemas", "width": Width.MEDIUM}
+_SERIALIZATION = {"importance": Importance.LOW, "group": "Serialization", "width": Width.MEDIUM}
+
+
+class JsonConverterConfig(ConverterType):
+    """The options of Kafka's `JsonConverterConfig`."""
+
+    schemas_enable: bool = option(
+        "schemas.enable",
+        Type.BOOLEAN,
+        True,
+        order=0,
+        display_name="Enable Schemas",
+        **_SCHEMAS,
+        doc="Include schemas within each of the serialized values and keys.",
+    )
+    schemas_cache_size: int = option(
+        "schemas.cache.size",
+        Type.INT,
+        1000,
+        order=1,
+        display_name="Schema Cache Size",
+        **_SCHEMAS,
+        doc="The maximum number of schemas that can be cached in this converter instance.",
+    )
+    schema_content: str | None = option(
+        "schema.content",
+        Type.STRING,
+        None,
+        order=2,
+        display_name="Schema Content",
+        **_SCHEMAS,
+        doc="When set, this is used as the schema for all messages, and the schemas within each of the message will be "
+        "ignored. Otherwise, the schema will be included in the content of each message. This configuration applies "
+        "only 'schemas.enable' is true, and it exclusively affects the sink connector.",
+    )
+    decimal_format: str = option(
+        "decimal.format",
+        Type.STRING,
+        "BASE64",
+        convert=str.upper,
+        order=0,
+        validator=validators.CaseInsensitiveValidString("NUMERIC", "BASE64"),
+        display_name="Decimal Format",
+        **_SERIALIZATION,
+        doc="Controls which format this converter will serialize decimals in. This value is case insensitive and can be "
+        "either 'BASE64' (default) or 'NUMERIC'",
+    )
+    replace_null_with_default: bool = option(
+        "replace.null.with.default",
+        Type.BOOLEAN,
+        True,
+        order=1,
+        display_name="Replace null with default",
+        **_SERIALIZATION,
+        doc="Whether to replace fields that have a default value and that are null to the default value. When set to "
+        "true, the default value is used, otherwise null is used.",
+    )
 
 
 @plugin(NAME, Kind.CONVERTER)
-class JsonConverter(Converter):
+class JsonConverter(JsonConverterConfig, Converter):
     """JSON (Kafka's `JsonConverter`): bytes as base64 text, text as a JSON string."""
 
     examples = (
@@ -57,61 +93,46 @@ class JsonConverter(Converter):
         ),
     )
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `JsonConverterConfig`."""
-        return _definition()
-
     def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """Schemaless data, or by the schema that each record carries."""
-        content = self.settings["schema.content"]
-        if not self.settings["schemas.enable"]:
+        content = self.schema_content
+        if not self.schemas_enable:
             return schemaless(run, source)
-        return enveloped(run, source, [content] if content else schemas, self._replace, bool(content))
+        return enveloped(run, source, [content] if content else schemas, self.replace_null_with_default, bool(content))
 
     def write(self, run: CompileContext, value: Value) -> Sql:
         """JSON text, in `{"schema":…,"payload":…}` when `schemas.enable` is on."""
-        return written(run, value, self.settings)
+        return written(run, value, self)
 
     def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None:
         """The text of `schema` in the envelope, if it is a new one."""
-        if not self.settings["schemas.enable"] or self.settings["schema.content"]:
+        if not self.schemas_enable or self.schema_content:
             return None
         return envelope(source, known) + ".schema"
 
-    @property
-    def _replace(self) -> bool:
-        return self.settings["replace.null.with.default"]
 
-
-def written(run: CompileContext, value: Value, settings: Mapping[str, Any]) -> Sql:
+def written(run: CompileContext, value: Value, config: JsonConverterConfig) -> Sql:
     """The binary of a value as JSON."""
-    numeric = settings["decimal.format"].upper() == "NUMERIC"
-    writer = JsonWriter(run, settings["replace.null.with.default"], numeric)
+    writer = JsonWriter(run, config.replace_null_with_default, config.decimal_format == "NUMERIC")
     branches = []
     for a in value:
         if a.value.kind == "null" and a.value.schema is None:
             continue
         text = writer.typed(a.value, a.when)
-        if settings["schemas.enable"]:
+        if config.schemas_enable:
             text = concat(lit('{"schema":'), schema_text(a.value), lit(',"payload":'), text, lit("}"))
         branches.append((a.when, text))
     return f"cast(string({case(branches)}) as binary)"
 
 
 @plugin(NAME, Kind.HEADER_CONVERTER)
-class JsonHeaderConverter(HeaderConverter):
+class JsonHeaderConverter(JsonConverterConfig, HeaderConverter):
     """Header values as JSON."""
-
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The options of Kafka's `JsonConverterConfig`."""
-        return _definition()
 
     def read(self, run: CompileContext, headers: Sql) -> Sql:
         """Header values as JSON without white space."""
-        return normal_headers(run, headers, "envelope" if self.settings["schemas.enable"] else "json")
+        return normal_headers(run, headers, "envelope" if self.schemas_enable else "json")
 
     def write(self, value: Value, run: CompileContext) -> Sql:
         """JSON text."""
-        return written(run, value, self.settings)
+        return written(run, value, self)

@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type
-from headrace.converters.base import type_option
+from headrace.config import Importance, Type, option
 from headrace.converters.registered import RegisteredConverter, Writing
 from headrace.converters.registered_reading import read_payload
 from headrace.errors import ConfigError, DataError
@@ -17,7 +16,7 @@ from headrace.json_schema.plans import plan_of
 from headrace.json_schema.to_connect import to_connect
 from headrace.plugins import Kind, plugin
 from headrace.registry.client import RegisteredSchema
-from headrace.registry.options import flag, registry_options, shared_options
+from headrace.registry.options import cache_size, flag
 from headrace.registry.reading import Reading
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql
@@ -30,20 +29,6 @@ NAME = "io.confluent.connect.json.JsonSchemaConverter"
 _FORMATS = ("BASE64", "NUMERIC")
 
 
-def _definition() -> ConfigDef:
-    return ConfigDef([
-        type_option(),
-        *registry_options(),
-        flag("object.additional.properties", True, "Allow objects to have properties that their schema does not name."),
-        flag("use.optional.for.nonrequired", False, "Read properties that are not required as optional."),
-        Option("decimal.format", Type.STRING, "BASE64", importance=Importance.LOW,
-               doc="How decimals are written: BASE64, their bytes, or NUMERIC, a number."),
-        flag("flatten.singleton.unions", True, "Read a union of one type as that type."),
-        flag("preserve.additional.properties", False, "Only the default, false, is there."),
-        *shared_options("schemas.cache.size"),
-    ])  # fmt: skip
-
-
 @plugin(NAME, Kind.CONVERTER)
 class JsonSchemaConverter(RegisteredConverter):
     """JSON with a JSON Schema in a schema registry (Confluent's `JsonSchemaConverter`)."""
@@ -54,25 +39,41 @@ class JsonSchemaConverter(RegisteredConverter):
         "Converting Kafka Connect data to byte[] failed due to serialization error of topic {}: ",
     )
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The converter's options."""
-        return _definition()
+    additional_properties: bool = flag(
+        "object.additional.properties", True, "Allow objects to have properties that their schema does not name."
+    )
+    optional_for_nonrequired: bool = flag(
+        "use.optional.for.nonrequired", False, "Read properties that are not required as optional."
+    )
+    decimal_format: str = option(
+        "decimal.format",
+        Type.STRING,
+        "BASE64",
+        convert=lambda text: text.strip().upper(),
+        importance=Importance.LOW,
+        doc="How decimals are written: BASE64, their bytes, or NUMERIC, a number.",
+    )
+    flatten_unions: bool = flag("flatten.singleton.unions", True, "Read a union of one type as that type.")
+    preserve_additional_properties: bool = flag("preserve.additional.properties", False, "Only the default, false, is there.")
+    schemas_cache_size: int = cache_size("schemas.cache.size")
+
+    def check(self) -> None:
+        """Refuse what is not there."""
+        super().check()
+        if self.decimal_format not in _FORMATS:
+            raise ConfigError.invalid("decimal.format", self["decimal.format"], f"it has to be {' or '.join(_FORMATS)}")
+        if self.preserve_additional_properties:
+            raise ConfigError.invalid("preserve.additional.properties", "true", "Connect data here has no variants")
 
     @property
     def _options(self) -> JsonSchemaOptions:
-        settings, decimals = self.settings, self.settings["decimal.format"].strip().upper()
-        if decimals not in _FORMATS:
-            raise ConfigError.invalid("decimal.format", settings["decimal.format"], f"it has to be {' or '.join(_FORMATS)}")
-        if settings["preserve.additional.properties"]:
-            raise ConfigError.invalid("preserve.additional.properties", "true", "Connect data here has no variants")
         return JsonSchemaOptions(
-            additional_properties=settings["object.additional.properties"],
-            optional_for_nonrequired=settings["use.optional.for.nonrequired"],
-            numeric_decimals=decimals == "NUMERIC",
-            flatten_unions=settings["flatten.singleton.unions"],
-            general_sums=settings["generalized.sum.type.support"],
-            keep_null=settings["ignore.default.for.nullables"],
+            additional_properties=self.additional_properties,
+            optional_for_nonrequired=self.optional_for_nonrequired,
+            numeric_decimals=self.decimal_format == "NUMERIC",
+            flatten_unions=self.flatten_unions,
+            general_sums=self.generalized_sum_types,
+            keep_null=self.ignore_default_for_nullables,
         )
 
     def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Reading:

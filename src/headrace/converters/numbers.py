@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from headrace.config import ConfigDef
 from headrace.config.example import Example
-from headrace.converters.base import Converter, HeaderConverter, type_option
+from headrace.converters.base import Converter, ConverterType, HeaderConverter
 from headrace.plugins import Kind, plugin
 from headrace.values import kinds
 from headrace.values.schema import Schema
@@ -27,11 +26,6 @@ class _Number(Converter):
 
     kind: ClassVar[str]
     java: ClassVar[str]
-
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """No options of its own."""
-        return ConfigDef([type_option()])
 
     def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """The number that the bytes are, with Connect's optional schema of its type."""
@@ -90,16 +84,11 @@ def _bytes(typed: TypedValue, kind: str) -> Sql:
     return call("headrace_double_bytes", f"double({typed.sql})", str(_WIDTHS[kind]))
 
 
-class _NumberHeader(HeaderConverter):
+class _NumberHeader(ConverterType, HeaderConverter):
     """One number or boolean, or nothing, as the value of a header."""
 
     kind: ClassVar[str]
     java: ClassVar[str]
-
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """No options of its own."""
-        return ConfigDef([type_option()])
 
     def write(self, value: Value, run: CompileContext) -> Sql:
         """The bytes of a value of this converter's type; any other is refused."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef
-from headrace.converters.base import type_option
 from headrace.converters.registered import RegisteredConverter, Writing
 from headrace.converters.registered_reading import read_payload
 from headrace.errors import DataError
@@ -17,7 +15,7 @@ from headrace.protobuf.to_connect import to_connect
 from headrace.protobuf.types import Types
 from headrace.protobuf.writing import index_bytes, writing_plan
 from headrace.registry.client import RegisteredSchema
-from headrace.registry.options import flag, registry_options, shared_options
+from headrace.registry.options import cache_size, flag
 from headrace.registry.reading import Reading
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql
@@ -29,24 +27,6 @@ if TYPE_CHECKING:
 NAME = "io.confluent.connect.protobuf.ProtobufConverter"
 
 
-def _definition() -> ConfigDef:
-    return ConfigDef([
-        type_option(),
-        *registry_options(),
-        flag("enhanced.protobuf.schema.support", False, "Keep the packages of messages and enums in the names of schemas."),
-        flag("scrub.invalid.names", False, "Make names of what Protobuf does not allow in them."),
-        flag("int.for.enums", False, "Read enums as numbers."),
-        flag("optional.for.nullables", False, "Write optional fields with the label optional, and read as optional only those."),
-        flag("optional.for.proto2", True, "Tell an absent optional field of proto2 from its default."),
-        flag("wrapper.for.nullables", False, "Write optional fields as wrapper messages, and read as optional only those."),
-        flag("wrapper.for.raw.primitives", True, "Read a wrapper message as the value in it."),
-        flag("generate.struct.for.nulls", False, "Read an absent message as one without fields."),
-        flag("generate.index.for.unions", True, "Put the place of a oneof behind the name of its field."),
-        flag("flatten.unions", False, "Read the members of a oneof as fields of the message."),
-        *shared_options("schemas.cache.config"),
-    ])  # fmt: skip
-
-
 @plugin(NAME, Kind.CONVERTER)
 class ProtobufConverter(RegisteredConverter):
     """Protobuf with a schema registry (Confluent's `ProtobufConverter`)."""
@@ -54,26 +34,38 @@ class ProtobufConverter(RegisteredConverter):
     format, type, indexed = "Protobuf", "PROTOBUF", True
     problems = ("Failed to deserialize data for topic {} to Protobuf: ", "Failed to serialize Protobuf data from topic {} :")
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """The converter's options."""
-        return _definition()
+    enhanced_schemas: bool = flag(
+        "enhanced.protobuf.schema.support", False, "Keep the packages of messages and enums in the names of schemas."
+    )
+    scrub_names: bool = flag("scrub.invalid.names", False, "Make names of what Protobuf does not allow in them.")
+    int_enums: bool = flag("int.for.enums", False, "Read enums as numbers.")
+    optional_nullables: bool = flag(
+        "optional.for.nullables", False, "Write optional fields with the label optional, and read as optional only those."
+    )
+    optional_proto2: bool = flag("optional.for.proto2", True, "Tell an absent optional field of proto2 from its default.")
+    wrapper_nullables: bool = flag(
+        "wrapper.for.nullables", False, "Write optional fields as wrapper messages, and read as optional only those."
+    )
+    wrapper_raw: bool = flag("wrapper.for.raw.primitives", True, "Read a wrapper message as the value in it.")
+    struct_for_nulls: bool = flag("generate.struct.for.nulls", False, "Read an absent message as one without fields.")
+    union_index: bool = flag("generate.index.for.unions", True, "Put the place of a oneof behind the name of its field.")
+    flatten_unions: bool = flag("flatten.unions", False, "Read the members of a oneof as fields of the message.")
+    schemas_cache_size: int = cache_size("schemas.cache.config")
 
     @property
     def _options(self) -> ProtobufOptions:
-        settings = self.settings
         return ProtobufOptions(
-            enhanced=settings["enhanced.protobuf.schema.support"],
-            scrub_names=settings["scrub.invalid.names"],
-            int_enums=settings["int.for.enums"],
-            optional_nullables=settings["optional.for.nullables"],
-            optional_proto2=settings["optional.for.proto2"],
-            wrapper_nullables=settings["wrapper.for.nullables"],
-            wrapper_raw=settings["wrapper.for.raw.primitives"],
-            struct_for_nulls=settings["generate.struct.for.nulls"],
-            union_index=settings["generate.index.for.unions"],
-            flatten_unions=settings["flatten.unions"],
-            general_sums=settings["generalized.sum.type.support"],
+            enhanced=self.enhanced_schemas,
+            scrub_names=self.scrub_names,
+            int_enums=self.int_enums,
+            optional_nullables=self.optional_nullables,
+            optional_proto2=self.optional_proto2,
+            wrapper_nullables=self.wrapper_nullables,
+            wrapper_raw=self.wrapper_raw,
+            struct_for_nulls=self.struct_for_nulls,
+            union_index=self.union_index,
+            flatten_unions=self.flatten_unions,
+            general_sums=self.generalized_sum_types,
         )
 
     def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Reading:

@@ -16,7 +16,7 @@ from headrace.errors import ConfigError, DataError
 from headrace.record import HEADERS_TYPE
 from headrace.registry.client import RegisteredSchema, Registry, registry_of
 from headrace.registry.errors import RegistryError
-from headrace.registry.options import NO_CONTEXT
+from headrace.registry.options import NO_CONTEXT, RegistryConfig, flag
 from headrace.registry.reading import Reading
 from headrace.registry.settings import registry_settings
 from headrace.registry.subjects import strategy_of, subject_of
@@ -45,7 +45,7 @@ class Writing:
     """What stands between the id and the payload."""
 
 
-class RegisteredConverter(Converter):
+class RegisteredConverter(RegistryConfig, Converter):
     """Reads and writes data whose schema is in a registry, by an id that stands before it."""
 
     registers: ClassVar[bool] = True
@@ -58,14 +58,17 @@ class RegisteredConverter(Converter):
     problems: ClassVar[tuple[str, str]]
     """What is said of data that cannot be read, and of data that cannot be written, with `{}` for the topic."""
 
+    generalized_sum_types: bool = flag(
+        "generalized.sum.type.support", False, "Stand for unions and enums by Connect's generalized types."
+    )
+    ignore_default_for_nullables: bool = flag(
+        "ignore.default.for.nullables", False, "Write null for null, not the default of the field."
+    )
+
     def __init__(self, props: Mapping[str, str], is_key: bool) -> None:
         """props: as for `Converter`. Raises ConfigError for settings of the registry that cannot be."""
         super().__init__(props, is_key)
-        option = "key.subject.name.strategy" if is_key else "value.subject.name.strategy"
-        self._strategy = strategy_of(option, self.settings[option])
-        if self.settings["context.name.strategy"] != NO_CONTEXT:
-            raise ConfigError.invalid("context.name.strategy", self.settings["context.name.strategy"], f"there is {NO_CONTEXT}")
-        self._settings = registry_settings(self.settings, props)
+        self._settings = registry_settings(self)
         rules = sorted(name for name in props if name.startswith("rule."))
         if rules:
             log.warning("converter.rules.ignored", options=", ".join(rules))
@@ -73,6 +76,17 @@ class RegisteredConverter(Converter):
         self._schemas: dict[str, Schema | None] = {}  # by their texts, those that a chain can write
         self._written: dict[str, set[str]] = {}  # texts of schemas, by their subjects
         self.uses = SchemaUses()
+
+    def check(self) -> None:
+        """Refuse strategies that are not there."""
+        _ = self._strategy
+        if self.context_name_strategy != NO_CONTEXT:
+            raise ConfigError.invalid("context.name.strategy", self.context_name_strategy, f"there is {NO_CONTEXT}")
+
+    @property
+    def _strategy(self) -> str:
+        option = f"{self.part}.subject.name.strategy"
+        return strategy_of(option, self[option])
 
     @property
     def part(self) -> str:
@@ -106,7 +120,7 @@ class RegisteredConverter(Converter):
     @property
     def replaces_null(self) -> bool:
         """Whether a field's default is written for null."""
-        return not self.settings["ignore.default.for.nullables"]
+        return not self.ignore_default_for_nullables
 
     def schema_in(self, source: Sql, known: Sequence[str]) -> Sql | None:
         """The id, or GUID, of the schema, if it is a new one."""
@@ -241,8 +255,8 @@ class RegisteredConverter(Converter):
         name = None
         if self._strategy != "TopicNameStrategy":
             name = self.described(self.schema_of(text, subject))[1]
-        subject, normalize = subject_of(self._strategy, topic, self.is_key, name), self.settings["normalize.schemas"]
-        ask = self.registry.register if self.settings["auto.register.schemas"] else self.registry.lookup
+        subject, normalize = subject_of(self._strategy, topic, self.is_key, name), self.normalize_schemas
+        ask = self.registry.register if self.auto_register_schemas else self.registry.lookup
         return ask(subject, text, self.type, normalize)
 
     def learn_value(self, value: Value, topic: str) -> None:
@@ -287,18 +301,18 @@ class RegisteredConverter(Converter):
         """The id of a schema under the subject of a topic, and the plan to write with it."""
         text, name = self.described(schema)
         subject = subject_of(self._strategy, topic, self.is_key, name)
-        options, registry = self.settings, self.registry
-        if options["auto.register.schemas"]:
+        registry = self.registry
+        if self.auto_register_schemas:
             target = RegisteredSchema(self._auto(subject, text, register), self.type, text)
-        elif options["use.schema.id"] >= 0:
-            target = registry.schema(options["use.schema.id"])
-        elif options["use.latest.version"]:
-            keep_s = options["latest.cache.ttl.sec"]
+        elif self.use_schema_id >= 0:
+            target = registry.schema(self.use_schema_id)
+        elif self.use_latest_version:
+            keep_s = self.latest_cache_ttl_s
             target = registry.latest(subject, float("inf") if keep_s < 0 else keep_s)
-            if options["latest.compatibility.strict"] and not registry.is_compatible(subject, text, self.type):
+            if self.latest_compatibility_strict and not registry.is_compatible(subject, text, self.type):
                 raise DataError(f"Incompatible schema {text} with the newest schema of subject {subject}")
         else:
-            target = RegisteredSchema(registry.lookup(subject, text, self.type, options["normalize.schemas"]), self.type, text)
+            target = RegisteredSchema(registry.lookup(subject, text, self.type, self.normalize_schemas), self.type, text)
         writing = self.writing(schema, target)
         if register:
             place = subject, registry.version_in(subject, target.id)
@@ -306,7 +320,7 @@ class RegisteredConverter(Converter):
         return {"id": target.id, "plan": writing.plan, "prefix": base64.b64encode(writing.prefix).decode()}
 
     def _auto(self, subject: str, text: str, register: bool) -> int:
-        most, normalize = self.settings["max.schemas.per.subject"], self.settings["normalize.schemas"]
+        most, normalize = self.max_schemas_per_subject, self.normalize_schemas
         written = self._written.setdefault(subject, set())
         if len(written) >= most and text not in written:
             raise DataError(f"Too many schema objects created for {subject}! There are {most} (max.schemas.per.subject)")

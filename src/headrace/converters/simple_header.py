@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef
 from headrace.converters.base import HeaderConverter, normal_headers
 from headrace.plugins import Kind, plugin
 from headrace.values.sql import Sql, case
@@ -18,11 +17,6 @@ if TYPE_CHECKING:
 @plugin("org.apache.kafka.connect.storage.SimpleHeaderConverter", Kind.HEADER_CONVERTER)
 class SimpleHeaderConverter(HeaderConverter):
     """Header values as text, their types inferred (Kafka's `Values`)."""
-
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """No options of its own."""
-        return ConfigDef()
 
     def read(self, run: CompileContext, headers: Sql) -> Sql:
         """Each value as Connect writes it after its type was inferred: `[1, 2]` becomes `[1,2]`, `+5` becomes `5`."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headrace.config import ConfigDef, Importance, Option, Type, Width
+from headrace.config import Importance, Type, Width, option
 from headrace.config.example import Example
-from headrace.converters.base import Converter, HeaderConverter, normal_headers, type_option
+from headrace.converters.base import Converter, ConverterType, HeaderConverter, normal_headers
 from headrace.plugins import Kind, plugin
 from headrace.values.schema import Schema
 from headrace.values.sql import Sql, both, call, case, lit
@@ -20,17 +20,22 @@ if TYPE_CHECKING:
 NAME = "org.apache.kafka.connect.storage.StringConverter"
 
 
-def _definition() -> ConfigDef:
-    encoding = Option(
-        "converter.encoding", Type.STRING, default="UTF-8", importance=Importance.HIGH, width=Width.MEDIUM,
+class StringConverterConfig(ConverterType):
+    """The options of Kafka's `StringConverterConfig`."""
+
+    encoding: str = option(
+        "converter.encoding",
+        Type.STRING,
+        "UTF-8",
+        importance=Importance.HIGH,
+        width=Width.MEDIUM,
         display_name="Encoding",
         doc="The name of the Java character set to use for encoding strings as byte arrays.",
-    )  # fmt: skip
-    return ConfigDef([type_option(), encoding])
+    )
 
 
 @plugin(NAME, Kind.CONVERTER)
-class StringConverter(Converter):
+class StringConverter(StringConverterConfig, Converter):
     """Writes text in the configured encoding (Kafka's `StringConverter`)."""
 
     examples = (
@@ -42,19 +47,14 @@ class StringConverter(Converter):
         ),
     )
 
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """`converter.encoding`."""
-        return _definition()
-
     def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """Text with Connect's optional string schema; malformed bytes become U+FFFD."""
-        text = call("headrace_decode", source, lit(self.settings["converter.encoding"]))
+        text = call("headrace_decode", source, lit(self.encoding))
         return always(TypedValue("string", text, Schema("string", optional=True)))
 
     def write(self, run: CompileContext, value: Value) -> Sql:
         """What Java's `toString` gives, encoded."""
-        return written(run, value, self.settings["converter.encoding"])
+        return written(run, value, self.encoding)
 
 
 def written(run: CompileContext, value: Value, encoding: str) -> Sql:
@@ -75,18 +75,13 @@ _NO_BYTES = (
 
 
 @plugin(NAME, Kind.HEADER_CONVERTER)
-class StringHeaderConverter(HeaderConverter):
+class StringHeaderConverter(StringConverterConfig, HeaderConverter):
     """Header values as text."""
-
-    @classmethod
-    def definition(cls) -> ConfigDef:
-        """`converter.encoding`."""
-        return _definition()
 
     def read(self, run: CompileContext, headers: Sql) -> Sql:
         """Malformed bytes become U+FFFD."""
-        return normal_headers(run, headers, "string " + self.settings["converter.encoding"])
+        return normal_headers(run, headers, "string " + self.encoding)
 
     def write(self, value: Value, run: CompileContext) -> Sql:
         """What Java's `toString` gives, encoded."""
-        return written(run, value, self.settings["converter.encoding"])
+        return written(run, value, self.encoding)

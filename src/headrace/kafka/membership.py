@@ -150,7 +150,7 @@ class Membership:
             self._commit_announcement(consumer)
             error = message.error() if message is not None else None
             if error is not None and self._is_final(error):
-                self._gone(self._listener.lost)
+                self._expired(self._listener.lost)
                 break
             error = None
         self._member = False
@@ -196,26 +196,26 @@ class Membership:
         consumer.pause(added)  # nothing of it is read: the assignment is all that counts
         self._member, self._proof = True, consumer.consumer_group_metadata()
         self._slots |= {p.partition for p in partitions}
-        self._call(self._listener.changed)
+        self._notify(self._listener.changed)
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self._slots -= {p.partition for p in partitions}
         if not self._stopping.is_set():  # a worker that ends has ended its work before it leaves
-            self._call(self._listener.changed)
+            self._notify(self._listener.changed)
         consumer.incremental_unassign(partitions)
 
     def _lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self._gone(self._listener.lost)
+        self._expired(self._listener.lost)
         consumer.incremental_unassign(partitions)
 
-    def _gone(self, call: Callable[[Place], None]) -> None:
+    def _expired(self, callback: Callable[[Place], None]) -> None:
         self._member, self._slots, self._session = False, frozenset(), self._session + 1
         log.warning("group.member.expired", group=self.settings.group, cause="no answer within the session timeout")
-        self._call(call)
+        self._notify(callback)
 
-    def _call(self, call: Callable[[Place], None]) -> None:
+    def _notify(self, callback: Callable[[Place], None]) -> None:
         try:
-            call(Place(self._slots, generation(self.proof())))
+            callback(Place(self._slots, generation(self.proof())))
         except Exception:  # the membership has to continue, or the whole work of this worker would move
             log.exception("group.rebalance.failed", group=self.settings.group)
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from headrace.config.types import Password
 from headrace.errors import ConfigError
 from headrace.kafka.jaas import parse_jaas
+from headrace.registry.options import RegistryConfig
 
 _HEADERS = "request.header."
 _TLS = "schema.registry.ssl."
@@ -46,30 +45,33 @@ class RegistrySettings:
     """A URL or None."""
 
 
-def registry_settings(options: Mapping[str, Any], props: Mapping[str, str]) -> RegistrySettings:
-    """The settings of a converter's options (`registry_options`) and raw properties. Raises ConfigError."""
-    given = [url.strip() for url in options["schema.registry.url"] if url.strip()]
-    if not given:
+def registry_settings(config: RegistryConfig) -> RegistrySettings:
+    """The settings of a converter's options, and of those under `request.header.` and `schema.registry.ssl.`.
+
+    Raises ConfigError.
+    """
+    urls = [url.strip() for url in config.schema_registry_url if url.strip()]
+    if not urls:
         raise ConfigError.missing("schema.registry.url")
-    plain, in_url = zip(*(_without_login(url) for url in given), strict=True)
-    headers = {key.removeprefix(_HEADERS): value for key, value in props.items() if key.startswith(_HEADERS)}
-    token = _bearer(options, headers)
+    plain, in_url = zip(*(_without_login(url) for url in urls), strict=True)
+    headers = config.originals_with_prefix(_HEADERS)
+    token = _bearer(config, headers)
     if token is None and "Authorization" not in headers:
-        login = _login(options, next((login for login in in_url if login), ""))
+        login = _login(config, next((login for login in in_url if login), ""))
         if login:
             headers["Authorization"] = "Basic " + base64.b64encode(login.encode()).decode()
-    tls = {"ssl." + key.removeprefix(_TLS): value for key, value in props.items() if key.startswith(_TLS)}
-    host, port = options["proxy.host"], options["proxy.port"]
+    tls = {"ssl." + key: value for key, value in config.originals_with_prefix(_TLS).items()}
+    host, port = config.proxy_host, config.proxy_port
     return RegistrySettings(
         urls=plain,
         headers=tuple(sorted(headers.items())),
         tls=tuple(sorted(tls.items())),
         token=token,
-        connect_ms=options["http.connect.timeout.ms"],
-        read_ms=options["http.read.timeout.ms"],
-        retries=options["max.retries"],
-        wait_ms=options["retries.wait.ms"],
-        longest_wait_ms=options["retries.max.wait.ms"],
+        connect_ms=config.connect_timeout_ms,
+        read_ms=config.read_timeout_ms,
+        retries=config.max_retries,
+        wait_ms=config.retries_wait_ms,
+        longest_wait_ms=config.retries_max_wait_ms,
         proxy=f"http://{host}:{port}" if host and port > 0 else None,
     )
 
@@ -84,44 +86,44 @@ def _without_login(url: str) -> tuple[str, str]:
     return urlunsplit(parts._replace(netloc=place)).rstrip("/"), unquote(login)
 
 
-def _login(options: Mapping[str, Any], in_url: str) -> str:
-    source = options["basic.auth.credentials.source"].strip()
+def _login(config: RegistryConfig, in_url: str) -> str:
+    source = config.basic_source.strip()
     if source == "URL":
         return in_url
     if source == "USER_INFO":
-        login = _secret(options["basic.auth.user.info"]) or _secret(options["schema.registry.basic.auth.user.info"])
+        login = _secret(config.basic_user_info) or _secret(config.older_basic_user_info)
         if ":" not in login:
             raise ConfigError("basic.auth.user.info has to be name:password, as basic.auth.credentials.source is USER_INFO.")
         return login
     if source == "SASL_INHERIT":
-        kafka = parse_jaas(_secret(options["sasl.jaas.config"])).options
+        kafka = parse_jaas(_secret(config.sasl_jaas_config)).options
         return f"{kafka.get('username', '')}:{kafka.get('password', '')}"
     raise ConfigError.invalid("basic.auth.credentials.source", source, "it has to be URL, USER_INFO or SASL_INHERIT")
 
 
-def _bearer(options: Mapping[str, Any], headers: dict[str, str]) -> Token | None:
-    source = options["bearer.auth.credentials.source"].strip()
+def _bearer(config: RegistryConfig, headers: dict[str, str]) -> Token | None:
+    source = config.bearer_source.strip()
     if not source:
         return None
-    for option, header in (("logical.cluster", "target-sr-cluster"), ("identity.pool.id", "Confluent-Identity-Pool-Id")):
-        if options[f"bearer.auth.{option}"]:
-            headers[header] = options[f"bearer.auth.{option}"]
+    if config.bearer_logical_cluster:
+        headers["target-sr-cluster"] = config.bearer_logical_cluster
+    if config.bearer_identity_pool:
+        headers["Confluent-Identity-Pool-Id"] = config.bearer_identity_pool
     if source == "STATIC_TOKEN":
-        token = _secret(options["bearer.auth.token"])
+        token = _secret(config.bearer_token)
         if not token:
             raise ConfigError("bearer.auth.token is missing, as bearer.auth.credentials.source is STATIC_TOKEN.")
         headers["Authorization"] = "Bearer " + token
         return None
     if source != "OAUTHBEARER":
         raise ConfigError.invalid("bearer.auth.credentials.source", source, "it has to be STATIC_TOKEN or OAUTHBEARER")
-    names = ("issuer.endpoint.url", "client.id", "client.secret")
-    url, client, secret = (_secret(options[f"bearer.auth.{name}"]) for name in names)
+    url, client, secret = config.bearer_url.strip(), config.bearer_client_id.strip(), _secret(config.bearer_client_secret)
     if not (url and client and secret):
         raise ConfigError(
             "OAUTHBEARER needs bearer.auth.issuer.endpoint.url, bearer.auth.client.id and bearer.auth.client.secret."
         )
-    return Token(url, client, secret, options["bearer.auth.scope"])
+    return Token(url, client, secret, config.bearer_scope)
 
 
-def _secret(value: Any) -> str:
-    return (value.value if isinstance(value, Password) else value or "").strip()
+def _secret(value: Password) -> str:
+    return value.value.strip()

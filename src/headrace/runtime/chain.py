@@ -62,6 +62,8 @@ class TaskChain:
         self._origin = [quoted(ORIGIN + part) for part in record.origin]
         self._known: dict[str, list[str]] = {"key": [], "value": []}
         self._compiled: Compiled | None = None
+        self.number = 0
+        """Which of the chains of the same steps."""
         used = (getattr(sides, part) for sides in (steps.reading, steps.writing) for part in self._known)
         USAGE.watch(steps.connector, steps.task, used)
 
@@ -148,7 +150,7 @@ class TaskChain:
         """The chain for the schemas that are known."""
         if self._compiled is None:
             steps = self._steps
-            self._compiled = compile_chain(steps.stages, steps.reading, steps.writing, self._known, steps.sink)
+            self._compiled = compile_chain(steps.stages, steps.reading, steps.writing, self._known, steps.sink, chain=self.number)
         return self._compiled
 
     def _transformed(self, incoming: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
@@ -234,7 +236,6 @@ class FeedChain(TaskChain):
         """written: for columns that `lane_columns` gives, how they follow from those of the chain (None: they are the same)."""
         super().__init__(steps, record)
         self._written = written or {}
-        self.number = 0
 
     def another(self, number: int) -> FeedChain:
         """A chain of the same steps, with a number of its own, that knows no schemas yet."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import structlog
 
@@ -69,6 +69,7 @@ log = structlog.get_logger(__name__)
 
 
 _COMMIT_S, _FENCE_S = 30.0, 30.0
+Settings = TypeVar("Settings", SourceConnectorConfig, SinkConnectorConfig)
 
 
 class OffsetStore(Protocol):
@@ -103,6 +104,20 @@ class TaskNumber:
     connector: str
     task: int
     tasks: int
+
+
+@dataclass(frozen=True)
+class _NewTask(Generic[Settings]):
+    """A task that is being started."""
+
+    instance: Any
+    context: TaskContext
+    settings: Settings
+    """Of its connector, resolved."""
+    props: Props
+    """Its own, resolved."""
+    recorder: TaskRecorder
+    events: TaskEvents
 
 
 @dataclass(frozen=True)
@@ -172,7 +187,7 @@ class Worker:
 
         config, props: of the connector and of the task, with placeholders, which are resolved here.
         """
-        config, props = (self.config.resolver.resolve(one).props for one in (config, props))
+        config, props = self.config.resolver.resolve(config).props, self.config.resolver.resolve(props).props
         cls = connector_class(config)
         settings = connector_settings(config, cls.plugin_kind)
         context = TaskContext(
@@ -188,24 +203,19 @@ class Worker:
         )
         instance: Task = cls.task_for(config)(context)
         recorder = self.metrics.task(who.connector, who.task, str(cls.plugin_kind))
-        recorder.own = partial(_own_measures, instance, context.metrics)
+        recorder.follow_own(partial(_own_measures, instance, context.metrics))
         if isinstance(settings, SinkConnectorConfig):
-            work: WorkerTask = self._sink_work(context, instance, (settings, props), recorder)
+            work: WorkerTask = self._sink_work(_NewTask(instance, context, settings, props, recorder, events))
         else:
-            work = self._source_work(context, instance, (settings, props), (recorder, events))
+            work = self._source_work(_NewTask(instance, context, settings, props, recorder, events))
         runner = TaskRunner(instance, work, events, recorder)
         runner.start()
         return runner
 
-    def _source_work(
-        self,
-        context: TaskContext,
-        task: Any,
-        configs: tuple[SourceConnectorConfig, Props],
-        told: tuple[TaskRecorder, TaskEvents],
-    ) -> WorkerSourceTask:
-        name, recorder, config = context.connector, told[0], configs[0].originals
-        plan = plan_source_task(name, context.task, *configs, self.config)
+    def _source_work(self, new: _NewTask[SourceConnectorConfig]) -> WorkerSourceTask:
+        task, context, config = new.instance, new.context, new.settings.originals
+        name = context.connector
+        plan = plan_source_task(name, context.task, new.settings, new.props, self.config)
         self._register_metrics(plan.stages, context.metrics)
         if isinstance(task, HostedTask):
             plan = plan_hosted(plan, task, config, self.config)
@@ -214,10 +224,10 @@ class Worker:
             spark=self.spark,
             ports=self._ports(plan, context.stopping, lambda offsets: store.put(name, list(offsets), proof), task, config),
             read_offsets=lambda partitions: StoredOffsets(store.get(name, partitions)),
-            recorder=recorder,
-            streams=told[1].streams,
+            recorder=new.recorder,
+            streams=new.events.streams,
             record_losses=DataLossLog(plan.losses, plan.task, shared(plan.admin), plan.producer).write,
-            exactly=self._exactly_once(plan, type(task), store, proof, told) if self.config.exactly_once_enabled else None,
+            exactly=self._exactly_once(new, plan, store, proof) if self.config.exactly_once_enabled else None,
         )
         return WorkerSourceTask(plan, task, needs)
 
@@ -231,25 +241,25 @@ class Worker:
         return lambda partitions: [offset for _, offset in self.offsets_of(config).get(name, partitions)]
 
     def _exactly_once(
-        self, plan: TaskPlan, task: type[Any], store: OffsetStore, proof: Proof, told: tuple[TaskRecorder, TaskEvents]
+        self, new: _NewTask[SourceConnectorConfig], plan: TaskPlan, store: OffsetStore, proof: Proof
     ) -> ExactlyOnce:
         name = plan.connector
         ports = OffsetPorts(
             is_member=lambda: proof() is not None,
-            fence_zombies=told[1].fence_zombies,
+            fence_zombies=new.events.fence_zombies,
             topic=store.topic,
             records=lambda offsets: store.records(name, list(offsets)),
             copied=lambda offsets: store.copied(name, list(offsets), proof),
         )
-        ids = transactional_ids(self.config.worker_group or "", name, plan.task, writers(task))
-        for key, own in (("transactional.id", ids[0]), ("enable.idempotence", "true")):
-            if (value := plan.producer.get(key, own)) != own:
+        ids = transactional_ids(self.config.worker_group or "", name, plan.task, writers(type(new.instance)))
+        for key, needed in (("transactional.id", ids[0]), ("enable.idempotence", "true")):
+            if (value := plan.producer.get(key, needed)) != needed:
                 log.warning(
                     "The value '%s' for the '%s' property will be ignored as it cannot be overridden for source tasks with "
                     "exactly-once support. The value '%s' will be used instead.",
-                    *(value, key, own),
+                    *(value, key, needed),
                 )
-        return ExactlyOnce(f"{name}-{plan.task}", TaskTransactions(ids, plan.producer), ports, told[0])
+        return ExactlyOnce(f"{name}-{plan.task}", TaskTransactions(ids, plan.producer), ports, new.recorder)
 
     def fence(self, name: str, config: Props, tasks: int) -> None:
         """Fence off the producers of a connector's so many tasks, whoever runs them (KIP-618). Raises KafkaFailure.
@@ -261,14 +271,13 @@ class Worker:
         ids = [one for task in range(tasks) for one in transactional_ids(group, name, task, most)]
         fence(client_settings(f"connector-adminclient-{name}", "producer", config, self.config), ids, _FENCE_S)
 
-    def _sink_work(
-        self, context: TaskContext, task: Any, configs: tuple[SinkConnectorConfig, Props], recorder: TaskRecorder
-    ) -> WorkerTask:
-        plan = plan_sink_task(context, *configs, self.config)
+    def _sink_work(self, new: _NewTask[SinkConnectorConfig]) -> WorkerTask:
+        task, context = new.instance, new.context
+        plan = plan_sink_task(context, new.settings, new.props, self.config)
         self._register_metrics(plan.stages, context.metrics)
         if isinstance(task, HostedSink):
-            task.run_with(*plan_hosted_sink(plan, configs[0].originals, self.config))
-            return HostedSinkWork(plan, task, partial(self._note_topic, plan.connector, plan.task), recorder)
+            task.run_with(*plan_hosted_sink(plan, new.settings.originals, self.config))
+            return HostedSinkWork(plan, task, partial(self._note_topic, plan.connector, plan.task), new.recorder)
         admin = shared(plan.consumer)
         partitions = SinkPartitions(admin, plan)
         creator = TopicCreator(shared(plan.letter_admin), None, context.stopping, plan.letter_producer)
@@ -278,7 +287,7 @@ class Worker:
             is_active=lambda topic: self._is_active(plan.connector, topic),
             record_active=lambda topic: self._record_active(plan.connector, plan.task, topic),
             still_there=partitions.still_there,
-            recorder=recorder,
+            recorder=new.recorder,
         )
         return WorkerSinkTask(plan, task, partitions, ports, self.spark)
 

@@ -95,14 +95,15 @@ def compile_chain(
     schemas: Mapping[str, Sequence[str]] | None = None,
     sink: bool = False,
     show: bool = False,
+    chain: int = 0,
 ) -> Compiled:
     """Compile a chain.
 
     schemas: for "key" and "value" the schema texts that records may carry (`Converter.schema_in`); sink: the record has an
-    offset, as a sink's has; show: records that a filter takes out are kept.
+    offset, as a sink's has; show: records that a filter takes out are kept; chain: see CompileContext.
     """
     scope = Scope()
-    run = CompileContext(scope)
+    run = CompileContext(scope, chain)
     record = _read(run, reading, writing, schemas or {}, sink)
     seen = [Seen("input", record, run.alive)]
     for stage in stages if show else together(stages):

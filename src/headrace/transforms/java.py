@@ -6,6 +6,7 @@ schema, and after it they are read again; schemas that the plugins make are lear
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ class JavaTransformation(JavaPlugin, Transformation):
     def __init__(self, props: Mapping[str, str]) -> None:
         """Take settings, which the class reads itself when it is first called."""
         self.props = dict(props)
-        self.learned = LearnedData(), LearnedData()
+        self._learned = defaultdict[tuple[int, str], LearnedData](LearnedData)  # by chain, and by key or value
         self._calls: dict[tuple[Any, ...], JavaCall] = {}
 
     @property
@@ -51,7 +52,7 @@ class JavaTransformation(JavaPlugin, Transformation):
         called = f"headrace_plugin_stages({lit(call.id)}, {record_parts(record)})"
         out = run.scope.bind(case([(run.reached(), called)]))
         run.thrown(f"{out}.failure")
-        key, value = (learned.read(run, out, part) for learned, part in zip(self.learned, ("key", "value"), strict=True))
+        key, value = (self._learned[run.chain, part].read(run, out, part) for part in ("key", "value"))
         return replace(
             record,
             topic=f"{out}.topic",
@@ -74,10 +75,6 @@ class _JavaStages(Transformation):
 
     def __init__(self, stages: Sequence[Stage]) -> None:
         self._stages = stages
-
-    @classmethod
-    def definition(cls) -> Any:
-        raise NotImplementedError
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         first: Any = self._stages[0].transformation

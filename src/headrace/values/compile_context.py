@@ -44,7 +44,9 @@ class Learner(Protocol):
 class CompileContext:
     """Collects the faults of the step that is being compiled; `alive` is when a record reaches it (None: always)."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, chain: int = 0) -> None:
+        """chain: which of the chains that are compiled of the same steps; each learns schemas of its own."""
+        self.chain = chain
         self.scope = scope
         self.alive: Sql | None = None
         self.failures: list[Sql] = []

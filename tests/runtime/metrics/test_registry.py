@@ -165,7 +165,7 @@ def test_a_task_shows_what_it_measures_itself_and_its_lag_by_partition() -> None
     recorder = metrics.task("c", 0, "source")
     metrics.task_state("c", 0, "RUNNING")
     recorder.follow_lag(lambda: {"t-0": 4, "t-1": 7})
-    recorder.own = lambda: [("mirror-x", "record-count", 5.0, {"topic": "A.t"})]
+    recorder.follow_own(lambda: [("mirror-x", "record-count", 5.0, {"topic": "A.t"})])
     found = {(m.group, m.name, m.labels.get("partition"), m.labels.get("topic")): m.value for m in metrics.measures()}
     assert found["mirror-x", "record-count", None, "A.t"] == 5
     assert found["headrace-task", "partition-record-lag", "t-1", None] == 7

@@ -39,8 +39,7 @@ class TaskRecorder:
         self._lock = threading.Lock()
         self._lag: Callable[[], Lag | None] = lambda: None
         self._progress = CommitProgress(now())
-        self.own: Callable[[], Iterable[Measured]] = lambda: ()
-        """What the task itself measures; asked whenever the metrics are read."""
+        self._own: Callable[[], Iterable[Measured]] = lambda: ()
 
     def record(self, event: Event) -> None:
         """Something has happened, now."""
@@ -50,6 +49,14 @@ class TaskRecorder:
     def follow_lag(self, lag: Callable[[], Lag | None]) -> None:
         """Have `lag()`, the records that are still to be read by partition, asked whenever the metrics are read."""
         self._lag = lag
+
+    def follow_own(self, own: Callable[[], Iterable[Measured]]) -> None:
+        """Have `own()`, what the task itself measures, asked whenever the metrics are read."""
+        self._own = own
+
+    def own(self) -> list[Measured]:
+        """What the task itself measures now."""
+        return list(self._own())
 
     def look(self) -> None:
         """See whether the task makes progress; to be called every few seconds."""

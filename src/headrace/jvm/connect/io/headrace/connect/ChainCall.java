@@ -123,131 +123,112 @@ interface ChainCall extends AutoCloseable {
         }
     }
 
-    /** Out: failure, whether it holds. */
+    /** Asks one plugin. Out: failure, and what {@link #answer} says. */
+    abstract class OfPlugin<T> implements ChainCall {
+        final ConnectData data = new ConnectData();
+        final T plugin;
+        private final String name; // of what kind it is, for the log
+
+        OfPlugin(T plugin, String name) {
+            this.plugin = plugin;
+            this.name = name;
+        }
+
+        abstract Object answer(Object[] parts);
+
+        @Override
+        public final Object[] call(Object[] parts) {
+            try (Swap swap = Swap.in(plugin)) {
+                return new Object[] {null, answer(parts)};
+            } catch (RuntimeException | LinkageError e) {
+                return new Object[] {failure(null, e), null};
+            }
+        }
+
+        @Override
+        public List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
+            return List.of();
+        }
+
+        @Override
+        public void close() {
+            Utils.closeQuietly((AutoCloseable) plugin, name);
+        }
+    }
+
+    /** In: a record; out: whether the predicate holds. */
     @SuppressWarnings({"unchecked", "rawtypes"})
-    final class OfPredicate implements ChainCall {
-        private final ConnectData data = new ConnectData();
-        private final Predicate predicate;
+    final class OfPredicate extends OfPlugin<Predicate> {
         private final HeaderConverter header;
 
         OfPredicate(Predicate<?> predicate, HeaderConverter header) {
-            this.predicate = predicate;
+            super(predicate, "predicate");
             this.header = header;
         }
 
         @Override
-        public Object[] call(Object[] parts) {
-            try (Swap swap = Swap.in(predicate)) {
-                return new Object[] {null, predicate.test(record(data, header, parts))};
-            } catch (RuntimeException | LinkageError e) {
-                return new Object[] {failure(null, e), null};
-            }
-        }
-
-        @Override
-        public List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
-            return List.of();
+        Object answer(Object[] parts) {
+            return plugin.test(record(data, header, parts));
         }
 
         @Override
         public void close() {
-            Utils.closeQuietly(predicate, "predicate");
+            super.close();
             Utils.closeQuietly(header, "header converter");
         }
     }
 
-    /** Of a converter; in: topic, bytes; out: failure, JSON. */
-    final class OfReading implements ChainCall {
-        private final ConnectData data = new ConnectData();
-        private final Converter converter;
+    /** A converter of keys or values. */
+    abstract class OfConverter extends OfPlugin<Converter> {
         private final boolean key;
 
+        OfConverter(Converter converter, boolean key) {
+            super(converter, "converter");
+            this.key = key;
+        }
+
+        @Override
+        public final List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
+            return List.of(environment.measured(plugin, connector, task, key ? "key" : "value"));
+        }
+    }
+
+    /** In: topic, bytes; out: JSON. */
+    final class OfReading extends OfConverter {
         OfReading(Converter converter, boolean key) {
-            this.converter = converter;
-            this.key = key;
+            super(converter, key);
         }
 
         @Override
-        public Object[] call(Object[] parts) {
-            try (Swap swap = Swap.in(converter)) {
-                SchemaAndValue read = converter.toConnectData((String) parts[0], new RecordHeaders(), (byte[]) parts[1]);
-                return new Object[] {null, data.write(read.schema(), read.value())};
-            } catch (RuntimeException | LinkageError e) {
-                return new Object[] {failure(null, e), null};
-            }
-        }
-
-        @Override
-        public List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
-            return List.of(environment.measured(converter, connector, task, key ? "key" : "value"));
-        }
-
-        @Override
-        public void close() {
-            Utils.closeQuietly(converter, "converter");
+        Object answer(Object[] parts) {
+            SchemaAndValue read = plugin.toConnectData((String) parts[0], new RecordHeaders(), (byte[]) parts[1]);
+            return data.write(read.schema(), read.value());
         }
     }
 
-    /** Of a converter; in: topic, schema, payload; out: failure, bytes. */
-    final class OfWriting implements ChainCall {
-        private final ConnectData data = new ConnectData();
-        private final Converter converter;
-        private final boolean key;
-
+    /** In: topic, schema, payload; out: bytes. */
+    final class OfWriting extends OfConverter {
         OfWriting(Converter converter, boolean key) {
-            this.converter = converter;
-            this.key = key;
+            super(converter, key);
         }
 
         @Override
-        public Object[] call(Object[] parts) {
-            try (Swap swap = Swap.in(converter)) {
-                SchemaAndValue given = data.read((String) parts[1], (byte[]) parts[2]);
-                byte[] bytes = converter.fromConnectData((String) parts[0], new RecordHeaders(), given.schema(), given.value());
-                return new Object[] {null, bytes};
-            } catch (RuntimeException | LinkageError e) {
-                return new Object[] {failure(null, e), null};
-            }
-        }
-
-        @Override
-        public List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
-            return List.of(environment.measured(converter, connector, task, key ? "key" : "value"));
-        }
-
-        @Override
-        public void close() {
-            Utils.closeQuietly(converter, "converter");
+        Object answer(Object[] parts) {
+            SchemaAndValue value = data.read((String) parts[1], (byte[]) parts[2]);
+            return plugin.fromConnectData((String) parts[0], new RecordHeaders(), value.schema(), value.value());
         }
     }
 
-    /** Of a header converter; in and out as with OfWriting. */
-    final class OfHeader implements ChainCall {
-        private final ConnectData data = new ConnectData();
-        private final HeaderConverter converter;
-
+    /** In and out as with OfWriting. */
+    final class OfHeader extends OfPlugin<HeaderConverter> {
         OfHeader(HeaderConverter converter) {
-            this.converter = converter;
+            super(converter, "header converter");
         }
 
         @Override
-        public Object[] call(Object[] parts) {
-            try (Swap swap = Swap.in(converter)) {
-                SchemaAndValue given = data.read((String) parts[1], (byte[]) parts[2]);
-                return new Object[] {null, converter.fromConnectHeader((String) parts[0], "", given.schema(), given.value())};
-            } catch (RuntimeException | LinkageError e) {
-                return new Object[] {failure(null, e), null};
-            }
-        }
-
-        @Override
-        public List<AutoCloseable> measured(HostEnvironment environment, String connector, int task) {
-            return List.of();
-        }
-
-        @Override
-        public void close() {
-            Utils.closeQuietly(converter, "header converter");
+        Object answer(Object[] parts) {
+            SchemaAndValue value = data.read((String) parts[1], (byte[]) parts[2]);
+            return plugin.fromConnectHeader((String) parts[0], "", value.schema(), value.value());
         }
     }
 }

@@ -1,0 +1,49 @@
+"""Schemas that plugins in Java make, as a chain learns them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from headrace.converters.byte_array import ByteArrayConverter
+from headrace.converters.connect_data import LearnedData
+from headrace.converters.simple_header import SimpleHeaderConverter
+from headrace.converters.string import StringConverter
+from headrace.transforms.chain import Compiled, Converters, compile_chain
+from headrace.values.sql import Sql
+
+
+def struct(field: str) -> str:
+    return f'{{"type":"struct","optional":false,"fields":[{{"field":"{field}","type":"string","optional":false}}]}}'
+
+
+class Learning(ByteArrayConverter):
+    """Reads what a column `made` has, as the converters in Java do."""
+
+    def __init__(self) -> None:
+        super().__init__({}, False)
+        self._learned = defaultdict[int, LearnedData](LearnedData)
+
+    def read(self, run, source, schemas=()):
+        return self._learned[run.chain].read(run, "made", "bytes")
+
+
+def compiled(converter: Learning, chain: int) -> Compiled:
+    written = StringConverter({}, False)
+    return compile_chain((), Converters(written, converter, SimpleHeaderConverter({})), _writers(written), chain=chain)
+
+
+def _writers(converter: StringConverter):
+    return Converters(converter, converter, SimpleHeaderConverter({}))
+
+
+def sql_of(chain: Compiled) -> Sql:
+    return str([chain.scope.__dict__, chain.columns])
+
+
+def test_what_one_chain_learns_another_does_not_forget():
+    converter = Learning()
+    compiled(converter, 0).learners["within0"].learn([struct("of_first")])
+    compiled(converter, 1).learners["within0"].learn([struct(f"of_second_{n}") for n in range(100)])
+    assert "of_first" in sql_of(compiled(converter, 0))
+    assert "of_second_99" not in sql_of(compiled(converter, 0))
+    assert "of_second_99" in sql_of(compiled(converter, 1))
