@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "headrace"
 LAYERS = (
@@ -20,12 +19,18 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 NAMES = {".".join(("headrace", *path.relative_to(SOURCE).with_suffix("").parts)): path for path in MODULES}
 """Module name → file."""
+TEXTS = {path: path.read_text(encoding="utf-8") for path in MODULES}
 
 
-def imported(path: Path) -> set[str]:
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(text) for path, text in TEXTS.items()}
+
+
+def imported(tree: ast.Module) -> set[str]:
     """The modules of headrace that a module imports, also where a function does so when it is called."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "headrace":
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
@@ -33,33 +38,51 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_a_module_imports_only_from_its_own_layer_and_those_before(path: Path) -> None:
-    layer = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-    if layer == "__init__":
-        return
-    assert layer in LAYERS, f"{layer} is in no layer: add it to LAYERS"
-    packages = {name.split(".")[1] for name in imported(path)} & set(LAYERS)
-    later = {name for name in packages if LAYERS.index(name) > LAYERS.index(layer)}
-    assert not later
+@cache
+def imports() -> dict[str, set[str]]:
+    """What each module imports."""
+    return {name: imported(trees()[path]) for name, path in NAMES.items()}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_a_module_has_one_idea(path: Path) -> None:
-    assert path.read_text(encoding="utf-8").count("\n") <= 400
+def layer(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_a_function_fits_on_a_screen(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
-            assert node.end_lineno - node.lineno <= 50, node.name
+def test_a_module_imports_only_from_its_own_layer_and_those_before() -> None:
+    assert {layer(path) for path in MODULES} - {"__init__"} == set(LAYERS), "each package is in LAYERS"
+    later: dict[str, list[str]] = {}
+    for name, path in NAMES.items():
+        packages = {other.split(".")[1] for other in imports()[name]} & set(LAYERS) if layer(path) in LAYERS else set()
+        if above := [package for package in packages if LAYERS.index(package) > LAYERS.index(layer(path))]:
+            later[name] = above
+    assert later == {}
+
+
+def test_a_module_has_one_idea() -> None:
+    lines = {str(path.relative_to(SOURCE)): text.count("\n") for path, text in TEXTS.items()}
+    assert {name: count for name, count in lines.items() if count > 400} == {}
+
+
+def test_a_function_fits_on_a_screen() -> None:
+    functions = [
+        (f"{path.relative_to(SOURCE)}: {node.name}", node.end_lineno - node.lineno)
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno
+    ]
+    assert {name: lines for name, lines in functions if lines > 50} == {}
+
+
+def test_the_readme_names_every_package() -> None:
+    readme = (SOURCE.parents[1] / "README.md").read_text(encoding="utf-8").partition("## How it is built")[2]
+    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert {package for package in packages if f"`{package}`" not in readme} == set()
 
 
 def test_a_class_name_stands_for_one_thing() -> None:
     homes: dict[str, list[str]] = {}
-    for path in MODULES:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for path, tree in trees().items():
+        for node in tree.body:
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
@@ -73,8 +96,8 @@ DSL = frozenset({
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
-    imports = {name: imported(path) & NAMES.keys() for name, path in NAMES.items()}
-    left = set(imports)  # without what is in no circle: what imports nothing that is left, or is imported by nothing that is left
-    while alone := {m for m in left if not imports[m] & left or not any(m in imports[other] for other in left)}:
+    inner = {name: others & NAMES.keys() for name, others in imports().items()}
+    left = set(inner)  # without what is in no circle: what imports nothing that is left, or is imported by nothing that is left
+    while alone := {m for m in left if not inner[m] & left or not any(m in inner[other] for other in left)}:
         left -= alone
     assert {name.removeprefix("headrace.streams.") for name in left} == DSL
