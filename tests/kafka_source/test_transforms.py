@@ -142,7 +142,8 @@ def test_schemas_may_change_from_record_to_record(
         return {"type": "struct", "optional": False, "fields": [{"type": "string", "optional": True, "field": f} for f in fields]}
 
     source.produce(topic, [record(b"k", envelope(struct("n"), {"n": str(i)})) for i in range(3)])
-    one = mirror(topic, {**WITH_SCHEMAS, **CAST})
+    names_a_field = {"transforms.sql.type": "headrace.transforms.Sql", "transforms.sql.value.twice": "value.n * 2"}
+    one = mirror(topic, {**WITH_SCHEMAS, **CAST, **names_a_field, "transforms": "cast,sql"})
     copy = one.prefix + topic
     one.await_copied(topic, 3)
     source.produce(topic, [record(b"k", envelope(struct("n", "m"), {"n": str(i), "m": "x"})) for i in range(3, 5)])
@@ -150,5 +151,7 @@ def test_schemas_may_change_from_record_to_record(
     wait_until(lambda: destination.size(copy) == 7, CONNECTOR_S, lambda: f"seven; {one.status()}")
     found = values(destination, copy)
     payloads = [v and v["payload"] for v in found]
-    assert payloads == [{"n": 0}, {"n": 1}, {"n": 2}, {"n": 3, "m": "x"}, {"n": 4, "m": "x"}, {"n": 5}, None]
-    assert [f["type"] for f in found[3]["schema"]["fields"]] == ["int32", "string"]
+    twice = [{"n": 0, "twice": 0}, {"n": 1, "twice": 2}, {"n": 2, "twice": 4}]
+    more = [{"n": 3, "m": "x", "twice": 6}, {"n": 4, "m": "x", "twice": 8}, {"n": 5, "twice": 10}]
+    assert payloads == [*twice, *more, None]
+    assert [f["type"] for f in found[3]["schema"]["fields"]] == ["int32", "string", "int32"]

@@ -29,7 +29,8 @@ _SEES = (
     "It sees <code>topic</code> (STRING), <code>partition</code> (INT), <code>offset</code> (BIGINT, NULL for a source), "
     "<code>timestamp</code> (TIMESTAMP), <code>headers</code> (ARRAY&lt;STRUCT&lt;key: STRING, value: BINARY&gt;&gt;), and "
     "<code>key</code> and <code>value</code>: VARIANT for schemaless data (<code>value:a.b::bigint</code>), STRUCT for data "
-    "with a schema (<code>value.a.b</code>), else STRING, BINARY, BOOLEAN or a number."
+    "with a schema (<code>value.a.b</code>; of records with several schemas one with all their fields, NULL where a record has "
+    "none), else STRING, BINARY, BOOLEAN or a number."
 )
 _FIELD = (
     " A single field is set by an option of its own: <code>{0}.total</code> sets the field <code>total</code> and leaves the "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from headrace.values.kinds import INTEGERS
@@ -74,14 +75,13 @@ _VARIANT = Shape("VARIANT")
 
 def types(record: ConnectRecord) -> dict[str, str]:
     """The Spark type of each name, as DDL."""
-    return {**_TYPES, "key": shape(record.key).ddl, "value": shape(record.value).ddl}
+    return {**_TYPES, "key": united(record.key).ddl, "value": united(record.value).ddl}
 
 
 def expression(run: CompileContext, record: ConnectRecord, name: str) -> Sql:
     """The part of the record with this name, of its type; what cannot be shown so is a fault of the present step."""
     if name in ("key", "value"):
-        value: Value = getattr(record, name)
-        return _sql(run, value, shape(value), name)
+        return column(run, getattr(record, name), name)
     if name == "timestamp":
         return f"headrace_try(timestamp_millis({record.timestamp}))"
     if name == "offset":
@@ -90,26 +90,56 @@ def expression(run: CompileContext, record: ConnectRecord, name: str) -> Sql:
 
 
 def column(run: CompileContext, value: Value, name: str) -> Sql:
-    """A value as one column of the type that it has; structs of several schemas as one of all their fields, else VARIANT.
-
-    Of fields with one name and several types, integers and floats take the widest, all others become text.
-    """
-    present = [a for a in value if a.when != NEVER and a.value.kind != "null"]
-    shapes = [_of_typed(a.value) for a in present]
-    if len(set(shapes)) < 2 or not all(s.fields for s in shapes):
-        return _sql(run, value, shape(value), name)
-    fields: dict[str, str] = {}
-    for one in shapes:
-        for field, inner in one.fields:
-            fields[field] = _wider(fields.get(field, inner.ddl), inner.ddl)
+    """A value as one column of the type that it has (`united`)."""
+    present, wanted = _present(value), united(value)
+    if wanted == shape(value):
+        return _sql(run, value, wanted, name)
     branches = []
-    for a, own in zip(present, shapes, strict=True):
+    for a in present:
+        own = _of_typed(a.value)
         with run.only(a.when):
             struct = run.scope.bind(_typed(run, a, own, name))
-        has = dict(own.fields)
-        casts = {f: f"cast({f'{struct}.{quoted(f)}' if f in has else 'NULL'} as {ddl})" for f, ddl in fields.items()}
-        branches.append((a.when, call("named_struct", *(x for f, sql in casts.items() for x in (lit(f), sql)))))
-    return case(branches, f"cast(NULL as STRUCT<{', '.join(f'{quoted(f)}: {ddl}' for f, ddl in fields.items())}>)")
+        branches.append((a.when, _recast(struct, own, wanted)))
+    return case(branches, f"cast(NULL as {wanted.ddl})")
+
+
+def united(value: Value) -> Shape:
+    """The type of a value; of structs of several schemas that of a struct of all their fields; else VARIANT if there are several.
+
+    Of fields with one name and several types, structs become one likewise, integers and floats take the widest, all others
+    become text.
+    """
+    shapes = [_of_typed(a.value) for a in _present(value)]
+    if len(set(shapes)) < 2 or not all(s.fields for s in shapes):
+        return shape(value)
+    return reduce(_union, shapes)
+
+
+def _present(value: Value) -> list[Case]:
+    return [a for a in value if a.when != NEVER and a.value.kind != "null"]
+
+
+def _union(a: Shape, b: Shape) -> Shape:
+    if not (a.fields and b.fields):
+        return a if a == b else Shape(_wider(a.ddl, b.ddl))
+    fields = dict(a.fields)
+    for name, field in b.fields:
+        fields[name] = _union(fields[name], field) if name in fields else field
+    return _struct(fields)
+
+
+def _recast(sql: Sql, own: Shape, wanted: Shape) -> Sql:
+    """A column of one shape as another one that has all its fields."""
+    if own == wanted:
+        return sql
+    if not (own.fields and wanted.fields):
+        return f"cast({sql} as {wanted.ddl})"
+    inner = dict(own.fields)
+    parts = (
+        (lit(name), _recast(f"{sql}.{quoted(name)}", inner[name], field) if name in inner else f"cast(NULL as {field.ddl})")
+        for name, field in wanted.fields
+    )
+    return f"if({sql} IS NULL, NULL, {call('named_struct', *(x for pair in parts for x in pair))})"
 
 
 def column_of(run: CompileContext, value: Value, schema: Schema, name: str) -> Sql:

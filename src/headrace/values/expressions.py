@@ -59,8 +59,11 @@ def evaluate(record: ConnectRecord, expressions: Mapping[str, Expression]) -> di
     Raises ConfigError for an expression that Spark does not accept, or that is not about one record.
     """
     from pyspark.sql import functions as F
+    from pyspark.sql.types import NullType
 
     run, known = record.run, types(record)
+    # Before the first schema is known there are no fields: all that is not null waits for its schema.
+    unread = any(all(a.value.kind == "null" for a in part) for part in (record.key, record.value))
     columns: dict[str, Column] = {}
     found_types: dict[str, DataType] = {}
     names: set[str] = set()
@@ -69,7 +72,12 @@ def evaluate(record: ConnectRecord, expressions: Mapping[str, Expression]) -> di
     guard = both(run.alive, f"(length({run.scope.bind(record.topic)}) >= 0)") or "true"
     for key, one in expressions.items():
         column = one.made()
-        given, _ = _analyzed(one, column, known)
+        try:
+            given, _ = _analyzed(one, column, known)
+        except ConfigError:
+            if not unread:
+                raise
+            column, given = F.lit(None), NullType()
         try:
             column = one.fit(column, given)
         except ConfigError as error:
