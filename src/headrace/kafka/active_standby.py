@@ -66,11 +66,15 @@ class ActiveStandbyMember:
         asked = [TopicPartition(*partition) for partition in partitions]
 
         def ask(consumer: Consumer) -> dict[Partition, tuple[int, str]]:
-            found = consumer.committed(asked, timeout=timeout_s)
-            for one in found:
-                if one.error:
-                    raise failure(one.error)
-            return {(one.topic, one.partition): (one.offset, one.metadata or "") for one in found if one.offset >= 0}
+            offsets = consumer.committed(asked, timeout=timeout_s)
+            for partition in offsets:
+                if partition.error:
+                    raise failure(partition.error)
+            return {
+                (partition.topic, partition.partition): (partition.offset, partition.metadata or "")
+                for partition in offsets
+                if partition.offset >= 0
+            }
 
         return self._ask(ask, timeout_s) if asked else {}
 
@@ -79,14 +83,16 @@ class ActiveStandbyMember:
 
         Raises KafkaFailure, also when the group has gone on without this instance.
         """
-        given = [TopicPartition(topic, partition, offset, text) for (topic, partition), (offset, text) in offsets.items()]
+        offsets_with_texts = [
+            TopicPartition(topic, partition, offset, text) for (topic, partition), (offset, text) in offsets.items()
+        ]
         done: Future[None] = Future()
 
         def begin(consumer: Consumer) -> None:
             if generation is None or generation != self.generation:
                 raise failure(KafkaError(KafkaError.ILLEGAL_GENERATION))
             self._answers.append(done)
-            consumer.commit(offsets=given, asynchronous=True)
+            consumer.commit(offsets=offsets_with_texts, asynchronous=True)
 
         self._ask(begin, timeout_s)
         self._wait(done, timeout_s)
@@ -134,21 +140,21 @@ class ActiveStandbyMember:
         if not self._answers:
             return
         done = self._answers.pop(0)
-        wrong = error or next((one.error for one in partitions if one.error), None)
+        wrong = error or next((partition.error for partition in partitions if partition.error), None)
         if wrong is None:
             done.set_result(None)
         else:
             done.set_exception(failure(wrong))
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        added = [TopicPartition(one.topic, one.partition, OFFSET_END) for one in partitions]
+        added = [TopicPartition(partition.topic, partition.partition, OFFSET_END) for partition in partitions]
         consumer.incremental_assign(added)
         consumer.pause(added)  # nothing of it is read here
-        if any(one.partition == 0 for one in partitions):
+        if any(partition.partition == 0 for partition in partitions):
             self._is_active(True)
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        if any(one.partition == 0 for one in partitions):
+        if any(partition.partition == 0 for partition in partitions):
             self._is_active(False)
         consumer.incremental_unassign(partitions)
 

@@ -40,19 +40,19 @@ def run(file: MirrorFile, clusters: Clusters = None, rest_port: RestPort = 0) ->
 
     logs.configure()
     props = load_properties(file)
-    wanted = [flow for flow in mm2_properties.flows(props) if not clusters or flow.target in clusters]
-    if not wanted:
+    flows = [flow for flow in mm2_properties.flows(props) if not clusters or flow.target in clusters]
+    if not flows:
         raise ConnectError(
             f"There is no flow to {', '.join(clusters or [])}; flows: {', '.join(map(str, mm2_properties.flows(props)))}."
         )
     stop = threading.Event()
     stop_on_signals(stop)
-    running = [FlowWorker(props, flow, rest_port and rest_port + n, stop) for n, flow in enumerate(wanted)]
-    for one in running:
-        one.start()
-    for one in running:
-        one.join()
-    failed = next((one.error for one in running if one.error is not None), None)
+    running = [FlowWorker(props, flow, rest_port and rest_port + n, stop) for n, flow in enumerate(flows)]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join()
+    failed = next((process.error for process in running if process.error is not None), None)
     if failed is not None:
         raise failed
 
