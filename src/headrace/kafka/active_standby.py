@@ -21,12 +21,13 @@ from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, To
 from headrace.errors import ConnectError
 from headrace.kafka import clients
 from headrace.kafka.failures import failure, timed_out
+from headrace.retry import Backoff
 
 log = structlog.get_logger(__name__)
 
 Partition = tuple[str, int]
 Value = TypeVar("Value")
-_POLL_S, _PAUSE_S, _LEAVE_S, _ANSWER_S = 0.02, 1.0, 15.0, 60.0
+_POLL_S, _LEAVE_S, _ANSWER_S = 0.02, 15.0, 60.0
 # A client takes one call at a time, so a request waits until a poll has ended: polls are short while requests come.
 _SHORT_POLL_S, _BUSY_S = 0.002, 1.0
 
@@ -101,16 +102,17 @@ class ActiveStandbyMember:
     def _main(self) -> None:
         consumer = clients.consumer(self._props, error_cb=lambda error: None, on_commit=self._committed)
         consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked)
-        busy_until = 0.0
+        busy_until, backoff = 0.0, Backoff(first_s=1.0, longest_s=5.0)
         while not self._stopping.is_set():
             try:
                 consumer.poll(_SHORT_POLL_S if time.monotonic() < busy_until else _POLL_S)
                 while not self._asked.empty():
                     self._asked.get()(consumer)
                     busy_until = time.monotonic() + _BUSY_S
+                backoff.succeeded()
             except (KafkaException, RuntimeError):
                 log.exception("group.member.failed", group=self._group, hint="it is tried again")
-                self._stopping.wait(_PAUSE_S)
+                self._stopping.wait(backoff.failed())
         self._is_active(False)
         consumer.close()
         while not self._asked.empty():

@@ -21,6 +21,7 @@ from headrace.kafka import clients
 from headrace.kafka.call_with_timeout import StuckError, call_with_timeout
 from headrace.kafka.failures import KafkaFailure, failure, kafka_error, timed_out
 from headrace.kafka.plain_writer import PlainWriter
+from headrace.retry import Backoff
 
 log = structlog.get_logger(__name__)
 
@@ -148,11 +149,12 @@ class GroupTransactions:
         with self._queued:
             batch, self._queue = self._queue, []
         try:
-            self._patiently(batch, deadline)
+            self._write_with_retries(batch, deadline)
         finally:
             _end([waiting for waiting in batch if not waiting.done.is_set()], timed_out("The write was interrupted."))
 
-    def _patiently(self, batch: Sequence[_Waiting], deadline: float) -> None:
+    def _write_with_retries(self, batch: Sequence[_Waiting], deadline: float) -> None:
+        backoff = Backoff(first_s=_RETRY_S, longest_s=1.0)
         while batch := _allowed(batch):
             try:
                 self._transaction(batch, deadline)
@@ -172,11 +174,11 @@ class GroupTransactions:
                 if len(batch) == 1:
                     return _end(batch, error)
                 for waiting in batch:  # the fault of one is not that of the others
-                    self._patiently([waiting], deadline)
+                    self._write_with_retries([waiting], deadline)
                 return None
             if time.monotonic() > deadline:
                 return _end(batch, timed_out(f"Kafka did not take the transaction in time: {cause.str()}"))
-            time.sleep(_RETRY_S)
+            time.sleep(backoff.failed())
         return None
 
     def _transaction(self, batch: Sequence[_Waiting], deadline: float) -> None:
