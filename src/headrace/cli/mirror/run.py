@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -99,16 +100,16 @@ class FlowWorker:
         """Bring the connectors to what the file says; those that are right are left alone."""
         from headrace.cli.connectors.client import RestClient
 
-        client = RestClient(url)
-        for name in mm2_properties.CONNECTORS:
-            config = mm2_properties.connector(self._props, self._flow, name)
-            name = config["name"]
-            try:
-                present = client.ask("GET", "connectors", name, "config")
-                if not present.ok or present.json != config:
-                    client.call("PUT", "connectors", name, "config", body=config)
-                    log.info("mirror.connector.configured", flow=str(self._flow), connector=name)
-            except Exception as error:
-                self.error = error if isinstance(error, ConnectError) else ConnectError(f"{self._flow}, {name}: {error}")
-                self._stop.set()
-                return
+        with closing(RestClient(url)) as client:
+            for name in mm2_properties.CONNECTORS:
+                config = mm2_properties.connector(self._props, self._flow, name)
+                name = config["name"]
+                try:
+                    present = client.ask("GET", "connectors", name, "config")
+                    if not present.ok or present.json != config:
+                        client.call("PUT", "connectors", name, "config", body=config)
+                        log.info("mirror.connector.configured", flow=str(self._flow), connector=name)
+                except Exception as error:
+                    self.error = error if isinstance(error, ConnectError) else ConnectError(f"{self._flow}, {name}: {error}")
+                    self._stop.set()
+                    return
