@@ -26,16 +26,16 @@ def pages() -> dict[str, str]:
 
     Of plugins, those of headrace itself; others that are installed, or that a test made, have their own docs.
     """
-    found = {"options-worker.md": _worker_page(), "options-streams.md": _streams_page(), **_common_pages()}
+    pages = {"options-worker.md": _worker_page(), "options-streams.md": _streams_page(), **_common_pages()}
     for cls in _own("source", "sink"):
-        found[f"options-{_kebab(cls.plugin_name)}.md"] = _connector_page(cls)
-    found["options-converters.md"] = _page("Options of converters", *_sections(_own("converter")))
-    found["options-config-providers.md"] = _page(
+        pages[f"options-{_kebab(cls.plugin_name)}.md"] = _connector_page(cls)
+    pages["options-converters.md"] = _page("Options of converters", *_sections(_own("converter")))
+    pages["options-config-providers.md"] = _page(
         "Options of config providers",
         "Under `config.providers.<name>.param.`, in the properties of a worker ([how](config-providers.md)).",
         *_sections(_own("config_provider")),
     )
-    found["options-transforms.md"] = _page(
+    pages["options-transforms.md"] = _page(
         "Options of transforms",
         "Under `transforms.<alias>.`, where `transforms` lists the aliases in order. Every transform also has `type`, its class; "
         "`predicate`, the alias of a predicate that says to which records it applies; and `negate`, `true` to apply it to all "
@@ -45,7 +45,7 @@ def pages() -> dict[str, str]:
         "Under `predicates.<alias>.`, where `predicates` lists the aliases. Every predicate also has `type`, its class.",
         *_sections(_own("predicate")),
     )
-    return found | reference_pages()
+    return pages | reference_pages()
 
 
 def _own(*kinds: str) -> list[type[Any]]:
@@ -142,11 +142,11 @@ def _sections(classes: Iterable[Any]) -> list[str]:
         groups.setdefault(cls.plugin_name.partition("$")[0], []).append(cls)
     sections = []
     for name, (cls, *others) in groups.items():
-        names = ", ".join(f"`{one.plugin_name}`" for one in (cls, *others))
-        own = table(_ungrouped(cls.definition())) or "No options.\n"
+        names = ", ".join(f"`{plugin_class.plugin_name}`" for plugin_class in (cls, *others))
+        options = table(_ungrouped(cls.definition())) or "No options.\n"
         examples = example.to_markdown(getattr(cls, "examples", ()))
         sections.append(
-            "\n".join(part for part in (f"## {_simple(name)}\n\n{names}: {_summary(cls)}\n\n{own}", examples) if part)
+            "\n".join(part for part in (f"## {_simple(name)}\n\n{names}: {_summary(cls)}\n\n{options}", examples) if part)
         )
     return sections
 

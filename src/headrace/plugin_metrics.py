@@ -73,9 +73,9 @@ class PluginMetrics:
 
     def counter(self, name: str, tags: Tags | None = None) -> PluginCounter:
         """Show a count, which starts at 0. Raises as `gauge`."""
-        made = PluginCounter(_accumulator())
-        self.gauge(name, made.value, tags)
-        return made
+        counter = PluginCounter(_accumulator())
+        self.gauge(name, counter.value, tags)
+        return counter
 
     def remove(self, name: str, tags: Tags | None = None) -> None:
         """Show it no longer. Raises ArgumentError if it is not registered."""
@@ -84,13 +84,13 @@ class PluginMetrics:
 
     def measures(self) -> list[tuple[str, str, float, Tags]]:
         """Those that can be read now, with those of plugins inside."""
-        found = []
+        measures = []
         for (name, tags), read in list(self._registered.items()):
             try:
-                found.append((GROUP, name, float(read()), dict(tags)))
+                measures.append((GROUP, name, float(read()), dict(tags)))
             except Exception as error:  # a plugin's own code, asked whenever somebody looks at the metrics
                 log.debug("plugin.metric.unknown", metric=name, cause=str(error))
-        return found
+        return measures
 
     def _key(self, name: str, tags: Tags) -> _Key:
         if not _NAME.fullmatch(name) or not all(_TAG.fullmatch(tag) for tag in tags):

@@ -109,9 +109,9 @@ def load() -> None:
         for module in pkgutil.walk_packages(root.__path__, package + "."):
             importlib.import_module(module.name)
     for entry in entry_points(group="headrace.plugins"):
-        found = entry.load()
-        if isinstance(found, type) and "plugin_name" not in vars(found) and hasattr(found, "plugin_kind"):
-            plugin(f"{found.__module__}.{found.__qualname__}", found.plugin_kind, (entry.name,))(found)
+        cls = entry.load()
+        if isinstance(cls, type) and "plugin_name" not in vars(cls) and hasattr(cls, "plugin_kind"):
+            plugin(f"{cls.__module__}.{cls.__qualname__}", cls.plugin_kind, (entry.name,))(cls)
 
 
 def set_java_plugins(classes: Iterable[type[Any]]) -> None:
@@ -124,8 +124,8 @@ def set_java_plugins(classes: Iterable[type[Any]]) -> None:
 
 def java_plugins(*kinds: Kind | str) -> list[type[Any]]:
     """Those of these kinds (none given: of all), also where headrace has its own class of the name."""
-    wanted = {Kind(k) for k in kinds} or set(Kind)
-    return [cls for cls in _JAVA if cls.plugin_kind in wanted]
+    wanted_kinds = {Kind(k) for k in kinds} or set(Kind)
+    return [cls for cls in _JAVA if cls.plugin_kind in wanted_kinds]
 
 
 def versions(cls: type[Any]) -> list[type[Any]]:
@@ -138,14 +138,14 @@ def versions(cls: type[Any]) -> list[type[Any]]:
 def every(*kinds: Kind | str) -> Iterator[type[Any]]:
     """All classes of these kinds (none given: of all), ordered by kind and name, then by version."""
     load()
-    wanted = {Kind(k) for k in kinds} or set(Kind)
-    found = [(_ORDER[kind], name, cls) for (name, kind), cls in _REGISTRY.items() if kind in wanted]
-    found += [
+    wanted_kinds = {Kind(k) for k in kinds} or set(Kind)
+    registered = [(_ORDER[kind], name, cls) for (name, kind), cls in _REGISTRY.items() if kind in wanted_kinds]
+    registered += [
         (_ORDER[cls.plugin_kind], cls.plugin_name, cls)
-        for cls in java_plugins(*wanted)
+        for cls in java_plugins(*wanted_kinds)
         if (cls.plugin_name, cls.plugin_kind) not in _REGISTRY
     ]
-    yield from (cls for _, _, cls in sorted(found, key=lambda one: one[:2]))
+    yield from (cls for _, _, cls in sorted(registered, key=lambda entry: entry[:2]))
 
 
 def find(name: str, *kinds: Kind | str, java: bool = False) -> type[Any]:
@@ -156,19 +156,19 @@ def find(name: str, *kinds: Kind | str, java: bool = False) -> type[Any]:
     """
     candidates = list({(c.plugin_name, c.plugin_kind): c for c in (java_plugins(*kinds) if java else every(*kinds))}.values())
     exact = [c for c in candidates if c.plugin_name == name]
-    found = exact or [c for c in candidates if name in c.plugin_aliases]
-    if len(found) > 1:
-        classes = ", ".join(c.plugin_name for c in found)
+    matching = exact or [c for c in candidates if name in c.plugin_aliases]
+    if len(matching) > 1:
+        classes = ", ".join(c.plugin_name for c in matching)
         raise ConnectError(
             f"More than one connector matches alias {name}. Please use full package and class name instead. "
             f"Classes found: {classes}"
         )
-    if not found:
-        own = dotted(name) if kinds and set(kinds) <= set(_OWN) and not java else None
-        if own is not None and getattr(own, "plugin_kind", None) in kinds and not inspect.isabstract(own):
-            return own
+    if not matching:
+        own_class = dotted(name) if kinds and set(kinds) <= set(_OWN) and not java else None
+        if own_class is not None and getattr(own_class, "plugin_kind", None) in kinds and not inspect.isabstract(own_class):
+            return own_class
         raise NotFoundError(f"Class {name} could not be found.")
-    return found[0]
+    return matching[0]
 
 
 def dotted(name: str) -> type[Any] | None:
@@ -180,7 +180,7 @@ def dotted(name: str) -> type[Any] | None:
     if not module or not all(part.isidentifier() for part in name.split(".")):
         return None
     try:
-        found = getattr(importlib.import_module(module), attribute, None)
+        cls = getattr(importlib.import_module(module), attribute, None)
     except ModuleNotFoundError as error:
         if error.name is None or not (module + ".").startswith(error.name + "."):
             log.warning("plugin.import-failed", plugin=name, cause=str(error))
@@ -188,9 +188,9 @@ def dotted(name: str) -> type[Any] | None:
     except Exception as error:  # whatever the user's module does when it is imported
         log.warning("plugin.import-failed", plugin=name, cause=f"{type(error).__name__}: {error}")
         return None
-    if not isinstance(found, type) or found.__module__.startswith("headrace."):  # ours are registered
+    if not isinstance(cls, type) or cls.__module__.startswith("headrace."):  # ours are registered
         return None
-    if getattr(found, "plugin_kind", None) in _OWN and "plugin_name" not in vars(found):
-        found.plugin_name, found.plugin_aliases = name, set()  # type: ignore[attr-defined]
-        found.version = getattr(found, "version", None) or "undefined"  # type: ignore[attr-defined]
-    return found
+    if getattr(cls, "plugin_kind", None) in _OWN and "plugin_name" not in vars(cls):
+        cls.plugin_name, cls.plugin_aliases = name, set()  # type: ignore[attr-defined]
+        cls.version = getattr(cls, "version", None) or "undefined"  # type: ignore[attr-defined]
+    return cls

@@ -134,12 +134,12 @@ def _names(scheme: str) -> list[str]:
     """One name for each attribute, in the order of the measures."""
     from headrace.rest.prometheus import render
 
-    found: dict[tuple[str, str], str] = {}
+    metrics: dict[tuple[str, str], str] = {}
     for measure in example_metrics().measures():
         lines = render([measure], scheme, None)[0].decode().splitlines()
-        own = [line for line in lines if not line.startswith(("#", "process_"))]
-        found.setdefault((measure.group, measure.name), re.split(r"[{ ]", own[0], maxsplit=1)[0])
-    return list(found.values())
+        samples = [line for line in lines if not line.startswith(("#", "process_"))]
+        metrics.setdefault((measure.group, measure.name), re.split(r"[{ ]", samples[0], maxsplit=1)[0])
+    return list(metrics.values())
 
 
 def example_metrics() -> Metrics:

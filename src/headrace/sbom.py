@@ -46,9 +46,9 @@ def _python(root: str) -> dict[str, set[str]]:
         if name in graph:
             continue
         needs = {
-            _normal(found[0])
+            _normal(match[0])
             for text in metadata.requires(name) or ()
-            if not _EXTRA.search(text) and (found := _NAME.match(text))
+            if not _EXTRA.search(text) and (match := _NAME.match(text))
         }
         graph[name] = {need for need in needs if _installed(need)}  # the others are for other systems
         waiting += graph[name]
@@ -88,5 +88,5 @@ def _jar(jar: Jar) -> dict[str, Any]:
 
 
 def _licenses(names: Iterable[str]) -> dict[str, Any]:
-    found = [{"license": {"name": name}} for name in dict.fromkeys(names)]
-    return {"licenses": found} if found else {}
+    licenses = [{"license": {"name": name}} for name in dict.fromkeys(names)]
+    return {"licenses": licenses} if licenses else {}

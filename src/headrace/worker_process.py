@@ -137,9 +137,9 @@ def _run(
         admin = config.client_props("admin")
         patience = parse_type("default.api.timeout.ms", admin.get("default.api.timeout.ms", "30000"), Type.INT)
         cluster_id = Admin(admin).cluster_id(patience / 1000)
-        own = stores.own_offsets.of if stores.own_offsets else None
+        own_offsets = stores.own_offsets.of if stores.own_offsets else None
         spark = partial(session, config.spark_conf())
-        worker = Worker(config, stores.offsets, stores.status, spark, group.session, stores.writes, own)
+        worker = Worker(config, stores.offsets, stores.status, spark, group.session, stores.writes, own_offsets)
         group.measure(worker.metrics)
         herder = Herder(worker, stores, config.worker_id(), cluster_id, group)
         server = RestServer(herder, config, others)

@@ -14,6 +14,7 @@ from headrace.cli.connectors.drift import group as topics
 from headrace.cli.connectors.events import audit
 from headrace.cli.connectors.group import group as connectors
 from headrace.cli.connectors.lineage import lineage
+from headrace.cli.connectors.options import close_clients
 from headrace.cli.jars.group import group as jars
 from headrace.cli.mirror.group import group as mirror
 from headrace.cli.plugins.group import group as plugins
@@ -40,6 +41,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def headrace(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     """Kafka Connect in Python, with Spark as the engine.
@@ -48,6 +50,7 @@ def headrace(
 
     To see it at work: `headrace demo`. To try connectors of your own: `headrace dev`.
     """
+    context.call_on_close(close_clients)
 
 
 # in the order of the help

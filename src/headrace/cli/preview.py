@@ -65,16 +65,16 @@ def preview(
     prepared = prepare(connector_settings(config), settings)
     if records is not None:
         raw = sys.stdin.buffer.read() if str(records) == "-" else records.read_bytes()
-        given = _named(records, lambda: from_lines(raw, prepared.topic))
+        records_read = _named(records, lambda: from_lines(raw, prepared.topic))
     else:
-        given = prepared.live(live or 1)
+        records_read = prepared.live(live or 1)
     # Constants are evaluated without compiling anything, which is the quickest for a few records.
     spark = session({"spark.master": "local[1]", "spark.sql.codegen.factoryMode": "NO_CODEGEN", **_spark(settings)})
-    found = prepared.run(spark, given, ask=worker is not None)
+    result = prepared.run(spark, records_read, ask=worker is not None)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(result, ensure_ascii=False, indent=2))
     else:
-        show(found, Console())
+        show(result, Console())
 
 
 def default_worker(file: Path | None) -> WorkerConfig:

@@ -32,18 +32,18 @@ class ConnectorOffsetTopic:
 
     def get(self, connector: str, partitions: Sequence[SourcePartition]) -> list[tuple[SourcePartition, SourceOffset | None]]:
         """The stored offsets of these partitions, None where there is none. Raises RetriableError."""
-        found = self._own.get(connector, partitions)
-        missing = [partition for partition, offset in found if offset is None]
+        offsets = self._own.get(connector, partitions)
+        missing = [partition for partition, offset in offsets if offset is None]
         if not missing:
-            return found
+            return offsets
         shared = {identity(p): o for p, o in self._shared.get(connector, missing)}
-        return [(p, shared.get(identity(p)) if o is None else o) for p, o in found]
+        return [(p, shared.get(identity(p)) if o is None else o) for p, o in offsets]
 
     def all(self, connector: str) -> list[tuple[SourcePartition, SourceOffset]]:
         """Every stored offset of the connector. Raises RetriableError."""
-        found = {identity(p): (p, o) for p, o in self._shared.all(connector)}
-        found |= {identity(p): (p, o) for p, o in self._own.all(connector)}
-        return list(found.values())
+        by_partition = {identity(p): (p, o) for p, o in self._shared.all(connector)}
+        by_partition |= {identity(p): (p, o) for p, o in self._own.all(connector)}
+        return list(by_partition.values())
 
     def put(self, connector: str, offsets: Offsets, proof: Proof = lambda: None) -> None:
         """Store offsets, None removes one; durable in the own topic when this returns. Raises DataError, KafkaFailure."""
@@ -79,10 +79,10 @@ class OffsetStores:
 
     def of(self, config: Props) -> KafkaOffsetStore | ConnectorOffsetTopic:
         """The store of a connector with this configuration. Raises ConfigError, ConnectError, RetriableError."""
-        found = self._own(config)
-        if found is None:
+        topic = self._own(config)
+        if topic is None:
             return self.shared
-        key, make = found
+        key, make = topic
         with self._making:
             if key not in self._made:
                 self._made[key] = make()

@@ -119,10 +119,10 @@ class ConnectorTasks:
         if self._slots.get(number) is not slot or slot.state != RUNNING:
             return  # of an earlier generation
         slot.state, slot.runner = FAILED, None
-        told = shown(error)
-        slot.failures.append(Failure(int(time.time() * 1000), redact(str(told))))
+        trace = shown(error)
+        slot.failures.append(Failure(int(time.time() * 1000), redact(str(trace))))
         plan = plan_restart(want.config, slot.failures, failure.is_retriable(error))
-        self._reporter.task(self._name, number, FAILED, self.class_version, told, plan and plan.status())
+        self._reporter.task(self._name, number, FAILED, self.class_version, trace, plan and plan.status())
         if plan is not None:
             slot.failures = list(plan.failures)
         if plan is not None and plan.next_ms is not None:

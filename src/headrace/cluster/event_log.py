@@ -87,9 +87,9 @@ class EventLog:
             else:
                 self._events.append(entry)
 
-    def last(self, count: int, **wanted: str | None) -> list[Event]:
+    def last(self, count: int, **fields: str | None) -> list[Event]:
         """The last `count` events whose fields have these values (None: any), oldest first."""
-        asked = {key: value for key, value in wanted.items() if value is not None}
+        asked = {key: value for key, value in fields.items() if value is not None}
         with self._lock:
             events = [*self._events, *self._waiting] if not self._ready else list(self._events)
         chosen = [event for event in events if all(event.get(key) == value for key, value in asked.items())]

@@ -92,9 +92,9 @@ class _ObjectStreamReader:
         if kind == _NULL:
             return None
         if kind == _REFERENCE:
-            found = self._referred()
-            self._expect(isinstance(found, bytes), "a reference to something else")
-            return found if isinstance(found, bytes) else None
+            referred = self._referred()
+            self._expect(isinstance(referred, bytes), "a reference to something else")
+            return referred if isinstance(referred, bytes) else None
         self._expect(kind == _ARRAY and self._class() == "[B", "an entry that is no byte array")
         handle = len(self._handles)
         self._handles.append(None)
@@ -115,12 +115,12 @@ class _ObjectStreamReader:
         return self._take(1)[0]
 
     def _take(self, count: int) -> bytes:
-        found = self._data[self._at : self._at + count]
-        if count < 0 or len(found) < count:
+        taken = self._data[self._at : self._at + count]
+        if count < 0 or len(taken) < count:
             raise IndexError(f"byte {self._at + count} of {len(self._data)}")
         self._at += count
-        return found
+        return taken
 
-    def _expect(self, true: bool, found: str) -> None:
+    def _expect(self, true: bool, actual: str) -> None:
         if not true:
-            raise ConnectError(f"Expected a serialized HashMap of byte arrays, but found {found} before byte {self._at}")
+            raise ConnectError(f"Expected a serialized HashMap of byte arrays, but found {actual} before byte {self._at}")

@@ -44,10 +44,10 @@ class SourceOffsets:
         """
         name, cls = config["name"], connector_class(config)
         stored = [(p, o) for p, o in self._store_of(config).all(name) if p is not None]
-        found = cls.lag(config, tasks, stored, ages=ages) if issubclass(cls, SourceConnector) else None
-        if found is None:
+        lags = cls.lag(config, tasks, stored, ages=ages) if issubclass(cls, SourceConnector) else None
+        if lags is None:
             raise BadRequestError(f"{cls.__name__}, the class of connector {name}, cannot tell how far it is behind its source.")
-        return [asdict(one) for one in found]
+        return [asdict(lag) for lag in lags]
 
     def alter(self, name: str, config: Mapping[str, Any], changes: Sequence[tuple[Any, Any]]) -> str:
         """Write changes, (partition, offset or None), after the connector class has agreed; returns the message.

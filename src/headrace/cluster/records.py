@@ -287,11 +287,11 @@ def _restart(connector: str, content: Any) -> RestartRequest | None:
         return None
 
     def flag(name: str) -> bool:
-        given = content.get(name)
-        if isinstance(given, bool):
-            return given
+        value = content.get(name)
+        if isinstance(value, bool):
+            return value
         message = "Invalid data for restart request '%s' field should be a Boolean but is %s, defaulting to false"
-        log.warning(message, name, java_class(given))
+        log.warning(message, name, java_class(value))
         return False
 
     return RestartRequest(connector, flag("include-tasks"), flag("only-failed"))
@@ -313,8 +313,8 @@ def _session_key(_rest: str, content: Any) -> SessionKey | None:
     if not isinstance(content, dict):
         log.error("Ignoring session key because the value is not a Map but is %s", java_class(content))
         return None
-    wanted = (("key", str, "should be a String but is"), ("algorithm", str, "should be a String but it is"))
-    for field, kind, words in (*wanted, ("creation-timestamp", int, "should be a long but it is")):
+    fields = (("key", str, "should be a String but is"), ("algorithm", str, "should be a String but it is"))
+    for field, kind, words in (*fields, ("creation-timestamp", int, "should be a long but it is")):
         if type(content.get(field)) is not kind:
             log.error("Invalid data for session key '%s' field %s %s", field, words, java_class(content.get(field)))
             return None

@@ -32,10 +32,10 @@ class AutomaticRestart:
 
     def status(self) -> dict[str, Any]:
         """The `restart` of a task's status: attempts made and allowed, the time of the next one, the last failures."""
-        history = [{"at": _time(one.at_ms), "cause": one.cause[:_LONGEST_CAUSE]} for one in self.failures[-_TOLD:]]
-        made = len(self.failures) - 1
+        history = [{"at": _time(failure.at_ms), "cause": failure.cause[:_LONGEST_CAUSE]} for failure in self.failures[-_TOLD:]]
+        restarts = len(self.failures) - 1
         following = {"next": _time(self.next_ms)} if self.next_ms is not None else {}
-        return {"attempts": made, "budget": self.budget, **following, "history": history}
+        return {"attempts": restarts, "budget": self.budget, **following, "history": history}
 
 
 def plan_restart(config: Mapping[str, Any], failures: Sequence[Failure], retriable: bool) -> AutomaticRestart | None:
@@ -48,7 +48,7 @@ def plan_restart(config: Mapping[str, Any], failures: Sequence[Failure], retriab
         options = TaskRestartConfig({name: value for name, value in config.items() if name.startswith("task.restart.")})
     except ConfigError:  # refused when it was given; written to the topic by something else
         options = TaskRestartConfig({})
-    recent = [one for one in failures if one.at_ms > failures[-1].at_ms - options.restart_window_ms]
+    recent = [failure for failure in failures if failure.at_ms > failures[-1].at_ms - options.restart_window_ms]
     allowed = options.restart_policy == "all" or (options.restart_policy == "retriable" and retriable)
     if not allowed and len(recent) == 1:
         return None

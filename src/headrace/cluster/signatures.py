@@ -41,9 +41,9 @@ def verify(body: bytes, headers: Mapping[str, str], key: SessionKey | None, conf
 
     headers: of any case, as starlette gives them.
     """
-    found = {name.lower(): value for name, value in headers.items()}
-    given, algorithm = found.get(SIGNATURE.lower()), found.get(ALGORITHM.lower())
-    if given is None or algorithm is None:
+    lowered = {name.lower(): value for name, value in headers.items()}
+    signature_text, algorithm = lowered.get(SIGNATURE.lower()), lowered.get(ALGORITHM.lower())
+    if signature_text is None or algorithm is None:
         raise BadRequestError("Internal request missing required signature")
     if algorithm not in config.verification_algorithms:
         raise BadRequestError(
@@ -57,7 +57,7 @@ def verify(body: bytes, headers: Mapping[str, str], key: SessionKey | None, conf
             503, "This worker is still starting up and has not been able to read a session key from the config topic yet"
         )
     try:
-        signature = base64.b64decode(given, validate=True)
+        signature = base64.b64decode(signature_text, validate=True)
     except ValueError:
         signature = b""
     if not hmac.compare_digest(signature, _mac(body, key, algorithm)):

@@ -47,7 +47,7 @@ def _connector(state: StatusState, record: ConnectorStatusRecord) -> StatusState
     others = {name: status for name, status in state.connectors.items() if name != record.connector}
     if record.status is None:
         log.debug("Removing status for connector %s", record.connector)
-        tasks = {name: found for name, found in state.tasks.items() if name != record.connector}
+        tasks = {name: tasks_of for name, tasks_of in state.tasks.items() if name != record.connector}
         return replace(state, connectors=others, tasks=tasks)
     return replace(state, connectors={**others, record.connector: record.status})
 
@@ -57,7 +57,7 @@ def _task(state: StatusState, record: TaskStatusRecord) -> StatusState:
     if record.status is None:
         log.debug("Removing task status for %s-%d", record.connector, record.task)
         rest = {task: status for task, status in known.items() if task != record.task}
-        others = {name: found for name, found in state.tasks.items() if name != record.connector}
+        others = {name: tasks_of for name, tasks_of in state.tasks.items() if name != record.connector}
         return replace(state, tasks={**others, record.connector: rest} if rest else others)
     if _is_stale(record.status, known.get(record.task)):
         log.debug("Ignoring stale status %s in favour of more upto date status %s", record.status, known[record.task])

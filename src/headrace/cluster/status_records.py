@@ -82,11 +82,11 @@ def encode(record: StatusRecord) -> tuple[bytes, bytes | None]:
     if record.status is None:
         return record.key.encode(), None
     if isinstance(record, ActiveTopic):
-        found = cast(active.TopicStatus, record.status)
-        value: Any = active.encode_value(found.topic, found.connector, found.task, found.discover_timestamp_ms)
+        topic = cast(active.TopicStatus, record.status)
+        value: Any = active.encode_value(topic.topic, topic.connector, topic.task, topic.discover_timestamp_ms)
     else:
-        given = cast(dict[str, Any], record.status)
-        value = _known(given)
+        fields = cast(dict[str, Any], record.status)
+        value = _known(fields)
     return record.key.encode(), json_text.encode(value)
 
 

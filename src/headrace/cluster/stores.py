@@ -153,17 +153,17 @@ def kafka_stores(config: Config, member: str) -> WorkerStores:
     fenced = TransactionalWriter(topics["config"].name, props, f"connect-cluster-{group}")
     writes = GroupTransactions(props, f"headrace-{group}-{member}", topics["config"].name)
     offsets = KafkaOffsetStore(make_log("offsets", committed=True), writes, topics["offsets"].name)
-    own, events = None, EventLogs()
+    own_offsets, events = None, EventLogs()
     if isinstance(config, DistributedConfig):
         make_events, create = partial(_event_log, props=props, admin=admin), config.internal_topics_creation
         events = kafka_event_logs(_event_topics(config), admin, make_events, create=create)
-        own = OffsetStores(offsets, partial(_own, worker=config, props=props, writes=writes))
+        own_offsets = OffsetStores(offsets, partial(_own, worker=config, props=props, writes=writes))
     return WorkerStores(
         config=ConfigStore(make_log("config", committed=True), fenced, topics["config"].name),
         status=StatusStore(make_log("status", committed=False)),
         offsets=offsets,
         transactions=WorkerTransactions(group, member, topics["offsets"].name, fenced, writes, admin),
-        own_offsets=own,
+        own_offsets=own_offsets,
         events=events,
         prepare={name: lambda topic=topic: ensure(admin, topic, timeout_s, backoff_s) for name, topic in topics.items()},
     )

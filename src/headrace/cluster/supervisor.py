@@ -164,24 +164,24 @@ class Supervisor:
         if want is None or self._running is None:
             return
         try:
-            made = task_configs(self._running)
+            configs = task_configs(self._running)
         except Exception as e:
             self._connector_failed(e)
             return
         # Converters, transforms and clients are the connector's, whether or not its tasks' own configurations tell (KAFKA-9228).
-        if made != [dict(t) for t in want.tasks] or (made and want.applied != want.config):
-            log.info("connector.tasks.reconfigured", tasks=len(made))
-            self._submit(made)
+        if configs != [dict(t) for t in want.tasks] or (configs and want.applied != want.config):
+            log.info("connector.tasks.reconfigured", tasks=len(configs))
+            self._submit(configs)
 
-    def _submit(self, made: list[dict[str, str]]) -> None:
+    def _submit(self, configs: list[dict[str, str]]) -> None:
         """Give task configurations to the leader; retried later if there is none just now."""
         try:
-            self._leader.submit_task_configs(self.name, made)
+            self._leader.submit_task_configs(self.name, configs)
             self._leader_backoff.succeeded()
         except HeadraceError as error:
             pause_s = self._leader_backoff.failed()
             log.info("connector.tasks.waiting", cause=str(error), pause_s=pause_s)
-            retry = threading.Timer(pause_s, self.wake if not made else self._reconfigure)
+            retry = threading.Timer(pause_s, self.wake if not configs else self._reconfigure)
             retry.daemon = True
             retry.start()
 

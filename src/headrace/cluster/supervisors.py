@@ -66,7 +66,7 @@ class Supervisors:
         self.assignment = assignment
         self._reporter.generation = max(self._reporter.generation, assignment.generation)
         with self._waking:
-            settling = [one.yield_parts() for one in self._supervisors.values() if not one.ended.is_set()]
+            settling = [supervisor.yield_parts() for supervisor in self._supervisors.values() if not supervisor.ended.is_set()]
         grace_s = self._worker.config.task_shutdown_timeout_ms / 1000 + _SETTLE_S
         for settled in settling:
             settled.wait(grace_s)

@@ -26,12 +26,12 @@ def drift_of(name: str, config: Mapping[str, Any], topics: Iterable[str], worker
         return []
     admin = Admin(client_settings(f"headrace-drift-{name}", "admin", config, worker))
     infos = admin.find(chosen, _TIMEOUT_S)
-    found: list[dict[str, Any]] = []
+    drift: list[dict[str, Any]] = []
     for topic in chosen:
         info, plan = infos.get(topic), rules.new_topic(topic)
         if plan is None:  # no rule is for it
             continue
         settings = admin.topic_configs(topic, timeout_s=_TIMEOUT_S) if info and plan.configs else {}
         counts = (len(info.partitions), info.replication_factor) if info else (None, None)
-        found += [asdict(one) for one in topic_drift(plan, *counts, settings)]
-    return found
+        drift += [asdict(difference) for difference in topic_drift(plan, *counts, settings)]
+    return drift

@@ -62,13 +62,13 @@ class ConfigDef:
 
     def validate(self, props: Mapping[str, Any]) -> list[ConfigValue]:
         """Check a configuration; returns one ConfigValue per option, with all its errors, and raises nothing."""
-        found = {name: _check(option, props) for name, option in self.options.items()}
-        parsed = {name: value.value for name, value in found.items()}
-        for name, value in found.items():
+        checked = {name: _check(option, props) for name, option in self.options.items()}
+        parsed = {name: value.value for name, value in checked.items()}
+        for name, value in checked.items():
             _recommend(self.options[name], value, parsed)
         for name in self._undefined_dependents():
-            found[name] = ConfigValue(name, errors=[f"{name} is referred in the dependents, but not defined."], visible=False)
-        return list(found.values())
+            checked[name] = ConfigValue(name, errors=[f"{name} is referred in the dependents, but not defined."], visible=False)
+        return list(checked.values())
 
     def sorted_options(self) -> list[Option]:
         """By group (none first), order in the group, required before optional, importance, name: Kafka's natural order."""

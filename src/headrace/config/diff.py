@@ -58,8 +58,8 @@ def compare(name: str, running: Config | None, wanted: Config | None) -> Diff:
 
 def plan(running: Mapping[str, Config], wanted: Mapping[str, Config], prune: bool = False) -> list[Diff]:
     """All connectors that are wanted, by name; with `prune` then those to delete, which are running and not wanted."""
-    found = [compare(name, running.get(name), wanted[name]) for name in sorted(wanted)]
-    return found + [compare(name, running[name], None) for name in sorted(running.keys() - wanted.keys()) if prune]
+    diffs = [compare(name, running.get(name), wanted[name]) for name in sorted(wanted)]
+    return diffs + [compare(name, running[name], None) for name in sorted(running.keys() - wanted.keys()) if prune]
 
 
 def summary(diffs: Iterable[Diff]) -> str:

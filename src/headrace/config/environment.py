@@ -39,13 +39,13 @@ def worker_properties(environ: Mapping[str, str]) -> dict[str, str]:
 def property_name(variable: str) -> str:
     """The key that `CONNECT_…` stands for. Raises ConfigError for four underscores in a row, which stand for nothing."""
 
-    def separator(found: re.Match[str]) -> str:
-        if found[0] not in _SEPARATORS:
+    def separator(match: re.Match[str]) -> str:
+        if match[0] not in _SEPARATORS:
             raise ConfigError(
-                f"The environment variable {variable} has {len(found[0])} underscores in a row; one is a dot of the setting's "
+                f"The environment variable {variable} has {len(match[0])} underscores in a row; one is a dot of the setting's "
                 "name, two are an underscore, three a hyphen."
             )
-        return _SEPARATORS[found[0]]
+        return _SEPARATORS[match[0]]
 
     return re.sub("_+", separator, variable.removeprefix(PREFIX)).lower()
 

@@ -117,11 +117,11 @@ class _Characters(_PatternReader):
 
     def numeric_escape(self, kind: str, start: int) -> str:
         syntax, base, why = NUMERIC_ESCAPES[kind]
-        found = syntax.match(self.pattern, start)
-        if found is None:
+        match = syntax.match(self.pattern, start)
+        if match is None:
             raise self.fail(why, start + 1)
-        self.pos = found.end()
-        code = int(found[found.lastindex or 0], base)
+        self.pos = match.end()
+        code = int(match[match.lastindex or 0], base)
         if code > 0x10FFFF:
             raise self.fail("Hexadecimal codepoint is too big", self.pos - 2)
         return chr(code)
@@ -227,12 +227,12 @@ class _Parser(_Characters):
         return count + (self.take() if self.peek() in ("?", "+") else "")
 
     def count(self) -> str:
-        found = _COUNT.match(self.pattern, self.pos)
-        if found is None:
+        match = _COUNT.match(self.pattern, self.pos)
+        if match is None:
             raise self.fail("Illegal repetition", self.pos + 1)
-        self.pos = found.end()
-        low = int(found[1])
-        high = int(found[3]) if found[3] else low
+        self.pos = match.end()
+        low = int(match[1])
+        high = int(match[3]) if match[3] else low
         if max(low, high) > _MAX_COUNT:
             raise self.fail("Illegal repetition range", self.pos - 1)
         if self.peek() != "}":
@@ -240,7 +240,7 @@ class _Parser(_Characters):
         if high < low:
             raise self.fail("Illegal repetition range", self.pos)
         self.pos += 1
-        return found[0] + "}"
+        return match[0] + "}"
 
     def atom(self) -> str:
         """One atom, ready for a quantifier; "" if it was an inline flag, which takes no room."""
@@ -319,13 +319,13 @@ class _Parser(_Characters):
         return f"(?P<{name}>"
 
     def group_name(self) -> str:
-        found = _NAME.match(self.pattern, self.pos)
-        if found is None:
+        match = _NAME.match(self.pattern, self.pos)
+        if match is None:
             raise self.fail("capturing group name does not start with a Latin letter", self.pos)
-        self.pos = found.end()
+        self.pos = match.end()
         if self.take() != ">":
             raise self.fail("named capturing group is missing trailing '>'", self.pos - 1)
-        return found[0]
+        return match[0]
 
     def inline_flags(self) -> None:
         on = True

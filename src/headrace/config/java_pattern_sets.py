@@ -77,5 +77,5 @@ def named_set(name: str) -> str | None:
     category = value if key in ("general_category", "gc") else name.removeprefix("Is")
     if category not in _CATEGORIES:
         return None
-    wanted = ("Lu", "Ll", "Lt") if category == "LC" else (category,)
-    return "".join(re.escape(chr(c)) for c in range(128) if unicodedata.category(chr(c)).startswith(wanted))
+    categories = ("Lu", "Ll", "Lt") if category == "LC" else (category,)
+    return "".join(re.escape(chr(c)) for c in range(128) if unicodedata.category(chr(c)).startswith(categories))

@@ -71,10 +71,10 @@ class Option:
         parsed = parse_type(self.name, value, self.type)
         if self.type is not Type.CLASS or self.resolve is None or parsed is None:
             return parsed
-        found = self.resolve(trim(parsed))
-        if found is None:
+        name = self.resolve(trim(parsed))
+        if name is None:
             raise ConfigError.invalid(self.name, value, f"Class {value} could not be found.")
-        return found
+        return name
 
 
 @dataclass

@@ -38,14 +38,14 @@ def load_properties(path: str | Path) -> dict[str, str]:
 
 def parse_properties(text: str, source: str = "properties") -> dict[str, str]:
     """Read the text of a properties file; `source` names it in errors. Raises ConfigError for a bad `\\u` escape."""
-    found: dict[str, str] = {}
+    properties: dict[str, str] = {}
     for line in _logical_lines(text):
         end = _key_end(line)
         rest = line[end:].lstrip(_BLANK)
         if rest[:1] in ("=", ":"):
             rest = rest[1:].lstrip(_BLANK)
-        found[_unescape(line[:end], source)] = _unescape(rest, source)
-    return found
+        properties[_unescape(line[:end], source)] = _unescape(rest, source)
+    return properties
 
 
 def dump_properties(props: Mapping[str, str]) -> str:

@@ -40,7 +40,7 @@ def remember(value: str, placeholder: str) -> None:
 def redact(text: str) -> str:
     """The text with every value that a provider gave replaced by its placeholder."""
     pattern = _pattern
-    return pattern.sub(lambda found: _placeholders[found[0]], text) if pattern else text
+    return pattern.sub(lambda match: _placeholders[match[0]], text) if pattern else text
 
 
 def redacted(tree: Any) -> Any:

@@ -105,8 +105,8 @@ class ValidList:
                 raise ConfigError(f"Configuration '{name}' values must not be null.")
             return
         if not value and not self.empty_ok:
-            wanted = self.allowed or "any non-empty value"
-            raise ConfigError(f"Configuration '{name}' must not be empty. Valid values include: {wanted}")
+            expected = self.allowed or "any non-empty value"
+            raise ConfigError(f"Configuration '{name}' must not be empty. Valid values include: {expected}")
         if len(set(value)) != len(value):
             raise ConfigError(f"Configuration '{name}' values must not be duplicated.")
         for item in value:

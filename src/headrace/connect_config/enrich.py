@@ -65,8 +65,8 @@ def common_definition(
         changed[name] = _converter_option(declared.options[name], slot, converters.get(name))
         used = find(str(props.get(name) or converters.get(name) or ""), slot)
         changed[version] = _version_option(declared.options[version], used)
-    own = declared.options[VERSION]  # whether it is there decides over the whole answer, before this
-    changed[VERSION] = replace(_version_option(own, version_of or connector), validator=own.validator)
+    version_option = declared.options[VERSION]  # whether it is there decides over the whole answer, before this
+    changed[VERSION] = replace(_version_option(version_option, version_of or connector), validator=version_option.validator)
     definition = ConfigDef(changed.get(o.name) or o for o in declared.options.values())
     for key, slot in CHAIN.items():
         add_aliases(definition, key, slot, props)
@@ -105,33 +105,33 @@ def add_aliases(definition: ConfigDef, key: str, slot: PluginOption, props: Prop
     """Add the options of every alias that the list `key` names; returns the definition."""
     for alias in _aliases(key, props):
         prefix, group = f"{key}.{alias}.", f"{key.capitalize()}: {alias}"
-        found = find(str(props.get(prefix + "type") or ""), slot)
-        for option in _type_options(alias, prefix, group, slot, found, props):
+        cls = find(str(props.get(prefix + "type") or ""), slot)
+        for option in _type_options(alias, prefix, group, slot, cls, props):
             definition.define(option)
-        if found is not None:
-            found = _wanted(found, props.get(prefix + "plugin.version"))
-            own = ConfigDef([*_chain_options(slot), *_checked(alias, found, props)])
-            embed(definition, own, prefix, group, first_order=2)
+        if cls is not None:
+            cls = _wanted(cls, props.get(prefix + "plugin.version"))
+            options = ConfigDef([*_chain_options(slot), *_checked(alias, cls, props)])
+            embed(definition, options, prefix, group, first_order=2)
     return definition
 
 
-def _wanted(found: type[Any], version: str | None) -> type[Any]:
+def _wanted(cls: type[Any], version: str | None) -> type[Any]:
     """The version of a class that is asked for; if there is none, which the version's own rule says, the newest."""
     try:
-        return with_version(found, version)
+        return with_version(cls, version)
     except HeadraceError:
-        return found
+        return cls
 
 
-def _checked(alias: str, found: type[Any], props: Props) -> list[Option]:
+def _checked(alias: str, cls: type[Any], props: Props) -> list[Option]:
     """The options of a class; that of a combination which names predicates looks at these, too.
 
     A class in another language checks its options itself, all at once.
     """
-    if found in plugins.java_plugins():
-        return _answered(f"{CHAIN_OF[found.plugin_kind]}.{alias}.", found.definition(), props)
-    name = getattr(found, "refers_by", None)
-    return [_followed(option, alias, props) if option.name == name else option for option in found.definition().options.values()]
+    if cls in plugins.java_plugins():
+        return _answered(f"{CHAIN_OF[cls.plugin_kind]}.{alias}.", cls.definition(), props)
+    name = getattr(cls, "refers_by", None)
+    return [_followed(option, alias, props) if option.name == name else option for option in cls.definition().options.values()]
 
 
 def _answered(prefix: str, definition: ConfigDef, props: Props) -> list[Option]:
@@ -201,10 +201,10 @@ def _resolver(slot: PluginOption) -> Callable[[str], str | None]:
     def resolve(name: str) -> str | None:
         if plugins.meant_by(name):
             return name
-        found = find(name, slot) or find(name, PluginOption(tuple(Kind), ""))
-        if found is None and slot in CHAIN.values() and plugins.dotted(name):
+        cls = find(name, slot) or find(name, PluginOption(tuple(Kind), ""))
+        if cls is None and slot in CHAIN.values() and plugins.dotted(name):
             return name
-        return None if found is None else found.plugin_name
+        return None if cls is None else cls.plugin_name
 
     return resolve
 
@@ -222,9 +222,9 @@ def _implements(slot: PluginOption) -> Lambda:
 
 def _no_spaces(name: str, props: Props) -> None:
     """Kafka Connect looks for the class of a stage by exactly the name that is given, though other values may have spaces."""
-    given = str(props.get(name) or "")
-    if given != trim(given):
-        raise ConfigError.invalid(name, given, f"Class {given} could not be found.")
+    name_of_class = str(props.get(name) or "")
+    if name_of_class != trim(name_of_class):
+        raise ConfigError.invalid(name, name_of_class, f"Class {name_of_class} could not be found.")
 
 
 def _installed(slot: PluginOption) -> Recommender:
@@ -243,10 +243,10 @@ def _version_option(declared: Option, cls: type[Any] | None) -> Option:
 
 
 def _type_options(
-    alias: str, prefix: str, group: str, slot: PluginOption, found: type[Any] | None, props: Props
+    alias: str, prefix: str, group: str, slot: PluginOption, cls: type[Any] | None, props: Props
 ) -> tuple[Option, Option]:
     fields: dict[str, Any] = {"importance": Importance.HIGH, "group": group, "width": Width.LONG}
-    version = None if found is None else str(found.version)
+    version = None if cls is None else str(cls.version)
     what = slot.interface
     return (
         Option(
@@ -264,11 +264,11 @@ def _type_options(
             prefix + "plugin.version",
             Type.STRING,
             version,
-            validator=ValidVersion() if found is None else InstalledVersion(found),
+            validator=ValidVersion() if cls is None else InstalledVersion(cls),
             doc=f"Version of the '{alias}' {what.lower()}.",
             order=1,
             display_name=f"{what} version for {alias}",
-            recommender=installed(found),
+            recommender=installed(cls),
             **fields,
         ),
     )

@@ -50,9 +50,9 @@ def validate(props: Mapping[str, Any], client: str, refuse: Policy) -> list[Conf
     Raises ConfigError for a value that the client's own option cannot be read from: Kafka Connect fails the whole
     validation.
     """
-    options, found = client_definition(client).options, []
+    options, values = client_definition(client).options, []
     for key, value in under(props, OVERRIDE_PREFIXES[client]).items():
         parsed = options[key].read(value) if key in options else value
         why = refuse(key)
-        found.append(ConfigValue(key, parsed, errors=[why] if why else []))
-    return found
+        values.append(ConfigValue(key, parsed, errors=[why] if why else []))
+    return values

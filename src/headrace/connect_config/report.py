@@ -71,14 +71,14 @@ class Report:
 
     def conceal(self, config: Resolved) -> None:
         """Put placeholders instead of what config providers gave, in values and sentences."""
-        for found in (one["value"] for one in self.configs if one["value"] is not None):
-            name = found["name"]
-            found["recommended_values"] = redacted(found["recommended_values"])
+        for value in (config["value"] for config in self.configs if config["value"] is not None):
+            name = value["name"]
+            value["recommended_values"] = redacted(value["recommended_values"])
             if config.came_from_provider(name):
-                found["errors"] = [_without(config, name, error) for error in found["errors"]]
-                if found["value"] not in (None, Password.HIDDEN):
-                    found["value"] = config.raw[name]
-            found["errors"] = redacted(found["errors"])
+                value["errors"] = [_without(config, name, error) for error in value["errors"]]
+                if value["value"] not in (None, Password.HIDDEN):
+                    value["value"] = config.raw[name]
+            value["errors"] = redacted(value["errors"])
 
     def errors(self) -> list[str]:
         """All sentences, in order."""

@@ -57,8 +57,8 @@ def no_nulls(values: Values, props: Props) -> None:
     """A key may not have null as its value."""
     for key, value in props.items():
         if value is None:
-            found = values.setdefault(key, ConfigValue(key))
-            found.errors.append("Null value can not be supplied as the configuration value.")
+            config_value = values.setdefault(key, ConfigValue(key))
+            config_value.errors.append("Null value can not be supplied as the configuration value.")
 
 
 def sink_topics(values: Values, props: Props) -> None:
@@ -86,9 +86,9 @@ def sink_group(values: Values, props: Props, worker: WorkerSettings) -> None:
     if group is None:
         return
     if GROUP_OVERRIDE in props:
-        found = values.setdefault(GROUP_OVERRIDE, ConfigValue(GROUP_OVERRIDE, props[GROUP_OVERRIDE]))
+        value = values.setdefault(GROUP_OVERRIDE, ConfigValue(GROUP_OVERRIDE, props[GROUP_OVERRIDE]))
         if props[GROUP_OVERRIDE] == group:
-            found.errors.append(f"Consumer group {group} conflicts with Connect worker group {group}")
+            value.errors.append(f"Consumer group {group} conflicts with Connect worker group {group}")
         return
     name = values["name"].value
     if f"connect-{name}" == group:

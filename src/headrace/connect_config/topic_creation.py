@@ -66,13 +66,13 @@ _RULES = {
 
 def _unqualified(name: str) -> str:
     """`partitions` for `topic.creation.a.partitions`: Kafka's sentences about counts and patterns name an option so."""
-    return next((own for own in OWN if name.endswith("." + own)), name)
+    return next((setting for setting in OWN if name.endswith("." + setting)), name)
 
 
 def _check_count(name: str, value: Any) -> None:
     if value is None or (value <= 0 and value != BROKER_DEFAULT):
-        own = _unqualified(name)
-        raise ConfigError.invalid(own, java_text(value), _RULES[own])
+        setting = _unqualified(name)
+        raise ConfigError.invalid(setting, java_text(value), _RULES[setting])
 
 
 def _check_patterns(name: str, value: Any) -> None:
@@ -105,7 +105,7 @@ def rule_options(name: str) -> ConfigDef:
         doc="The regular expression (Java) for the names of the topics that this rule is for; it has to match the whole name.",
         group=name, order=1, width=Width.LONG, display_name=f"Topic Pattern for {name}",
     )  # fmt: skip
-    return ConfigDef([regex, *(counts[prefix + own] for own in (REPLICATION_FACTOR, PARTITIONS))])
+    return ConfigDef([regex, *(counts[prefix + setting] for setting in (REPLICATION_FACTOR, PARTITIONS))])
 
 
 def has_settings(props: Mapping[str, Any]) -> bool:
@@ -141,8 +141,8 @@ def problems(props: Mapping[str, Any]) -> tuple[list[ConfigValue], dict[str, Opt
 
 
 def _aliases(option: Option, props: Mapping[str, Any]) -> list[str]:
-    found = next(value.value for value in ConfigDef([option]).validate(props))
-    return list(dict.fromkeys(found or ()))
+    aliases = next(value.value for value in ConfigDef([option]).validate(props))
+    return list(dict.fromkeys(aliases or ()))
 
 
 def documented_options() -> ConfigDef:
@@ -165,16 +165,16 @@ def _options(name: str, include: str, patterns: Validator, replication_factor: A
     ]
     return ConfigDef(
         Option(
-            f"{PREFIX}{name}.{own}",
+            f"{PREFIX}{name}.{setting}",
             type,
             default,
             validator,
             Importance.LOW,
-            _DOCS[own],
+            _DOCS[setting],
             group=name,
             order=order,
             width=Width.LONG,
-            display_name=f"{_TITLES[own]} {name}",
+            display_name=f"{_TITLES[setting]} {name}",
         )
-        for order, (own, type, default, validator) in enumerate(declared, 1)
+        for order, (setting, type, default, validator) in enumerate(declared, 1)
     )

@@ -72,11 +72,11 @@ def check(props: Props, worker: WorkerSettings) -> None:
 
     Raises ConnectError for an override that the client cannot read.
     """
-    found = errors(props, worker)
-    if found:
+    problems = errors(props, worker)
+    if problems:
         raise BadRequestError(
-            f"Connector configuration is invalid and contains the following {len(found)} error(s):\n"
-            + "\n".join(found)
+            f"Connector configuration is invalid and contains the following {len(problems)} error(s):\n"
+            + "\n".join(problems)
             + "\nYou can also find the above list of errors at the endpoint "
             "`/connector-plugins/{connectorType}/config/validate`"
         )
@@ -88,7 +88,7 @@ def connector_class(props: Props) -> type[Any]:
     if name is None:
         raise BadRequestError(f"Connector config {java_text(dict(props))} contains no connector type")
     try:
-        found = plugins.find(name, Kind.SOURCE, Kind.SINK, java=props.get(ENGINE) in IN_JAVA)
+        cls = plugins.find(name, Kind.SOURCE, Kind.SINK, java=props.get(ENGINE) in IN_JAVA)
     except NotFoundError:
         raise BadRequestError(
             f"Failed to find any class that implements Connector and which name matches {name}, "
@@ -97,18 +97,20 @@ def connector_class(props: Props) -> type[Any]:
     except ConnectError as error:
         raise BadRequestError(error.message) from None
     try:
-        return with_version(found, props.get(VERSION))
+        return with_version(cls, props.get(VERSION))
     except HeadraceError:  # the answer of a validation says so; only the newest can be asked
-        return found
+        return cls
 
 
 def plugin_definitions(cls: type[Any]) -> list[dict[str, Any]]:
     """The body of GET /connector-plugins/{plugin}/config; of a connector with the options that all connectors have."""
-    own: ConfigDef = cls.definition()
+    definition: ConfigDef = cls.definition()
     if cls.plugin_kind not in (Kind.SOURCE, Kind.SINK):
-        return definitions(own)
+        return definitions(definition)
     common = common_definition(cls, {}, {})
-    return definitions(ConfigDef([*(o for o in common.options.values() if o.name not in own.options), *own.options.values()]))
+    return definitions(
+        ConfigDef([*(o for o in common.options.values() if o.name not in definition.options), *definition.options.values()])
+    )
 
 
 def _new_topics(report: Report, props: Props, worker: WorkerSettings) -> None:
@@ -132,12 +134,12 @@ def _whole_report(config: Resolved, worker: WorkerSettings) -> Report:
     common = common_definition(connector, props, _converters(worker))
     values = {value.name: value for value in common.validate(props)}
     _common_rules(values, props, connector, worker)
-    own = connector.definition()
-    for value in _own_values(connector, own, props):
+    definition = connector.definition()
+    for value in _own_values(connector, definition, props):
         values[value.name] = value  # what the connector says about one of its options replaces what was said before
     report = Report()
-    _add_in_order(report, values, {**common.options, **own.options})
-    report.add_groups([*common.groups, *own.groups])
+    _add_in_order(report, values, {**common.options, **definition.options})
+    report.add_groups([*common.groups, *definition.groups])
     _converter_options(report, props, values)
     _client_overrides(report, props, connector, worker)
     return report
@@ -163,9 +165,9 @@ def _common_rules(values: rules.Values, props: Props, connector: type[Any], work
     rules.no_nulls(values, props)
 
 
-def _own_values(connector: type[Any], own: ConfigDef, props: Props) -> list[ConfigValue]:
+def _own_values(connector: type[Any], definition: ConfigDef, props: Props) -> list[ConfigValue]:
     """The connector's own options; its further rules only when each of them is valid."""
-    values = {value.name: value for value in own.validate(props)}
+    values = {value.name: value for value in definition.validate(props)}
     if any(value.errors for value in values.values()):
         return list(values.values())
     for name, sentences in connector.problems(props).items():
@@ -193,9 +195,9 @@ def _converter_options(report: Report, props: Props, values: rules.Values) -> No
         if cls is None:
             continue
         definition: ConfigDef = with_version(cls, props.get(f"{key}.plugin.version")).definition()
-        given = {k[len(key) + 1 :]: v for k, v in props.items() if k.startswith(key + ".")}
-        found = definition.validate({"converter.type": key.partition(".")[0], **given})
-        report.add(found, definition.options, prefix=key + ".")
+        settings = {k[len(key) + 1 :]: v for k, v in props.items() if k.startswith(key + ".")}
+        checked = definition.validate({"converter.type": key.partition(".")[0], **settings})
+        report.add(checked, definition.options, prefix=key + ".")
         report.add_groups(sorted(definition.groups, reverse=True))  # Kafka's order is that of a hash map; this is the same
 
 
@@ -207,8 +209,8 @@ def _client_overrides(report: Report, props: Props, connector: type[Any], worker
     creates_topics = has_settings(props)
     used = {"producer": is_source or has_dlq, "consumer": not is_source, "admin": has_dlq or (is_source and creates_topics)}
     for client in (client for client, in_use in used.items() if in_use):
-        found = overrides.validate(props, client, refuse)
-        report.add(found, client_definition(client).options, prefix=OVERRIDE_PREFIXES[client])
+        checked = overrides.validate(props, client, refuse)
+        report.add(checked, client_definition(client).options, prefix=OVERRIDE_PREFIXES[client])
 
 
 def _converters(worker: WorkerSettings) -> dict[str, str]:

@@ -47,15 +47,15 @@ def version_range(text: str | None) -> VersionRange | None:
     if text is None or text == "latest":
         return None
     text = text.strip()
-    found = _RANGE.fullmatch(text)
-    if not found:
+    match = _RANGE.fullmatch(text)
+    if not match:
         if any(mark in text for mark in ",[]()"):
             raise ConfigError(f"Range defies version ordering: [{text}]")
         return VersionRange(text, text)
-    low, high = found["low"].strip(), found["high"].strip() if found["comma"] else found["low"].strip()
+    low, high = match["low"].strip(), match["high"].strip() if match["comma"] else match["low"].strip()
     if low and high and _key(high) < _key(low):
         raise ConfigError(f"Range defies version ordering: {text}")
-    return VersionRange(low, high, found["open"] == "(", found["close"] == ")")
+    return VersionRange(low, high, match["open"] == "(", match["close"] == ")")
 
 
 def with_version(plugin: type[Any], wanted: str | None) -> type[Any]:
@@ -103,8 +103,8 @@ class InstalledVersion(ValidVersion):
 
 def installed(cls: type[Any] | None) -> Recommender:
     """Recommend the versions that there are of a plugin's class (None: none)."""
-    found = [] if cls is None else [str(other.version) for other in plugins.versions(cls)]
-    return Recommender(lambda _name, _parsed: list(found))
+    versions = [] if cls is None else [str(other.version) for other in plugins.versions(cls)]
+    return Recommender(lambda _name, _parsed: list(versions))
 
 
 def _key(version: str) -> list[tuple[int, int, str]]:

@@ -97,9 +97,9 @@ class DataLossError(ConnectError):
     """A task cannot continue because its source has lost records, which are in `losses`."""
 
     def __init__(self, losses: Sequence[Loss]) -> None:
-        told = "; ".join(map(str, losses[:_TOLD])) + (f"; and {len(losses) - _TOLD} more" if len(losses) > _TOLD else "")
+        text = "; ".join(map(str, losses[:_TOLD])) + (f"; and {len(losses) - _TOLD} more" if len(losses) > _TOLD else "")
         super().__init__(
-            f"The source cluster has lost records of {told}. To resume, set source.data.loss to 'rewind' (copy from the "
+            f"The source cluster has lost records of {text}. To resume, set source.data.loss to 'rewind' (copy from the "
             "beginning of what is there) or 'continue' (with what is there), or stop the connector and alter its offsets."
         )
         self.losses = tuple(losses)
@@ -107,8 +107,10 @@ class DataLossError(ConnectError):
 
 def find(stored: Mapping[Partition, ReadPosition], logs: Mapping[Partition, PartitionLog], policy: Policy) -> list[Loss]:
     """The losses of partitions that have a stored position and a log, and where each continues."""
-    found = (_find(partition, position, logs[partition], policy) for partition, position in stored.items() if partition in logs)
-    return [loss for loss in found if loss is not None]
+    losses_found = (
+        _find(partition, position, logs[partition], policy) for partition, position in stored.items() if partition in logs
+    )
+    return [loss for loss in losses_found if loss is not None]
 
 
 def _find(partition: Partition, stored: ReadPosition, log: PartitionLog, policy: Policy) -> Loss | None:

@@ -47,6 +47,6 @@ class FormatConfig(Config):
             config = cls(props, checked=False)
         except ConfigError:
             return {}  # reported option by option
-        found = {name: [sentence] for name, sentence in config.problems().items()}
+        problems = {name: [sentence] for name, sentence in config.problems().items()}
         unknown = formats.missing(config.format)
-        return found if unknown is None else found | {"format": [unknown]}
+        return problems if unknown is None else problems | {"format": [unknown]}

@@ -35,25 +35,25 @@ def envelope(source: Sql, known: Sequence[str]) -> Sql:
 def enveloped(run: CompileContext, source: Sql, schemas: Sequence[str], replace_null: bool, bare: bool) -> Value:
     """Data by the schema that comes with it, one of `schemas`; bare: there is one schema, and the bytes are its payload."""
     source = run.scope.bind(source)
-    found = [Case(f"({source} IS NULL)", NULL)]
+    cases = [Case(f"({source} IS NULL)", NULL)]
     if bare:
-        given = [(f"({source} IS NOT NULL)", source)]
+        branches = [(f"({source} IS NOT NULL)", source)]
     else:
         opened = run.scope.bind(envelope(source, schemas))
         run.fail(f"({opened}.error <=> 'no envelope')", lit(_NO_ENVELOPE))
         run.fail(f"({opened}.error IS NOT NULL)", lit(_BROKEN), cause=f"{opened}.error")
         run.unknown.append(f"({opened}.id <=> -1)")
-        given = [(f"({opened}.id <=> {i})", f"{opened}.payload") for i in range(len(schemas))]
-    for (when, text), schema_text in zip(given, schemas, strict=True):
+        branches = [(f"({opened}.id <=> {i})", f"{opened}.payload") for i in range(len(schemas))]
+    for (when, text), schema_text in zip(branches, schemas, strict=True):
         try:
             schema = parse(schema_text)
         except ConnectError as error:
             run.fail(when, lit(str(error)), java_class=error.java_class)
             continue
-        column = text if len(given) == 1 else case([(when, text)])
+        column = text if len(branches) == 1 else case([(when, text)])
         with run.only(when):
-            found += only_when(when, _by_schema(run, column, schema, replace_null, bare))
-    return combined(found)
+            cases += only_when(when, _by_schema(run, column, schema, replace_null, bare))
+    return combined(cases)
 
 
 def _by_schema(run: CompileContext, source: Sql, schema: Schema | None, replace_null: bool, bare: bool) -> Value:
@@ -81,8 +81,8 @@ def _struct(run: CompileContext, reader: JsonReader, schema: Schema, replace_nul
     with run.only(is_object):
         fields = struct_fields(run, reader, schema, trusted=False, defaults=replace_null)
     meta = schema.same_but(fields={})
-    found = Case(is_object, TypedValue("struct", schema=meta, table=OpenStruct(fields, schema=meta)))
-    return (found, Case(null, TypedValue("null", schema=schema))) if schema.optional else (found,)
+    struct_case = Case(is_object, TypedValue("struct", schema=meta, table=OpenStruct(fields, schema=meta)))
+    return (struct_case, Case(null, TypedValue("null", schema=schema))) if schema.optional else (struct_case,)
 
 
 def plain(reader: JsonReader) -> Value:

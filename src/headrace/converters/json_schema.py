@@ -78,8 +78,8 @@ class JsonSchemaConverter(RegisteredConverter):
 
     def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Reading:
         """The schema of Connect, and the plan that reads the JSON."""
-        found = to_connect(schema.text, self._options, version, self.registry.references(schema))
-        return Reading(found, plan_of(found, self._options))
+        connect_schema = to_connect(schema.text, self._options, version, self.registry.references(schema))
+        return Reading(connect_schema, plan_of(connect_schema, self._options))
 
     def read_payload(self, run: CompileContext, payload: Sql, reading: Reading) -> Value:
         """The value that the JSON is; other bytes are a fault."""

@@ -141,7 +141,7 @@ class RegisteredConverter(RegistryConfig, Converter):
         opened = run.scope.bind(f"CASE WHEN {source} IS NOT NULL THEN {self._opened(source, schemas)} END")
         self._unread(run, f"({opened}.error IS NOT NULL)", f"{opened}.error")
         run.fail(f"({opened}.schema IS NOT NULL)", concat(lit("Nobody has asked for the schema "), f"{opened}.schema"))
-        found = [Case(f"({source} IS NULL)", NULL)]
+        cases = [Case(f"({source} IS NULL)", NULL)]
         for place, text in enumerate(schemas):
             when = f"({opened}.id <=> {place})"
             try:
@@ -151,8 +151,8 @@ class RegisteredConverter(RegistryConfig, Converter):
                 continue
             with run.only(when):
                 payload = f"{opened}.payload" if len(schemas) == 1 else case([(when, f"{opened}.payload")])
-                found += only_when(when, self.read_payload(run, payload, reading))
-        return combined(found)
+                cases += only_when(when, self.read_payload(run, payload, reading))
+        return combined(cases)
 
     def _opened(self, source: Sql, known: Sequence[str]) -> Sql:
         # a call with NULL for an argument is NULL
@@ -179,9 +179,9 @@ class RegisteredConverter(RegistryConfig, Converter):
         version = versions.pop() if len(versions) == 1 else None
         subject = next((place.subject for place in places if place.subject.endswith(f"-{self.part}")), None)
         subject = subject or (places[0].subject if places else None)
-        found = self.reading(schema, version, [int(index) for index in indexes.split(",")] if indexes else [0])
-        self.uses.add("read", self.part, schema.id, self.type, (subject, version), found.schema)
-        return found
+        reading = self.reading(schema, version, [int(index) for index in indexes.split(",")] if indexes else [0])
+        self.uses.add("read", self.part, schema.id, self.type, (subject, version), reading.schema)
+        return reading
 
     def registered(self, data: bytes | None, topic: str) -> dict[str, Any] | None:
         """The schema of data of a record of a topic: `id`, `subject` and `version`, None where that is not known.
@@ -197,8 +197,8 @@ class RegisteredConverter(RegistryConfig, Converter):
             places = self.registry.places(id)
         except RegistryError:
             return {"id": id, "subject": None, "version": None}
-        wanted = [place for place in places if place.subject.startswith(topic)] or places
-        place = wanted[0] if wanted else None
+        of_topic = [place for place in places if place.subject.startswith(topic)] or places
+        place = of_topic[0] if of_topic else None
         return {"id": id, "subject": place.subject if place else None, "version": place.version if place else None}
 
     def write(self, run: CompileContext, value: Value) -> Sql:
@@ -242,8 +242,8 @@ class RegisteredConverter(RegistryConfig, Converter):
 
         None: the data has none. Raises RegistryError, RegistryUnavailableError, DataError.
         """
-        found = self.registry.latest(subject, float("inf")) if text is None else RegisteredSchema(0, self.type, text)
-        return self.reading(found, None, [0]).schema
+        schema = self.registry.latest(subject, float("inf")) if text is None else RegisteredSchema(0, self.type, text)
+        return self.reading(schema, None, [0]).schema
 
     def id_of(self, text: str | None, subject: str, topic: str) -> int:
         """The id of the newest schema of a subject, or of a text under the subject of a topic, where it may be registered.

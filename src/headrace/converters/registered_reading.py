@@ -31,6 +31,6 @@ def read_typed(converter: RegisteredConverter, run: CompileContext, reader: Json
         return payload(run, reader, "", schema, trusted=True, defaults=False)
     fields = struct_fields(run, reader, schema, trusted=True, defaults=False)
     table = OpenStruct(fields, schema=schema.same_but(fields={}))
-    found = Case(kind_in(reader.field("k"), [7]), TypedValue("struct", schema=table.schema, table=table))
+    struct_case = Case(kind_in(reader.field("k"), [7]), TypedValue("struct", schema=table.schema, table=table))
     is_null = Case(kind_in(reader.field("k"), [1]), TypedValue("null", schema=schema))
-    return (found, is_null) if schema.optional else (found,)
+    return (struct_case, is_null) if schema.optional else (struct_case,)

@@ -25,7 +25,7 @@ def checksum(spark: SparkSession, bootstrap: str, topic: str) -> Checksum:
         spark.read.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic)
         .option("startingOffsets", "earliest").option("endingOffsets", "latest").option("includeHeaders", "true").load()
     )  # fmt: skip
-    one = F.xxhash64("key", "value", "headers", "timestamp").cast("decimal(38,0)")
-    row = frame.agg(F.count(F.lit(1)).alias("records"), F.sum(one).alias("hash")).first()
+    row_hash = F.xxhash64("key", "value", "headers", "timestamp").cast("decimal(38,0)")
+    row = frame.agg(F.count(F.lit(1)).alias("records"), F.sum(row_hash).alias("hash")).first()
     assert row is not None  # an aggregate without groups has one row
     return Checksum(row["records"], f"{int(row['hash'] or 0) & 0xFFFFFFFFFFFFFFFF:016x}")

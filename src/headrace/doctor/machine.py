@@ -46,11 +46,11 @@ def _version(name: str, version: str) -> Finding:
 def java() -> Finding:
     """Whether there is a Java that is new enough; its sentence says how to get one."""
     try:
-        found = find_java()
+        java = find_java()
     except SetupError as error:
         message, _, remedy = str(error).rstrip(".").partition("; ")
         return wrong("java", message, remedy)
-    return ok("java", f"Java {found.version} ({found.program})")
+    return ok("java", f"Java {java.version} ({java.program})")
 
 
 def jars() -> Iterator[Finding]:

@@ -36,10 +36,10 @@ def claim(data: Path) -> None:
     except OSError as error:
         raise unusable(data, error) from error
     if _META in names:
-        found = _properties(data / _META)
+        properties = _properties(data / _META)
         raise SetupError(
-            f"The data directory {data} belongs to another cluster: node {found.get('node.id')} of cluster "
-            f"{found.get('cluster.id')} keeps its log there; give another directory."
+            f"The data directory {data} belongs to another cluster: node {properties.get('node.id')} of cluster "
+            f"{properties.get('cluster.id')} keeps its log there; give another directory."
         )
     if foreign := sorted(names - _OWN):
         raise SetupError(
@@ -55,11 +55,11 @@ def is_formatted(data: Path, node_id: str) -> bool:
     meta = kafka_logs(data) / _META
     if not meta.is_file():
         return False
-    found = _properties(meta)
-    if found.get("node.id") != node_id:
+    properties = _properties(meta)
+    if properties.get("node.id") != node_id:
         raise SetupError(
-            f"The data directory {data} belongs to another cluster: it holds the data of node {found.get('node.id')} of "
-            f"cluster {found.get('cluster.id')}, and this is node {node_id}; give another directory."
+            f"The data directory {data} belongs to another cluster: it holds the data of node {properties.get('node.id')} of "
+            f"cluster {properties.get('cluster.id')}, and this is node {node_id}; give another directory."
         )
     return True
 

@@ -32,8 +32,8 @@ class Coordinates:
     @classmethod
     def parse(cls, text: str) -> Coordinates | None:
         """Read `group:artifact:version[:extension[:classifier]]`; None if it is not of this form."""
-        found = _COORDINATES.fullmatch(text)
-        return cls(found[1], found[2], found[3], found[4] or "jar", found[5] or "") if found else None
+        match = _COORDINATES.fullmatch(text)
+        return cls(match[1], match[2], match[3], match[4] or "jar", match[5] or "") if match else None
 
     @property
     def file_name(self) -> str:

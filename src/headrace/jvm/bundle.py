@@ -26,11 +26,11 @@ def write(file: Path, confs: Iterable[Conf], progress: Progress) -> int:
 
     What is missing is fetched, or compiled, first. Raises SetupError.
     """
-    found: list[Path] = []
+    files: list[Path] = []
     for conf in confs:
-        found += jars(conf, progress)
-    found += [extension_jar(progress), connect_classpath(progress)[-1]]
-    names = {path.relative_to(home()).as_posix(): path for path in found}
+        files += jars(conf, progress)
+    files += [extension_jar(progress), connect_classpath(progress)[-1]]
+    names = {path.relative_to(home()).as_posix(): path for path in files}
     progress("computing checksums")
     manifest = {"headrace": __version__, "files": {name: sha256(names[name]) for name in sorted(names)}}
     text = json.dumps(manifest, indent=1).encode()

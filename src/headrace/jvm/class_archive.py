@@ -35,8 +35,8 @@ def archive(of: Of) -> Path:
 
 def using(of: Of) -> list[str]:
     """Java's options to take the classes from the archive; none if there is none."""
-    made = archive(of)
-    return [f"-XX:SharedArchiveFile={made}", _QUIET] if made.is_file() and made.stat().st_size else []
+    archive_file = archive(of)
+    return [f"-XX:SharedArchiveFile={archive_file}", _QUIET] if archive_file.is_file() and archive_file.stat().st_size else []
 
 
 def making(file: Path) -> list[str]:

@@ -38,13 +38,13 @@ class Jar:
 
 def inventory(confs: Iterable[Conf]) -> list[Jar]:
     """The jars of these configurations of ivy.xml, each once, by name; fetched if they are not there. Raises SetupError."""
-    found: dict[str, Jar] = {}
+    jars_by_file: dict[str, Jar] = {}
     for conf in confs:
         files = jars(conf)
         known = _report(conf)
         for file in files:
-            found.setdefault(file.name, _jar(file, known))
-    return [found[name] for name in sorted(found)]
+            jars_by_file.setdefault(file.name, _jar(file, known))
+    return [jars_by_file[name] for name in sorted(jars_by_file)]
 
 
 def sha256(file: Path) -> str:
@@ -67,7 +67,7 @@ def _report(conf: str) -> dict[str, tuple[str, str, str, tuple[str, ...]]]:
     report = home() / "ivy" / f"io.headrace-headrace-{conf}.xml"
     if not report.is_file():
         return {}
-    found = {}
+    licenses_by_name = {}
     for module in ET.parse(report).getroot().iter("module"):  # written by Ivy on this machine
         group, name = module.get("organisation", ""), module.get("name", "")
         for revision in module.iter("revision"):
@@ -75,5 +75,5 @@ def _report(conf: str) -> dict[str, tuple[str, str, str, tuple[str, ...]]]:
             licenses = tuple(text for part in revision.iter("license") if (text := part.get("name")))
             for artifact in revision.iter("artifact"):
                 file = f"{artifact.get('name')}-{version}.{artifact.get('ext')}"
-                found[file] = (group, name, version, licenses)
-    return found
+                licenses_by_name[file] = (group, name, version, licenses)
+    return licenses_by_name

@@ -139,10 +139,10 @@ def _why_ivy_failed(conf: str, output: list[str]) -> str:
     """One sentence with Ivy's own lines on what it could not find, and the reason if a server could not be reached."""
     missing = list(dict.fromkeys(line[2:].strip() for line in output if re.match(r":: \S+#\S+;", line)))
     access = re.search(r"Server access error at url \S+ \((.*?)\)", "\n".join(output))
-    found = "; ".join(missing) or next((line for line in output if "Exception" in line or "rror" in line), "no output")
+    problem = "; ".join(missing) or next((line for line in output if "Exception" in line or "rror" in line), "no output")
     reason = f" ({access[1]})" if access else ""
     return (
-        f"Ivy could not retrieve the jars of '{conf}': {found}{reason}; "
+        f"Ivy could not retrieve the jars of '{conf}': {problem}{reason}; "
         "check the network, or name a mirror by an Ivy settings file in HEADRACE_IVY_SETTINGS."
     )
 

@@ -53,10 +53,10 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Java:
         if not os.access(program, os.X_OK):
             raise SetupError(f"Java {OLDEST} or newer is needed, but {place} has no bin/java; {_remedy(environ)}.")
     else:
-        found = shutil.which("java", path=environ.get("PATH", os.defpath))
-        if not found:
+        on_path = shutil.which("java", path=environ.get("PATH", os.defpath))
+        if not on_path:
             raise SetupError(f"Java {OLDEST} or newer is needed, but there is none on PATH; {_remedy(environ)}.")
-        program, place = Path(found), f"{found} on PATH"
+        program, place = Path(on_path), f"{on_path} on PATH"
     about = _about(program)
     # `openjdk version "17.0.15"`, `"21" 2023-09-19`, `"24-ea"`; up to Java 8 it was `"1.8.0_392"`
     match = re.search(r'version "(?:1\.)?(\d+)', about)

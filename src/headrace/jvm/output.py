@@ -50,10 +50,10 @@ def pass_on(source: int) -> None:
 
 def pass_line(line: bytes) -> None:
     """Write a line of a JVM to standard error, or, if a plugin has logged it, into the log."""
-    found = _OF_PLUGIN.match(line.decode(errors="replace"))
-    if found is not None:
-        task = {"task": int(found["task"])} if found["task"] else {}
-        level = logging.getLevelNamesMapping().get(found["level"], logging.INFO)
-        log.log(level, found["text"].rstrip(), connector=found["connector"], **task, plugin_logger=found["logger"])
+    match = _OF_PLUGIN.match(line.decode(errors="replace"))
+    if match is not None:
+        task = {"task": int(match["task"])} if match["task"] else {}
+        level = logging.getLevelNamesMapping().get(match["level"], logging.INFO)
+        log.log(level, match["text"].rstrip(), connector=match["connector"], **task, plugin_logger=match["logger"])
     elif line.strip() != _UNWANTED:
         os.write(_STANDARD_ERROR, line)

@@ -21,12 +21,13 @@ from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, To
 from headrace.errors import ConnectError
 from headrace.kafka import clients
 from headrace.kafka.failures import failure, timed_out
+from headrace.retry import Backoff
 
 log = structlog.get_logger(__name__)
 
 Partition = tuple[str, int]
 Value = TypeVar("Value")
-_POLL_S, _PAUSE_S, _LEAVE_S, _ANSWER_S = 0.02, 1.0, 15.0, 60.0
+_POLL_S, _LEAVE_S, _ANSWER_S = 0.02, 15.0, 60.0
 # A client takes one call at a time, so a request waits until a poll has ended: polls are short while requests come.
 _SHORT_POLL_S, _BUSY_S = 0.002, 1.0
 
@@ -66,11 +67,15 @@ class ActiveStandbyMember:
         asked = [TopicPartition(*partition) for partition in partitions]
 
         def ask(consumer: Consumer) -> dict[Partition, tuple[int, str]]:
-            found = consumer.committed(asked, timeout=timeout_s)
-            for one in found:
-                if one.error:
-                    raise failure(one.error)
-            return {(one.topic, one.partition): (one.offset, one.metadata or "") for one in found if one.offset >= 0}
+            offsets = consumer.committed(asked, timeout=timeout_s)
+            for partition in offsets:
+                if partition.error:
+                    raise failure(partition.error)
+            return {
+                (partition.topic, partition.partition): (partition.offset, partition.metadata or "")
+                for partition in offsets
+                if partition.offset >= 0
+            }
 
         return self._ask(ask, timeout_s) if asked else {}
 
@@ -79,14 +84,16 @@ class ActiveStandbyMember:
 
         Raises KafkaFailure, also when the group has gone on without this instance.
         """
-        given = [TopicPartition(topic, partition, offset, text) for (topic, partition), (offset, text) in offsets.items()]
+        offsets_with_texts = [
+            TopicPartition(topic, partition, offset, text) for (topic, partition), (offset, text) in offsets.items()
+        ]
         done: Future[None] = Future()
 
         def begin(consumer: Consumer) -> None:
             if generation is None or generation != self.generation:
                 raise failure(KafkaError(KafkaError.ILLEGAL_GENERATION))
             self._answers.append(done)
-            consumer.commit(offsets=given, asynchronous=True)
+            consumer.commit(offsets=offsets_with_texts, asynchronous=True)
 
         self._ask(begin, timeout_s)
         self._wait(done, timeout_s)
@@ -95,16 +102,17 @@ class ActiveStandbyMember:
     def _main(self) -> None:
         consumer = clients.consumer(self._props, error_cb=lambda error: None, on_commit=self._committed)
         consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked)
-        busy_until = 0.0
+        busy_until, backoff = 0.0, Backoff(first_s=1.0, longest_s=5.0)
         while not self._stopping.is_set():
             try:
                 consumer.poll(_SHORT_POLL_S if time.monotonic() < busy_until else _POLL_S)
                 while not self._asked.empty():
                     self._asked.get()(consumer)
                     busy_until = time.monotonic() + _BUSY_S
+                backoff.succeeded()
             except (KafkaException, RuntimeError):
                 log.exception("group.member.failed", group=self._group, hint="it is tried again")
-                self._stopping.wait(_PAUSE_S)
+                self._stopping.wait(backoff.failed())
         self._is_active(False)
         consumer.close()
         while not self._asked.empty():
@@ -134,21 +142,21 @@ class ActiveStandbyMember:
         if not self._answers:
             return
         done = self._answers.pop(0)
-        wrong = error or next((one.error for one in partitions if one.error), None)
+        wrong = error or next((partition.error for partition in partitions if partition.error), None)
         if wrong is None:
             done.set_result(None)
         else:
             done.set_exception(failure(wrong))
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        added = [TopicPartition(one.topic, one.partition, OFFSET_END) for one in partitions]
+        added = [TopicPartition(partition.topic, partition.partition, OFFSET_END) for partition in partitions]
         consumer.incremental_assign(added)
         consumer.pause(added)  # nothing of it is read here
-        if any(one.partition == 0 for one in partitions):
+        if any(partition.partition == 0 for partition in partitions):
             self._is_active(True)
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        if any(one.partition == 0 for one in partitions):
+        if any(partition.partition == 0 for partition in partitions):
             self._is_active(False)
         consumer.incremental_unassign(partitions)
 

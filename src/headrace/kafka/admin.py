@@ -70,22 +70,22 @@ class Admin:
         """Every topic that this principal may describe."""
         listing = self._call(lambda: self._client.list_topics(timeout=timeout_s), timeout_s)
         names = [name for name, topic in listing.topics.items() if topic.error is None]
-        found = self._describe(names, timeout_s)
-        return {name: info for name, info in found.items() if isinstance(info, TopicInfo)}
+        topics = self._describe(names, timeout_s)
+        return {name: info for name, info in topics.items() if isinstance(info, TopicInfo)}
 
     def describe(self, name: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> TopicInfo | None:
         """One topic, or None if there is none of this name."""
-        found = self._describe([name], timeout_s)[name]
-        if isinstance(found, TopicInfo):
-            return found
-        if found.code == "UNKNOWN_TOPIC_OR_PARTITION":
+        topic = self._describe([name], timeout_s)[name]
+        if isinstance(topic, TopicInfo):
+            return topic
+        if topic.code == "UNKNOWN_TOPIC_OR_PARTITION":
             return None
-        raise found
+        raise topic
 
     def find(self, names: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, TopicInfo]:
         """Of these topics those that exist, and that this principal may describe."""
-        found = self._describe(list(names), timeout_s)
-        return {name: info for name, info in found.items() if isinstance(info, TopicInfo)}
+        topics = self._describe(list(names), timeout_s)
+        return {name: info for name, info in topics.items() if isinstance(info, TopicInfo)}
 
     def topic_ids(self, names: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, str]:
         """The ids of topics; those that do not exist, or whose brokers know no ids, are left out."""
@@ -157,11 +157,11 @@ class Admin:
         level = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
         deadline = time.monotonic() + timeout_s
         while True:
-            found = self._retry(
+            answers = self._retry(
                 lambda left: self._client.list_offsets(asked, isolation_level=level, request_timeout=left),
                 max(deadline - time.monotonic(), _PAUSE_S),
             )
-            offsets = {(tp.topic, tp.partition): result.offset for tp, result in found.items()}
+            offsets = {(tp.topic, tp.partition): result.offset for tp, result in answers.items()}
             if OFFSET_INVALID not in offsets.values():
                 return offsets
             # librdkafka reports success without an offset where the connection broke while it waited for the answer.
@@ -207,10 +207,10 @@ class Admin:
 
     def group_members(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> list[tuple[str, str]]:
         """Client id and host of each active member of a group; none for an unknown group."""
-        found = self._ask_coordinator(
+        answers = self._ask_coordinator(
             group, lambda client, left: client.describe_consumer_groups([group], request_timeout=left), timeout_s
         )
-        return [(member.client_id, member.host) for member in found.members]
+        return [(member.client_id, member.host) for member in answers.members]
 
     def _ask_coordinator(self, group: str, start: Callable[[Any, float], Mapping[str, Future]], timeout_s: float) -> Any:
         """A call that librdkafka sends to a group's coordinator: one that times out may end the process (see groups.py).
@@ -222,13 +222,13 @@ class Admin:
         client = clients.admin(self._props)
         self._asking.append(client)
         try:
-            found = self._wait(lambda: start(client, _CALM_S)[group], timeout_s)
+            group_offsets = self._wait(lambda: start(client, _CALM_S)[group], timeout_s)
         except KafkaFailure as error:
             if error.code != REQUEST_TIMED_OUT:
                 self._asking.remove(client)
             raise
         self._asking.remove(client)
-        return found
+        return group_offsets
 
     def cluster_id(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
         """The cluster's id."""
@@ -252,15 +252,15 @@ class Admin:
             return {}
         asked = TopicCollection(names)
         futures = self._call(lambda: self._client.describe_topics(asked, request_timeout=timeout_s), timeout_s)
-        found: dict[str, TopicInfo | KafkaFailure] = {}
+        topics: dict[str, TopicInfo | KafkaFailure] = {}
         for name, future in futures.items():
             try:
-                found[name] = _info(self._wait(lambda future=future: future, timeout_s))
+                topics[name] = _info(self._wait(lambda future=future: future, timeout_s))
             except KafkaFailure as error:
                 if self._reach.is_failure(error):  # not this topic's fault: nothing can be known about any
                     raise
-                found[name] = error
-        return found
+                topics[name] = error
+        return topics
 
     def _wait_until(self, name: str, deadline: float, done: Callable[[TopicInfo | None], bool]) -> None:
         """News takes a moment to reach the brokers; where this principal may not see the topic, there is nothing to wait for."""

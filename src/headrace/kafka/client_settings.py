@@ -51,10 +51,10 @@ class ClientTable:
 
     def settings(self, props: Settings) -> dict[str, str]:
         """The settings of the client in a connector's configuration."""
-        given: dict[str, str] = {}
+        settings: dict[str, str] = {}
         for prefix, is_of_client in self.prefixes.items():
-            given |= {name: value for name, value in _texts(under(props, prefix)).items() if is_of_client(name)}
-        return {**self.defaults, **given, **self.fixed}
+            settings |= {name: value for name, value in _texts(under(props, prefix)).items() if is_of_client(name)}
+        return {**self.defaults, **settings, **self.fixed}
 
 
 def internal_client(worker: Mapping[str, str], bootstrap: str) -> dict[str, str]:

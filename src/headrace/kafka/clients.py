@@ -39,33 +39,33 @@ def librdkafka(props: Mapping[str, str], role: Role) -> dict[str, str]:
     Takes Java client settings as text (worker settings may be among them) and the client's role; returns librdkafka's
     settings. Unknown ones are dropped, their names logged once at debug level. Raises ConfigError.
     """
-    given = {name: str(value) for name, value in props.items() if value is not None}
+    texts = {name: str(value) for name, value in props.items() if value is not None}
     settings, dropped = {"bootstrap.servers": "localhost:9092", **_DEFAULTS[role], **_backoffs()}, []
-    for name, value in given.items():
+    for name, value in texts.items():
         known = SETTINGS.get(name)
         if known and role in known.roles:
             settings.update(known.translate(name, value))
         elif not name.startswith(("security.protocol", "sasl.", "ssl.")):
             dropped.append(name)
-    settings.update(_security(given))
+    settings.update(_security(texts))
     if dropped:
         log.debug("%s client: settings without a meaning for it were dropped: %s", role, ", ".join(sorted(dropped)))
-    return _agree(settings, given, role)
+    return _agree(settings, texts, role)
 
 
-def consumer(props: Mapping[str, str], **own: Any) -> Consumer:
-    """Make a consumer from Java settings; `own` are librdkafka settings that win (dots as underscores). Raises ConfigError."""
-    return _make(Consumer, props, "consumer", own)
+def consumer(props: Mapping[str, str], **overrides: Any) -> Consumer:
+    """Make a consumer from Java settings; `overrides` are librdkafka settings that win (dots: `_`). Raises ConfigError."""
+    return _make(Consumer, props, "consumer", overrides)
 
 
-def producer(props: Mapping[str, str], **own: Any) -> Producer:
-    """Make a producer from Java settings; `own` as for `consumer`. Raises ConfigError."""
-    return _make(Producer, props, "producer", own)
+def producer(props: Mapping[str, str], **overrides: Any) -> Producer:
+    """Make a producer from Java settings; `overrides` as for `consumer`. Raises ConfigError."""
+    return _make(Producer, props, "producer", overrides)
 
 
-def admin(props: Mapping[str, str], **own: Any) -> AdminClient:
-    """Make an admin client from Java settings; `own` as for `consumer`. Raises ConfigError."""
-    return _make(AdminClient, props, "admin", own)
+def admin(props: Mapping[str, str], **overrides: Any) -> AdminClient:
+    """Make an admin client from Java settings; `overrides` as for `consumer`. Raises ConfigError."""
+    return _make(AdminClient, props, "admin", overrides)
 
 
 def give_up(producer: Producer, timeout_s: float = 0.0) -> None:
@@ -75,9 +75,9 @@ def give_up(producer: Producer, timeout_s: float = 0.0) -> None:
         producer.flush(timeout_s)
 
 
-def _make(kind: Callable[..., Client], props: Mapping[str, str], role: Role, own: Mapping[str, Any]) -> Client:
-    callbacks = {name: value for name, value in own.items() if callable(value)}
-    settings = {name.replace("_", "."): value for name, value in own.items() if name not in callbacks}
+def _make(kind: Callable[..., Client], props: Mapping[str, str], role: Role, overrides: Mapping[str, Any]) -> Client:
+    callbacks = {name: value for name, value in overrides.items() if callable(value)}
+    settings = {name.replace("_", "."): value for name, value in overrides.items() if name not in callbacks}
     conf = {**librdkafka(props, role), **settings, **callbacks, "logger": ClientLog(role)}
     try:
         return kind(conf)
@@ -90,18 +90,18 @@ def _backoffs() -> dict[str, str]:
     return {"reconnect.backoff.ms": "50", "reconnect.backoff.max.ms": "1000"}
 
 
-def _security(given: Mapping[str, str]) -> dict[str, str]:
-    protocol = given.get("security.protocol", "PLAINTEXT").strip().upper()
+def _security(settings: Mapping[str, str]) -> dict[str, str]:
+    protocol = settings.get("security.protocol", "PLAINTEXT").strip().upper()
     if protocol not in _PROTOCOLS:
         raise ConfigError.invalid("security.protocol", protocol, f"String must be one of: {', '.join(_PROTOCOLS)}")
-    return {"security.protocol": protocol.lower(), **sasl_settings(given), **tls_settings(given)}
+    return {"security.protocol": protocol.lower(), **sasl_settings(settings), **tls_settings(settings)}
 
 
-def _agree(settings: dict[str, str], given: Mapping[str, str], role: Role) -> dict[str, str]:
+def _agree(settings: dict[str, str], originals: Mapping[str, str], role: Role) -> dict[str, str]:
     """Settle what depends on two settings."""
     if int(settings["reconnect.backoff.ms"]) > int(settings["reconnect.backoff.max.ms"]):
         settings["reconnect.backoff.max.ms"] = settings["reconnect.backoff.ms"]
-    if role == CONSUMER and given.get("group.protocol", "").strip().lower() == "consumer":
+    if role == CONSUMER and originals.get("group.protocol", "").strip().lower() == "consumer":
         for name in _NEW_GROUP_PROTOCOL_DROPS:
             settings.pop(name, None)
     if role == PRODUCER:

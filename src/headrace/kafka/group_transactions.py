@@ -21,6 +21,7 @@ from headrace.kafka import clients
 from headrace.kafka.call_with_timeout import StuckError, call_with_timeout
 from headrace.kafka.failures import KafkaFailure, failure, kafka_error, timed_out
 from headrace.kafka.plain_writer import PlainWriter
+from headrace.retry import Backoff
 
 log = structlog.get_logger(__name__)
 
@@ -148,11 +149,12 @@ class GroupTransactions:
         with self._queued:
             batch, self._queue = self._queue, []
         try:
-            self._patiently(batch, deadline)
+            self._write_with_retries(batch, deadline)
         finally:
-            _end([one for one in batch if not one.done.is_set()], timed_out("The write was interrupted."))
+            _end([waiting for waiting in batch if not waiting.done.is_set()], timed_out("The write was interrupted."))
 
-    def _patiently(self, batch: Sequence[_Waiting], deadline: float) -> None:
+    def _write_with_retries(self, batch: Sequence[_Waiting], deadline: float) -> None:
+        backoff = Backoff(first_s=_RETRY_S, longest_s=1.0)
         while batch := _allowed(batch):
             try:
                 self._transaction(batch, deadline)
@@ -171,17 +173,17 @@ class GroupTransactions:
             if cause.name() not in _AGAIN and not isinstance(error, RetriableError):
                 if len(batch) == 1:
                     return _end(batch, error)
-                for one in batch:  # the fault of one is not that of the others
-                    self._patiently([one], deadline)
+                for waiting in batch:  # the fault of one is not that of the others
+                    self._write_with_retries([waiting], deadline)
                 return None
             if time.monotonic() > deadline:
                 return _end(batch, timed_out(f"Kafka did not take the transaction in time: {cause.str()}"))
-            time.sleep(_RETRY_S)
+            time.sleep(backoff.failed())
         return None
 
     def _transaction(self, batch: Sequence[_Waiting], deadline: float) -> None:
         if self._plain is not None:
-            self._plain.write([record for one in batch for record in one.write.records], deadline)
+            self._plain.write([record for waiting in batch for record in waiting.write.records], deadline)
             return self._plain.commit(_merged(batch), deadline)
         producer = self._ready(deadline)
         proof = batch[0].proof()
@@ -190,14 +192,14 @@ class GroupTransactions:
         self._refused.clear()
         self._twice.clear()
         producer.begin_transaction()
-        for one in batch:
-            one.ends = {}
-            for topic, key, value in one.write.records:
-                producer.produce(topic, value, key, on_delivery=partial(self._delivered, one.ends))
+        for waiting in batch:
+            waiting.ends = {}
+            for topic, key, value in waiting.write.records:
+                producer.produce(topic, value, key, on_delivery=partial(self._delivered, waiting.ends))
         _send_offsets(producer, [TopicPartition(self._group_topic, 0, 0)], proof)
         for group, offsets in _merged(batch).items():
-            wanted = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
-            _send_offsets(producer, wanted, self._metadata(group))
+            group_offsets = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+            _send_offsets(producer, group_offsets, self._metadata(group))
         producer.commit_transaction(_CALL_S)
         if self._twice:
             raise StuckError(f"{self._twice[0]} was acknowledged as if it were an earlier record")
@@ -267,19 +269,19 @@ def _send_offsets(producer: Producer, offsets: list[TopicPartition], metadata: b
 
 def _allowed(batch: Sequence[_Waiting]) -> list[_Waiting]:
     """Those that may still write; the others are told."""
-    allowed = [one for one in batch if one.proof() is not None]
-    _end([one for one in batch if one not in allowed], timed_out(_NO_MEMBER))
+    allowed = [waiting for waiting in batch if waiting.proof() is not None]
+    _end([waiting for waiting in batch if waiting not in allowed], timed_out(_NO_MEMBER))
     return allowed
 
 
 def _end(batch: Sequence[_Waiting], error: KafkaFailure | None = None) -> None:
-    for one in batch:
-        one.end(error)
+    for waiting in batch:
+        waiting.end(error)
 
 
 def _merged(batch: Sequence[_Waiting]) -> dict[str, dict[tuple[str, int], int]]:
     merged: dict[str, dict[tuple[str, int], int]] = {}
-    for one in batch:
-        for group, offsets in one.write.offsets.items():
+    for waiting in batch:
+        for group, offsets in waiting.write.offsets.items():
             merged.setdefault(group, {}).update(offsets)
     return merged

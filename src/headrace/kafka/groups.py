@@ -45,11 +45,11 @@ class GroupOffsets:
         asked = [TopicPartition(topic, partition) for topic, partition in partitions]
 
         def ask(consumer: Consumer, left: float) -> dict[Partition, int]:
-            found = consumer.committed(asked, timeout=left)
-            for partition in found:
+            committed = consumer.committed(asked, timeout=left)
+            for partition in committed:
                 if partition.error:
                     raise failure(partition.error)
-            return {(tp.topic, tp.partition): tp.offset for tp in found if tp.offset >= 0}
+            return {(tp.topic, tp.partition): tp.offset for tp in committed if tp.offset >= 0}
 
         return self._retry(ask, timeout_s) if asked else {}
 
@@ -57,20 +57,20 @@ class GroupOffsets:
         """The text that was committed with the offset of a partition, None if there is none. Raises KafkaFailure."""
 
         def ask(consumer: Consumer, left: float) -> str | None:
-            found = consumer.committed([TopicPartition(*partition)], timeout=left)[0]
-            if found.error:
-                raise failure(found.error)
-            return found.metadata or None
+            committed = consumer.committed([TopicPartition(*partition)], timeout=left)[0]
+            if committed.error:
+                raise failure(committed.error)
+            return committed.metadata or None
 
         return self._retry(ask, timeout_s)
 
     def write(self, offsets: Mapping[Partition, int], timeout_s: float) -> None:
         """Set committed offsets; the group may have no active member (KIP-396). Raises KafkaFailure."""
-        wanted = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+        group_offsets = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
 
         def commit(consumer: Consumer, left: float) -> None:
             # The synchronous commit has no time-out: it would wait for as long as the cluster is away.
-            consumer.commit(offsets=wanted, asynchronous=True)
+            consumer.commit(offsets=group_offsets, asynchronous=True)
             self._sent += 1
             deadline = time.monotonic() + left
             while len(self._answers) < self._sent:
@@ -81,7 +81,7 @@ class GroupOffsets:
                 raise failure(error)
             self._sent, self._answers = 0, []
 
-        if wanted:
+        if group_offsets:
             self._retry(commit, timeout_s)
 
     def close(self) -> None:

@@ -32,22 +32,22 @@ class InspectingAdmin(Admin):
             lambda: self._client.describe_topics(asked, include_authorized_operations=True, request_timeout=timeout_s), timeout_s
         )
         try:
-            found = self._wait(lambda: futures[name], timeout_s)
+            description = self._wait(lambda: futures[name], timeout_s)
         except KafkaFailure as error:
             if error.code in ("UNKNOWN_TOPIC_OR_PARTITION", "TOPIC_AUTHORIZATION_FAILED"):
                 return None
             raise
-        return frozenset(operation.name for operation in found.authorized_operations or ())
+        return frozenset(operation.name for operation in description.authorized_operations or ())
 
     def group_operations(self, group: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> frozenset[str]:
         """What this principal may do with a consumer group, whether or not it exists. Raises KafkaFailure without `DESCRIBE`."""
-        found = retry_until(
+        descriptions = retry_until(
             lambda left: self._ask_coordinator(group, partial(_describe_group, group), left),
             timeout_s,
             _PAUSE_S,
             lambda error: isinstance(error, RetriableKafkaFailure),  # a coordinator that is only just loading its groups
         )
-        return frozenset(operation.name for operation in found.authorized_operations or ())
+        return frozenset(operation.name for operation in descriptions.authorized_operations or ())
 
     def check_creation(
         self,
@@ -66,8 +66,8 @@ class InspectingAdmin(Admin):
         asked: dict[Any, Any] = {TopicPartition(topic, partition): OffsetSpec.max_timestamp() for topic, partition in partitions}
         if not asked:
             return None
-        found = self._wait_all(lambda: self._client.list_offsets(asked, request_timeout=timeout_s), timeout_s)
-        return max((result.timestamp for result in found.values() if result.timestamp > 0), default=None)
+        ends = self._wait_all(lambda: self._client.list_offsets(asked, request_timeout=timeout_s), timeout_s)
+        return max((result.timestamp for result in ends.values() if result.timestamp > 0), default=None)
 
 
 def _describe_group(group: str, client: Any, timeout_s: float) -> Mapping[str, Future[Any]]:

@@ -57,36 +57,36 @@ def status_topic(props: Mapping[str, str]) -> WorkerTopic:
 
 def config_topic(props: Mapping[str, str]) -> WorkerTopic:
     """The topic of configurations, from worker settings; always one partition."""
-    given = props.get("config.storage.partitions")
-    if given is not None:
-        log.warning("Ignoring 'config.storage.partitions=%s' setting, since config topic partitions is always 1", given)
+    partitions_text = props.get("config.storage.partitions")
+    if partitions_text is not None:
+        log.warning("Ignoring 'config.storage.partitions=%s' setting, since config topic partitions is always 1", partitions_text)
     single = {name: value for name, value in props.items() if name != "config.storage.partitions"}
     return _topic(single, "config.storage.", "connector configurations", partitions=1)
 
 
 def _topic(props: Mapping[str, str], prefix: str, holds: str, partitions: int) -> WorkerTopic:
-    given = {name: str(value) for name, value in under(props, prefix).items()}
-    if not given.get("topic", "").strip():
+    settings = {name: str(value) for name, value in under(props, prefix).items()}
+    if not settings.get("topic", "").strip():
         raise ConfigError.missing(f"{prefix}topic")
-    if "cleanup.policy" in given:
-        policy = given["cleanup.policy"]
+    if "cleanup.policy" in settings:
+        policy = settings["cleanup.policy"]
         log.warning("Ignoring '%scleanup.policy=%s' setting, since compaction is always used", prefix, policy)
     return WorkerTopic(
-        name=given["topic"].strip(),
+        name=settings["topic"].strip(),
         setting=f"{prefix}topic",
         holds=holds,
-        partitions=_count(prefix, "partitions", given, partitions),
-        replication_factor=_count(prefix, "replication.factor", given, 3),
-        configs={name: value for name, value in given.items() if name not in _OWN_SETTINGS},
+        partitions=_count(prefix, "partitions", settings, partitions),
+        replication_factor=_count(prefix, "replication.factor", settings, 3),
+        configs={name: value for name, value in settings.items() if name not in _OWN_SETTINGS},
         create=parse_type(CREATION, props.get(CREATION, "true"), Type.BOOLEAN),
     )
 
 
-def _count(prefix: str, name: str, given: Mapping[str, str], default: int) -> int:
+def _count(prefix: str, name: str, settings: Mapping[str, str], default: int) -> int:
     try:
-        count = int(given.get(name, default))
+        count = int(settings.get(name, default))
     except ValueError:
-        raise ConfigError.invalid(prefix + name, given[name], "Not a number of type INT") from None
+        raise ConfigError.invalid(prefix + name, settings[name], "Not a number of type INT") from None
     if count > 0 or count == -1:
         return count
     what = "Number of partitions" if name == "partitions" else "Replication factor"

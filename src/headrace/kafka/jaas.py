@@ -47,28 +47,28 @@ def parse_jaas_file(text: str) -> dict[str, list[Login]]:
     Raises ConfigError, which never repeats the text.
     """
     tokens = [token for token in _FILE_TOKEN.findall(text) if not token.startswith(("//", "/*"))]
-    found: dict[str, list[Login]] = {}
+    logins: dict[str, list[Login]] = {}
     while tokens:
         if len(tokens) < 2 or tokens[1] != "{" or "}" not in tokens:
             raise _invalid_file()
         end = tokens.index("}")
-        found[_unquote(tokens[0])] = _logins(tokens[2:end])
+        logins[_unquote(tokens[0])] = _logins(tokens[2:end])
         tokens = tokens[end + 2 :] if tokens[end + 1 : end + 2] == [";"] else tokens[end + 1 :]
-    return found
+    return logins
 
 
 def _logins(tokens: list[str]) -> list[Login]:
-    found = []
+    logins = []
     while tokens:
         if ";" not in tokens:
             raise _invalid_file()
         end = tokens.index(";") + 1
         try:
-            found.append(_login(tokens[:end]))
+            logins.append(_login(tokens[:end]))
         except ConfigError:
             raise _invalid_file() from None
         tokens = tokens[end:]
-    return found
+    return logins
 
 
 def _unquote(token: str) -> str:

@@ -72,9 +72,9 @@ _ASSIGNORS = {"RangeAssignor": "range", "RoundRobinAssignor": "roundrobin", "Coo
 def _assignors(java: str, value: str) -> dict[str, str]:
     """Keep the assignors that librdkafka has; it cannot mix eager ones with the cooperative one."""
     simple = [name.strip().rpartition(".")[2] for name in value.split(",")]
-    found = [_ASSIGNORS[name] for name in simple if name in _ASSIGNORS]
-    eager = [name for name in found if name != "cooperative-sticky"]
-    return {java: ",".join(eager or found)} if found else {}
+    assignors = [_ASSIGNORS[name] for name in simple if name in _ASSIGNORS]
+    eager = [name for name in assignors if name != "cooperative-sticky"]
+    return {java: ",".join(eager or assignors)} if assignors else {}
 
 
 def _partitioner(_java: str, value: str) -> dict[str, str]:

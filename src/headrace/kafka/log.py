@@ -172,8 +172,8 @@ class CompactedLog:
 
     def _ends(self, timeout_s: float) -> dict[int, int]:
         asked = [(self.topic, p) for p in self._partitions]
-        found = self._admin.partition_offsets(asked, "latest", timeout_s)
-        return {partition: offset for (_, partition), offset in found.items()}
+        ends = self._admin.partition_offsets(asked, "latest", timeout_s)
+        return {partition: offset for (_, partition), offset in ends.items()}
 
     def _find(self, timeout_s: float) -> TopicInfo:
         try:
@@ -186,10 +186,10 @@ class CompactedLog:
             ) from error
 
     def _ready(self, timeout_s: float) -> TopicInfo:
-        found = self._admin.describe(self.topic, timeout_s)
-        if found is None or None in found.partitions.values():
+        topic = self._admin.describe(self.topic, timeout_s)
+        if topic is None or None in topic.partitions.values():
             raise timed_out(f"Topic '{self.topic}' does not exist, or has partitions without a leader.")
-        return found
+        return topic
 
     def _retry(self, step, deadline: float):
         """Call `step(seconds left)` until it succeeds or the deadline has passed; only retriable failures are retried."""

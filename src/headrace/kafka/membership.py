@@ -23,10 +23,11 @@ from headrace.errors import ConnectError
 from headrace.kafka import clients
 from headrace.kafka.failures import failure, timed_out
 from headrace.kafka.groups import GroupOffsets
+from headrace.retry import Backoff
 
 log = structlog.get_logger(__name__)
 
-_POLL_S, _LEAVE_S, _PAUSE_S, _FENCED_S = 0.25, 15.0, 1.0, 60.0
+_POLL_S, _LEAVE_S, _FENCED_S = 0.25, 15.0, 60.0
 _FENCED = ("FENCED_INSTANCE_ID", "_FATAL")
 _PROOF = b"CGMDv2:"
 
@@ -138,13 +139,14 @@ class Membership:
         """Until this worker leaves (None), or the group will not have it; everything has ended then."""
         consumer = clients.consumer(self._props, error_cb=lambda error: None, on_commit=self._committed)
         consumer.subscribe([self.settings.topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
-        error = None
+        error, backoff = None, Backoff(first_s=1.0, longest_s=5.0)
         while not self._stopping.is_set():
             try:
                 message = consumer.poll(_POLL_S)
+                backoff.succeeded()
             except (KafkaException, RuntimeError):
                 log.exception("group.member.failed", group=self.settings.group, hint="it is tried again")
-                self._stopping.wait(_PAUSE_S)
+                self._stopping.wait(backoff.failed())
                 continue
             self._proof = consumer.consumer_group_metadata()
             self._commit_announcement(consumer)

@@ -53,10 +53,10 @@ class PlainWriter:
 
     def commit(self, offsets: Mapping[str, Mapping[tuple[str, int], int]], deadline: float) -> None:
         """Set committed offsets of groups. Raises KafkaFailure."""
-        for group, wanted in offsets.items():
+        for group, group_offsets in offsets.items():
             if group not in self._groups:
                 self._groups[group] = GroupOffsets(self._props, group)
-            self._groups[group].write(wanted, max(deadline - time.monotonic(), 0.1))
+            self._groups[group].write(group_offsets, max(deadline - time.monotonic(), 0.1))
 
     def stop(self) -> None:
         """Give up what is on its way."""

@@ -49,14 +49,14 @@ def decide(
             missing.append(partition)
             continue
         first, end = logs[partition]
-        wanted = stored.get(partition)
-        if wanted is not None and first <= wanted <= end:
-            positions[partition] = wanted
+        position = stored.get(partition)
+        if position is not None and first <= position <= end:
+            positions[partition] = position
             continue
-        if wanted is not None and wanted < first:
-            lost.append((partition, wanted, first - 1))
-        elif wanted is not None:
-            beyond.append((partition, wanted, end))
+        if position is not None and position < first:
+            lost.append((partition, position, first - 1))
+        elif position is not None:
+            beyond.append((partition, position, end))
         positions[partition] = first if reset == "earliest" else end
         if reset == "latest":
             looked_up.append(partition)
@@ -88,10 +88,10 @@ def advanced(before: Mapping[str, Mapping[int, int]], after: Mapping[str, Mappin
 
 def by_topic(positions: Mapping[Partition, int]) -> dict[str, dict[int, int]]:
     """Positions in the form of `headrace.spark.kafka`: topic → partition → offset."""
-    found: dict[str, dict[int, int]] = {}
+    offsets: dict[str, dict[int, int]] = {}
     for (topic, partition), offset in positions.items():
-        found.setdefault(topic, {})[partition] = offset
-    return found
+        offsets.setdefault(topic, {})[partition] = offset
+    return offsets
 
 
 def summary(moved: Mapping[Partition, tuple[int, int]]) -> str:

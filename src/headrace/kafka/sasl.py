@@ -78,13 +78,13 @@ def _oauth(props: Mapping[str, str]) -> dict[str, str]:
 
 
 def _token_endpoint(props: Mapping[str, str], options: Mapping[str, str], endpoint: str) -> dict[str, str]:
-    given = {
+    login_settings = {
         "client.id": props.get("sasl.oauthbearer.client.credentials.client.id") or options.get("clientId"),
         "client.secret": props.get("sasl.oauthbearer.client.credentials.client.secret") or options.get("clientSecret"),
         "scope": props.get("sasl.oauthbearer.scope") or options.get("scope"),
         "extensions": ",".join(f"{k.removeprefix('extension_')}={v}" for k, v in options.items() if k.startswith("extension_")),
     }
-    settings = {f"sasl.oauthbearer.{name}": value for name, value in given.items() if value}
+    settings = {f"sasl.oauthbearer.{name}": value for name, value in login_settings.items() if value}
     return {"sasl.oauthbearer.method": "oidc", "sasl.oauthbearer.token.endpoint.url": endpoint, **settings}
 
 

@@ -147,10 +147,10 @@ def lineage_emitter(herder: RestHerder, config: WorkerConfig, reports: StreamsRe
     return LineageEmitter(jobs, settings, client)
 
 
-def _owners(given: Sequence[str]) -> Sequence[tuple[str, str]]:
+def _owners(owners: Sequence[str]) -> Sequence[tuple[str, str]]:
     """Role and name of each. Raises ConfigError."""
-    pairs = [tuple(part.strip() for part in one.partition("=")[::2]) for one in given]
-    if strange := [one for one, pair in zip(given, pairs, strict=True) if not all(pair)]:
+    pairs = [tuple(part.strip() for part in owner.partition("=")[::2]) for owner in owners]
+    if strange := [owner for owner, pair in zip(owners, pairs, strict=True) if not all(pair)]:
         raise ConfigError.invalid("openlineage.integration.job.owners", strange[0], "it has to be of the form role=name")
     return pairs  # type: ignore[return-value]
 

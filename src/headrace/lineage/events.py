@@ -82,11 +82,11 @@ def column_facets(columns: Sequence[ColumnRow], source: Dataset | None) -> dict[
     if source is None or not columns:
         return {}
     fields = {
-        row.column.removesuffix(".*"): column_lineage_dataset.Fields([_input(source, *one) for one in row.origins])
+        row.column.removesuffix(".*"): column_lineage_dataset.Fields([_input(source, *origin) for origin in row.origins])
         for row in columns
         if row.column != "*" and row.origins
     }
-    whole = [_input(source, *one) for row in columns if row.column == "*" for one in row.origins]
+    whole = [_input(source, *origin) for row in columns if row.column == "*" for origin in row.origins]
     return {"columnLineage": column_lineage_dataset.ColumnLineageDatasetFacet(fields, whole)}
 
 
@@ -96,7 +96,7 @@ def schema_facet(schemas: Sequence[Mapping[str, Any]]) -> dict[str, DatasetFacet
         schema_dataset.SchemaDatasetFacetFields(
             name=schema["part"],
             type="struct" if schema["fields"] else schema["type"],
-            fields=[schema_dataset.SchemaDatasetFacetFields(one["name"], one["type"]) for one in schema["fields"]],
+            fields=[schema_dataset.SchemaDatasetFacetFields(field["name"], field["type"]) for field in schema["fields"]],
         )
         for schema in schemas
     ]
@@ -105,8 +105,8 @@ def schema_facet(schemas: Sequence[Mapping[str, Any]]) -> dict[str, DatasetFacet
 
 def _input(source: Dataset, column: str, how: str) -> column_lineage_dataset.InputField:
     kind, subtype = _TRANSFORMATIONS[how]
-    made = column_lineage_dataset.Transformation(kind, subtype, "", how == "MASKED")
-    return column_lineage_dataset.InputField(*source, column, [made])
+    transformation = column_lineage_dataset.Transformation(kind, subtype, "", how == "MASKED")
+    return column_lineage_dataset.InputField(*source, column, [transformation])
 
 
 def _job_facets(job: JobLineage, settings: JobSettings) -> dict[str, JobFacet]:

@@ -60,7 +60,7 @@ def application_job(application: Mapping[str, Any]) -> JobLineage:
             read, written = sides(lineage, node.id, clusters)
             sources |= dict.fromkeys(read)
             for target in written:
-                targets[target] = list(dict.fromkeys([*targets.get(target, ()), *(one for one in read if one != target)]))
+                targets[target] = list(dict.fromkeys([*targets.get(target, ()), *(topic for topic in read if topic != target)]))
     description = f"The streams application {application['application']}, run by headrace."
     return JobLineage(APPLICATION, description, list(sources), targets)
 
@@ -95,7 +95,7 @@ def _config(herder: RestHerder, connector: str) -> Mapping[str, str | None]:
 
 def _clusters(config: Mapping[str, str | None], servers: str) -> Mapping[str | None, str]:
     """Bootstrap servers by the name that the connector's lineage has for a cluster."""
-    source = next((found for key in _SOURCE_SERVERS if (found := config.get(key))), None)
+    source = next((addresses for key in _SOURCE_SERVERS if (addresses := config.get(key))), None)
     return {**({source: source, config.get("source.cluster.alias"): source} if source else {}), None: servers}
 
 

@@ -39,7 +39,7 @@ class JobState:
         """From what it has reported; None: none of the instances that report here has the work."""
         if application["state"] == _ERROR:
             return cls(application["application"], _FAILED, application["problem"] or "The application has ended in ERROR.")
-        works = any(one["active"] and one["state"] in _AT_WORK for one in application["instances"])
+        works = any(instance["active"] and instance["state"] in _AT_WORK for instance in application["instances"])
         return cls(application["application"], "RUNNING") if works else None
 
 

@@ -55,5 +55,5 @@ class ColumnPredicateStage(Predicate):
         from pyspark.sql import functions as F
 
         column = self.user.test(Columns(*(F.col(name) for name in NAMES)))
-        wanted = Expression(self.prefix + "type", type(self.user).__qualname__, column, fit=boolean)
-        return f"coalesce({evaluate(record, {'test': wanted})['test'].sql}, false)"
+        expression = Expression(self.prefix + "type", type(self.user).__qualname__, column, fit=boolean)
+        return f"coalesce({evaluate(record, {'test': expression})['test'].sql}, false)"

@@ -18,8 +18,8 @@ class Combination(Predicate):
     @property
     def aliases(self) -> list[str]:
         """Those of the predicates that it is made of."""
-        given = self[self.refers_by]
-        return given if isinstance(given, list) else [given]
+        aliases = self[self.refers_by]
+        return aliases if isinstance(aliases, list) else [aliases]
 
     def reads(self) -> Sequence[tuple[str, ...]]:
         """What its parts look at."""

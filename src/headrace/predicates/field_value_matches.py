@@ -84,9 +84,9 @@ class FieldValueMatches(Predicate):
     def check(self) -> None:
         """Refuse a path that cannot be read, more than one condition, and none."""
         field_path(self.field)
-        given = [name for name in ("equals", "pattern", "exists") if self[name] is not None]
-        if len(given) != 1:
-            raise ConfigError(f"Set one of equals, pattern and exists; given: {', '.join(given) or 'none'}")
+        conditions = [name for name in ("equals", "pattern", "exists") if self[name] is not None]
+        if len(conditions) != 1:
+            raise ConfigError(f"Set one of equals, pattern and exists; given: {', '.join(conditions) or 'none'}")
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -106,9 +106,9 @@ class FieldValueMatches(Predicate):
             return (there if self.exists else negated(there)) or "true"
         texts = [(both(a.when, negated(a.value.is_null())), header_text(run, a.value)) for a in leaves]
         text = run.scope.bind(f"string({case(texts)})")
-        wanted = lit(self.equals) if self.equals is not None else lit(self.pattern)
-        found = f"({text} = {wanted})" if self.equals is not None else f"headrace_regex_matches({text}, {wanted})"
-        return f"coalesce({found}, false)"
+        operand = lit(self.equals) if self.equals is not None else lit(self.pattern)
+        matches = f"({text} = {operand})" if self.equals is not None else f"headrace_regex_matches({text}, {operand})"
+        return f"coalesce({matches}, false)"
 
 
 def _leaves(run: CompileContext, value: Value, path: tuple[str, ...]) -> Iterator[Case]:

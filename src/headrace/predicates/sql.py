@@ -48,8 +48,8 @@ class SqlPredicate(Predicate):
 
     def test(self, record: ConnectRecord) -> SqlText:
         """Whether the condition is true."""
-        wanted = Expression(self.prefix + "condition", self.condition, fit=boolean)
-        return f"coalesce({evaluate(record, {'condition': wanted})['condition'].sql}, false)"
+        expression = Expression(self.prefix + "condition", self.condition, fit=boolean)
+        return f"coalesce({evaluate(record, {'condition': expression})['condition'].sql}, false)"
 
 
 def boolean(column: Column, type_: DataType) -> Column:

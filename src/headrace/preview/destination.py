@@ -27,26 +27,32 @@ Existing = Mapping[str, int | None]
 def destination(topic: str, creation: TopicCreation | None, existing: Existing) -> dict[str, Any]:
     """The `destination` of the form in `run`."""
     exists = existing[topic] is not None if topic in existing else None
-    found: dict[str, Any] = {"topic": topic, "exists": exists, "partitions": existing.get(topic), "create": None, "note": None}
+    destination: dict[str, Any] = {
+        "topic": topic,
+        "exists": exists,
+        "partitions": existing.get(topic),
+        "create": None,
+        "note": None,
+    }
     if exists:
-        return found
+        return destination
     if creation is None:
-        return found | {"note": _NOT_MADE}
+        return destination | {"note": _NOT_MADE}
     new = creation.new_topic(topic)
     if new is None:
-        return found | {"note": _NO_RULE}
+        return destination | {"note": _NO_RULE}
     settings = {"partitions": new.partitions, "replication.factor": new.replication_factor, "configs": dict(new.configs)}
-    return found | {"create": {"group": new.group.name, **settings}}
+    return destination | {"create": {"group": new.group.name, **settings}}
 
 
 def look_up(topics: Iterable[str], admin: Callable[[], Admin]) -> Existing:
     """Ask the destination cluster; what it does not tell in time stays unknown."""
-    found: dict[str, int | None] = {}
+    counts: dict[str, int | None] = {}
     try:
         client = admin()
         for topic in dict.fromkeys(topics):
             info = client.describe(topic, TIMEOUT_S)
-            found[topic] = None if info is None else len(info.partitions)
+            counts[topic] = None if info is None else len(info.partitions)
     except HeadraceError:
-        return found
-    return found
+        return counts
+    return counts

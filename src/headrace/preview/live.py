@@ -28,16 +28,16 @@ def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -
     """
     deadline = time.monotonic() + timeout_s
     admin = Admin(topics.admin)
-    found = admin.topics(timeout_s)
+    descriptions = admin.topics(timeout_s)
     partitions = [
-        (name, p) for name, info in found.items() if topics.matches(name) and not info.internal for p in info.partitions
+        (name, p) for name, info in descriptions.items() if topics.matches(name) and not info.internal for p in info.partitions
     ]
     if not partitions:
         raise BadRequestError("No topic of the cluster is one of the connector's; there are no live records to preview.")
     first = admin.partition_offsets(partitions, "earliest", timeout_s)
     end = admin.partition_offsets(partitions, "latest", timeout_s)
-    wanted = {p: (max(first[p], end[p] - count), end[p]) for p in partitions if end[p] > first[p]}
-    records = read_ranges(topics.consumer, wanted, deadline) if wanted else []
+    ranges = {p: (max(first[p], end[p] - count), end[p]) for p in partitions if end[p] > first[p]}
+    records = read_ranges(topics.consumer, ranges, deadline) if ranges else []
     if not records:
         names = ", ".join(sorted({name for name, _ in partitions})[:5])
         raise BadRequestError(f"There are no live records to preview: the topics of the connector are empty ({names}).")
@@ -45,25 +45,25 @@ def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -
     return records[-count:]
 
 
-def read_ranges(consumer_props: Props, wanted: Mapping[Partition, tuple[int, int]], deadline: float) -> list[GivenRecord]:
+def read_ranges(consumer_props: Props, ranges: Mapping[Partition, tuple[int, int]], deadline: float) -> list[GivenRecord]:
     """The records of each partition between two offsets, the second of which is not among them; in the order of their arrival.
 
     consumer_props: Java settings; deadline: of `time.monotonic()`. Raises ConnectError.
     """
     # librdkafka wants the name of a group to make a consumer; with `assign` it never talks to one.
-    own = {"group_id": "headrace-preview", "enable_auto_commit": "false", "enable_auto_offset_store": "false"}
-    consumer = clients.consumer(consumer_props, **own, enable_partition_eof="true", allow_auto_create_topics="false")
+    overrides = {"group_id": "headrace-preview", "enable_auto_commit": "false", "enable_auto_offset_store": "false"}
+    consumer = clients.consumer(consumer_props, **overrides, enable_partition_eof="true", allow_auto_create_topics="false")
     try:
-        consumer.assign([TopicPartition(topic, p, begin) for (topic, p), (begin, _) in wanted.items()])
-        return _poll(consumer, wanted, deadline)
+        consumer.assign([TopicPartition(topic, p, begin) for (topic, p), (begin, _) in ranges.items()])
+        return _poll(consumer, ranges, deadline)
     except KafkaException as error:
         raise ConnectError(f"The records cannot be read: {error.args[0].str()}") from error
     finally:
         consumer.close()
 
 
-def _poll(consumer: Consumer, wanted: Mapping[Partition, tuple[int, int]], deadline: float) -> list[GivenRecord]:
-    found, left = [], set(wanted)
+def _poll(consumer: Consumer, ranges: Mapping[Partition, tuple[int, int]], deadline: float) -> list[GivenRecord]:
+    records, left = [], set(ranges)
     while left:
         if time.monotonic() > deadline:
             topic, partition = min(left)
@@ -77,11 +77,11 @@ def _poll(consumer: Consumer, wanted: Mapping[Partition, tuple[int, int]], deadl
         elif problem is not None:
             if problem.fatal() or not problem.retriable():
                 raise ConnectError(f"The records cannot be read: {problem.str()}")
-        elif message.offset() < wanted[place][1]:
-            found.append(_record(message))
-        if problem is None and message.offset() >= wanted[place][1] - 1:
+        elif message.offset() < ranges[place][1]:
+            records.append(_record(message))
+        if problem is None and message.offset() >= ranges[place][1] - 1:
             left.discard(place)
-    return found
+    return records
 
 
 def _record(message: Any) -> GivenRecord:

@@ -68,32 +68,32 @@ def from_lines(raw: bytes, topic: str) -> list[GivenRecord]:
 
     Raises BadRequestError with the number of the line.
     """
-    now, found = _now(), []
+    now, records = _now(), []
     for number, line in enumerate(raw.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
         if line.strip():
-            found.append(_checked(f"line {number}", lambda line=line, n=number - 1: _record(_parsed(line), topic, n, now)))
-    return _enough(found)
+            records.append(_checked(f"line {number}", lambda line=line, n=number - 1: _record(_parsed(line), topic, n, now)))
+    return _enough(records)
 
 
-def from_objects(given: Sequence[Any], topic: str) -> list[GivenRecord]:
+def from_objects(objects: Sequence[Any], topic: str) -> list[GivenRecord]:
     """The records of a request. Raises BadRequestError with the number of the record, from 1."""
     now = _now()
-    return _enough([_checked(f"record {n}", lambda g=g, n=n: _record(g, topic, n - 1, now)) for n, g in enumerate(given, 1)])
+    return _enough([_checked(f"record {n}", lambda g=g, n=n: _record(g, topic, n - 1, now)) for n, g in enumerate(objects, 1)])
 
 
-def count(given: Any) -> int:
+def count(value: Any) -> int:
     """How many live records are wanted. Raises BadRequestError unless it is 1 to MOST."""
-    if not _whole(given) or not 1 <= given <= MOST:
-        raise BadRequestError(f"`live` is {json.dumps(given)}; it has to be a number of records from 1 to {MOST}.")
-    return given
+    if not _whole(value) or not 1 <= value <= MOST:
+        raise BadRequestError(f"`live` is {json.dumps(value)}; it has to be a number of records from 1 to {MOST}.")
+    return value
 
 
-def _enough(found: list[GivenRecord]) -> list[GivenRecord]:
-    if not found:
+def _enough(records: list[GivenRecord]) -> list[GivenRecord]:
+    if not records:
         raise BadRequestError("There are no records to preview; give at least one.")
-    if len(found) > MOST:
-        raise BadRequestError(f"There are {len(found)} records; a preview takes {MOST} at most.")
-    return found
+    if len(records) > MOST:
+        raise BadRequestError(f"There are {len(records)} records; a preview takes {MOST} at most.")
+    return records
 
 
 def _checked(where: str, read: Callable[[], GivenRecord]) -> GivenRecord:
@@ -112,28 +112,28 @@ def _parsed(line: bytes) -> Any:
         raise ValueError(f"it is not JSON, at its character {error.pos + 1}: {error.msg}") from None
 
 
-def _record(given: Any, topic: str, place: int, now: int) -> GivenRecord:
-    if not isinstance(given, dict):
-        raise ValueError(f"expected an object, got {_shown(given)}")
-    _known(given)
-    name = given.get("topic", topic)
+def _record(value: Any, topic: str, place: int, now: int) -> GivenRecord:
+    if not isinstance(value, dict):
+        raise ValueError(f"expected an object, got {_shown(value)}")
+    _known(value)
+    name = value.get("topic", topic)
     if not isinstance(name, str) or not name:
         raise ValueError(f"`topic` has to be a name, got {_shown(name)}")
     name.encode()
-    timestamp = given.get("timestamp", now)
+    timestamp = value.get("timestamp", now)
     return GivenRecord(
         topic=name,
-        partition=_number("partition", given.get("partition", 0), 0, _INT),
-        offset=_number("offset", given.get("offset", place), 0, _LONG),
+        partition=_number("partition", value.get("partition", 0), 0, _INT),
+        offset=_number("offset", value.get("offset", place), 0, _LONG),
         timestamp=None if timestamp is None else _number("timestamp", timestamp, -_LONG, _LONG),
-        key=_bytes("key", given.get("key")),
-        value=_bytes("value", given.get("value")),
-        headers=tuple(_headers(given.get("headers"))),
+        key=_bytes("key", value.get("key")),
+        value=_bytes("value", value.get("value")),
+        headers=tuple(_headers(value.get("headers"))),
     )
 
 
-def _known(given: dict[str, Any]) -> None:
-    strange = [name for name in given if name not in _MEMBERS]
+def _known(fields: dict[str, Any]) -> None:
+    strange = [name for name in fields if name not in _MEMBERS]
     if strange:
         raise ValueError(f"it has no member `{strange[0]}`; there are {', '.join(_MEMBERS)}")
 
@@ -162,12 +162,12 @@ def _bytes(name: str, value: Any) -> Bytes:
     raise ValueError(f'`{name}` has to be a text, {{"base64": "…"}} or null, got {_shown(value)}{hint}')
 
 
-def _headers(given: Any) -> Iterable[tuple[str, Bytes]]:
-    if given is None:
+def _headers(headers: Any) -> Iterable[tuple[str, Bytes]]:
+    if headers is None:
         return
-    if not isinstance(given, list):
-        raise ValueError(f"`headers` has to be a list of [name, value], got {_shown(given)}")
-    for number, header in enumerate(given):
+    if not isinstance(headers, list):
+        raise ValueError(f"`headers` has to be a list of [name, value], got {_shown(headers)}")
+    for number, header in enumerate(headers):
         if not isinstance(header, list) or len(header) != 2 or not isinstance(header[0], str):
             raise ValueError(f"`headers[{number}]` has to be [name, value], got {_shown(header)}")
         header[0].encode()

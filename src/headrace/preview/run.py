@@ -85,7 +85,7 @@ class Preview:
     def run(self, spark: SparkSession, records: Sequence[GivenRecord], ask: bool = True) -> dict[str, Any]:
         """The preview; ask: look up in the worker's cluster which topics exist. Raises ConnectError."""
         try:
-            found = traces(spark, self.plan, records)
+            traced = traces(spark, self.plan, records)
         except Exception as error:
             raise failure.as_error(error, "The preview cannot be evaluated") from error
         finally:
@@ -94,13 +94,13 @@ class Preview:
             "connector": self.config["name"] if self.config["name"] != _NAME else None,
             "class": self.connector.plugin_name,
             "type": str(self.connector.plugin_kind),
-            "records": redacted(self._records(records, found, ask)),
+            "records": redacted(self._records(records, traced, ask)),
         }
 
-    def _records(self, records: Sequence[GivenRecord], found: Sequence[Config], ask: bool) -> list[Config]:
-        topics = [] if self.plan.sink else [trace["output"]["topic"] for trace in found if trace["output"]]
+    def _records(self, records: Sequence[GivenRecord], traced: Sequence[Config], ask: bool) -> list[Config]:
+        topics = [] if self.plan.sink else [trace["output"]["topic"] for trace in traced if trace["output"]]
         existing = look_up(topics, self._admin) if ask and topics else {}
-        return [self._record(record, trace, existing) for record, trace in zip(records, found, strict=True)]
+        return [self._record(record, trace, existing) for record, trace in zip(records, traced, strict=True)]
 
     def _record(self, record: GivenRecord, trace: Config, existing: Existing) -> Config:
         goes = None

@@ -19,25 +19,25 @@ _COLUMNS = ("topic", "key", "value", "headers")
 _CHANGED, _BAD = "bold yellow", "bold red"
 
 
-def show(found: Json, console: Console) -> None:
+def show(answer: Json, console: Console) -> None:
     """Print a preview (the form in `run`)."""
-    for number, record in enumerate(found["records"], 1):
+    for number, record in enumerate(answer["records"], 1):
         console.print(_table(number, record))
         for part, schemas in record.get("schemas", {}).items():
             console.print(_schema(part, schemas))
-        console.print(Text(_outcome(record, found["type"]), style=_BAD if record["outcome"] == "failed" else "bold"))
+        console.print(Text(_outcome(record, answer["type"]), style=_BAD if record["outcome"] == "failed" else "bold"))
         console.print()
 
 
 def _table(number: int, record: Json) -> Table:
-    given = record["input"]
-    title = f"record {number}: {given['topic']}-{given['partition']} offset {given['offset']}, {_time(given['timestamp'])}"
+    source = record["input"]
+    title = f"record {number}: {source['topic']}-{source['partition']} offset {source['offset']}, {_time(source['timestamp'])}"
     table = Table(title=Text(title), title_justify="left", title_style="")
     for name in ("step", "applied", *_COLUMNS, "note"):
         table.add_column(name, overflow="fold")
     before: Json | None = None
     for step in record["steps"]:
-        unread = _unread(given) if step["step"] == "input" and step["failed"] else None
+        unread = _unread(source) if step["step"] == "input" and step["failed"] else None
         table.add_row(*_row(step, before, unread))
         before = step["record"]
     output = record["output"]
@@ -47,12 +47,12 @@ def _table(number: int, record: Json) -> Table:
     return table
 
 
-def _unread(given: Json) -> Json:
+def _unread(source: Json) -> Json:
     """A record that could not be read, as it was given."""
     return {
-        "topic": given["topic"],
-        **{part: _given(given[part]) for part in ("key", "value")},
-        "headers": _headers(given["headers"]),
+        "topic": source["topic"],
+        **{part: _given(source[part]) for part in ("key", "value")},
+        "headers": _headers(source["headers"]),
     }
 
 
@@ -116,9 +116,9 @@ def _parsed(text: str) -> Any:
         return text
 
 
-def _schema(part: str, found: Json) -> Text:
+def _schema(part: str, schema: Json) -> Text:
     """A line for the schemas of the registry that a key, or a value, was read and is written with."""
-    return Text(f"{part}: " + ", ".join(f"{how} with {_named(found[how])}" for how in ("read", "written") if found[how]))
+    return Text(f"{part}: " + ", ".join(f"{how} with {_named(schema[how])}" for how in ("read", "written") if schema[how]))
 
 
 def _named(schema: Json) -> str:
@@ -148,16 +148,16 @@ def _failure(failure: Json) -> str:
     )
 
 
-def _destination(found: Json) -> str:
-    if found["exists"]:
-        return f"exists, partitions={found['partitions']}"
-    new = found["create"]
+def _destination(destination: Json) -> str:
+    if destination["exists"]:
+        return f"exists, partitions={destination['partitions']}"
+    new = destination["create"]
     if new is None:
-        return ("does not exist; " if found["exists"] is False else "") + found["note"]
+        return ("does not exist; " if destination["exists"] is False else "") + destination["note"]
     settings = {"partitions": new["partitions"], "replication.factor": new["replication.factor"]}
     texts = [f"{name}={'the default of the broker' if value == -1 else value}" for name, value in settings.items()]
     texts += [f"{name}={value}" for name, value in new["configs"].items()]
-    would = "would be created" if found["exists"] is False else "would be created, unless it exists,"
+    would = "would be created" if destination["exists"] is False else "would be created, unless it exists,"
     return f"{would} by group '{new['group']}': {', '.join(texts)}"
 
 

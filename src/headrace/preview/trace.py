@@ -27,12 +27,12 @@ _TYPES = ("string", "int", "bigint", "bigint", "binary", "binary", _HEADERS)
 def traces(spark: SparkSession, plan: Plan, records: Sequence[GivenRecord]) -> list[Json]:
     """What became of each record: `steps`, `outcome`, `dropped_by`, `failure` and `output` of the form in `run`."""
     frame = _frame(spark, plan, records)
-    schemas = {part: found for part in ("key", "value") if (found := _schemas(frame, plan, part))}
+    schemas = {part: texts for part in ("key", "value") if (texts := _schemas(frame, plan, part))}
     compiled = _compiled(frame, plan, schemas)
     steps = {f"step{n}": _step(compiled, seen) for n, seen in enumerate(compiled.seen)}
     rows = replace(compiled, columns={**compiled.columns, **steps}).apply(frame, ["in_number"]).collect()
-    found = [_trace(row, compiled, plan.stages) for row in sorted(rows, key=lambda row: row["in_number"])]
-    return [_with_schemas(trace, plan, record) for trace, record in zip(found, records, strict=True)]
+    texts = [_trace(row, compiled, plan.stages) for row in sorted(rows, key=lambda row: row["in_number"])]
+    return [_with_schemas(trace, plan, record) for trace, record in zip(texts, records, strict=True)]
 
 
 def _compiled(frame: DataFrame, plan: Plan, schemas: Mapping[str, Sequence[str]]) -> Compiled:
@@ -40,10 +40,10 @@ def _compiled(frame: DataFrame, plan: Plan, schemas: Mapping[str, Sequence[str]]
     while True:
         compiled = compile_chain(plan.stages, plan.reading, plan.writing, schemas, sink=plan.sink, show=True)
         rows = compiled.apply(frame).select(*compiled.asks.values()).collect() if compiled.asks else []
-        wanted = {part: {row[name] for row in rows} - {None} for part, name in compiled.asks.items()}
-        if not any(wanted.values()):
+        asked = {part: {row[name] for row in rows} - {None} for part, name in compiled.asks.items()}
+        if not any(asked.values()):
             return compiled
-        for part, texts in wanted.items():
+        for part, texts in asked.items():
             compiled.learners[part].learn(sorted(texts), register=False)
 
 
@@ -51,7 +51,7 @@ def _with_schemas(trace: Json, plan: Plan, record: GivenRecord) -> Json:
     """The trace with `schemas`: of the registry, those that the record was read and is written with."""
     arriving, output = plan.origin.arriving(record), trace["output"] or {}
     written = {part: output.get(part) for part in ("key", "value")}
-    found = {}
+    rows_by_ordinal = {}
     for part in ("key", "value"):
         reading, writing = getattr(plan.reading, part), getattr(plan.writing, part)
         data = as_bytes(written[part])
@@ -60,8 +60,8 @@ def _with_schemas(trace: Json, plan: Plan, record: GivenRecord) -> Json:
             "written": writing.registered(data, output["topic"]) if writing.registers and data else None,
         }
         if any(schemas.values()):
-            found[part] = schemas
-    return trace | ({"schemas": found} if found else {})
+            rows_by_ordinal[part] = schemas
+    return trace | ({"schemas": rows_by_ordinal} if rows_by_ordinal else {})
 
 
 def _frame(spark: SparkSession, plan: Plan, records: Sequence[GivenRecord]) -> DataFrame:
@@ -136,41 +136,41 @@ def _trace(row: Any, compiled: Compiled, stages: Sequence[Stage]) -> Json:
     return {"steps": steps, "outcome": outcome, "dropped_by": dropped_by, "failure": failure, "output": output}
 
 
-def _shown_step(found: Any, seen: Seen, stage: Stage | None) -> Json:
+def _shown_step(row: Any, seen: Seen, stage: Stage | None) -> Json:
     step: Json = {"step": seen.step}
     if stage is not None:
         predicate = None
         if stage.predicate is not None:
-            held = found["applied"] != stage.negate
+            held = row["applied"] != stage.negate
             predicate = {"alias": stage.predicate_alias, "negate": stage.negate, "held": held}
         step |= {
             "type": getattr(stage.transformation, "plugin_name", type(stage.transformation).__name__),
             "predicate": predicate,
         }
-    gone = found["dropped"]
-    record = None if gone or found["record"] is None else _shown_record(found["record"], seen)
-    return step | {"applied": found["applied"], "dropped": gone, "failed": False, "record": record}
+    gone = row["dropped"]
+    record = None if gone or row["record"] is None else _shown_record(row["record"], seen)
+    return step | {"applied": row["applied"], "dropped": gone, "failed": False, "record": record}
 
 
-def _shown_record(found: Any, seen: Seen) -> Json:
+def _shown_record(row: Any, seen: Seen) -> Json:
     return {
-        "topic": found["topic"],
-        "partition": found["partition"],
-        "timestamp": found["timestamp"],
-        "key": _part(found["key"], kinds(seen.record.key)),
-        "value": _part(found["value"], kinds(seen.record.value)),
-        "headers": _headers(found["headers"]),
+        "topic": row["topic"],
+        "partition": row["partition"],
+        "timestamp": row["timestamp"],
+        "key": _part(row["key"], kinds(seen.record.key)),
+        "value": _part(row["value"], kinds(seen.record.value)),
+        "headers": _headers(row["headers"]),
     }
 
 
-def _part(found: Any, alternatives: Sequence[str]) -> Json:
-    kind = alternatives[found["alternative"]] if found["alternative"] >= 0 else "null"
-    schema = json.loads(found["schema"] or "null")
-    return {"type": kind, "json": found["json"] or "null", "schema": schema}
+def _part(row: Any, alternatives: Sequence[str]) -> Json:
+    kind = alternatives[row["alternative"]] if row["alternative"] >= 0 else "null"
+    schema = json.loads(row["schema"] or "null")
+    return {"type": kind, "json": row["json"] or "null", "schema": schema}
 
 
-def _headers(found: Any) -> list[list[Any]]:
-    return [[h["key"], notation(None if h["value"] is None else bytes(h["value"]))] for h in found]
+def _headers(headers: Any) -> list[list[Any]]:
+    return [[h["key"], notation(None if h["value"] is None else bytes(h["value"]))] for h in headers]
 
 
 def _output(row: Any) -> Json:

@@ -64,27 +64,27 @@ class Registry:
 
     def references(self, schema: RegisteredSchema) -> dict[str, str]:
         """The same by the names that schemas refer to them by."""
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for reference in schema.references:
             other = self.version(reference.subject, reference.version)
-            found |= self.references(other)
-            found.setdefault(reference.name, other.text)
-        return found
+            texts |= self.references(other)
+            texts.setdefault(reference.name, other.text)
+        return texts
 
     def places(self, id: int) -> list[SubjectVersion]:
         """The subjects and versions of a schema."""
-        found = self._once(("places", id), lambda: self._http.ask("GET", f"/schemas/ids/{id}/versions"))
-        return [SubjectVersion(place["subject"], place["version"]) for place in found]
+        places = self._once(("places", id), lambda: self._http.ask("GET", f"/schemas/ids/{id}/versions"))
+        return [SubjectVersion(place["subject"], place["version"]) for place in places]
 
     def version_in(self, subject: str, id: int) -> int | None:
         """The version that a schema is under a subject; None if the registry does not say."""
         for attempt in range(2):
             try:
-                found = next((place.version for place in self.places(id) if place.subject == subject), None)
+                version = next((place.version for place in self.places(id) if place.subject == subject), None)
             except (RegistryError, RegistryUnavailableError):
                 return None
-            if found is not None or attempt:
-                return found
+            if version is not None or attempt:
+                return version
             with self._lock:
                 self._known.pop(("places", id), None)  # from before it was registered under this subject, too
         return None

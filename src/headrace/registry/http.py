@@ -106,8 +106,8 @@ class RegistryHttp:
                 f"No token for the schema registry: {token.url} answered {answer.status_code} {answer.reason_phrase}; "
                 "check bearer.auth.client.id and bearer.auth.client.secret."
             )
-        found = answer.json()
-        return found["access_token"], time.monotonic() + max(0.0, float(found.get("expires_in", 300)) - _EARLY_S)
+        content = answer.json()
+        return content["access_token"], time.monotonic() + max(0.0, float(content.get("expires_in", 300)) - _EARLY_S)
 
 
 def _content(body: object) -> dict[str, str]:

@@ -73,4 +73,7 @@ class SchemaUses:
 
 def _fields(schema: Schema | None) -> tuple[SchemaField, ...]:
     fields = {} if schema is None else schema.fields
-    return tuple(SchemaField(name, (one.logical or one.type.upper()).rpartition(".")[2]) for name, one in fields.items())
+    return tuple(
+        SchemaField(name, (field_schema.logical or field_schema.type.upper()).rpartition(".")[2])
+        for name, field_schema in fields.items()
+    )

@@ -49,7 +49,7 @@ def create_app(
     others = others or WorkerClient(worker_config.rest_scheme())
     figures = ClusterFigures(others)
     snapshots, reports = Overview(figures), GroupReports(reported or StreamsReports(), others)
-    own = [
+    own_routes = [
         preview.resource(worker_config),
         dead_letters.resource(worker_config),
         connector_logs.resource(others),
@@ -60,7 +60,7 @@ def create_app(
         streams.resource(reports),
         lineage.resource(reports),
     ]
-    app = _app(herder, worker_config, [*MAIN, *own, *admin], others, limit_s)
+    app = _app(herder, worker_config, [*MAIN, *own_routes, *admin], others, limit_s)
     if worker_config.rest_page_enable:
         page.mount(app, herder, worker_config, snapshots)
     herder.on_log_level(loggers.apply)

@@ -73,7 +73,7 @@ class Audit:
 def _changes(method: str, path: str) -> bool:
     if method in _SAFE or of_page(path) or open_to_all(method, path):
         return False
-    return not any(method == one and re.fullmatch(pattern, path, re.DOTALL) for one, pattern in _TRIED)
+    return not any(method == tried and re.fullmatch(pattern, path, re.DOTALL) for tried, pattern in _TRIED)
 
 
 def _connector(path: str) -> str | None:

@@ -39,7 +39,7 @@ class Authentication:
             return await self.app(scope, receive, send)
         name, password = credentials(Headers(scope=scope).get("authorization"))
         role = await run_sync(partial(self._access.role, name, password), limiter=self._limit)
-        wanted = needed(scope["method"], scope["path"])
+        needed_role = needed(scope["method"], scope["path"])
         if role is not None:
             set_caller(scope, Caller(name, role))
         if role is None:
@@ -49,9 +49,9 @@ class Authentication:
             if of_page(scope["path"]):  # else a browser would not ask for a password
                 refusal.headers["WWW-Authenticate"] = CHALLENGE
             return await refusal(scope, receive, send)
-        if role < wanted:
+        if role < needed_role:
             self._tell(f"has the role {role.name.lower()}", name, scope)
-            text = f"This needs the role {wanted.name.lower()}; {name} has {role.name.lower()}."
+            text = f"This needs the role {needed_role.name.lower()}; {name} has {role.name.lower()}."
             return await responses.error(403, text)(scope, receive, send)
         return await self.app(scope, receive, send)
 

@@ -58,8 +58,8 @@ def text(value: Tree, what: str) -> str | None:
 
 def texts(value: Tree, what: str) -> dict[str, str | None] | None:
     """A configuration: an object whose values are texts or null; None stays None. Raises ConnectError."""
-    found = mapping(value, what)
-    return None if found is None else {key: text(item, f'"{key}" of {what}') for key, item in found.items()}
+    fields = mapping(value, what)
+    return None if fields is None else {key: text(item, f'"{key}" of {what}') for key, item in fields.items()}
 
 
 def mapping(value: Tree, what: str, known: Collection[str] | None = None) -> dict[str, Tree] | None:

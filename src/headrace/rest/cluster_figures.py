@@ -51,14 +51,14 @@ class ConnectorFigures:
         )
 
 
-def _both(one: Any, other: Any, how: Any) -> Any:
-    known = [value for value in (one, other) if value is not None]
+def _both(first: Any, other: Any, how: Any) -> Any:
+    known = [value for value in (first, other) if value is not None]
     return how(known) if known else None
 
 
-def _added(one: Sequence[FigureSample], other: Sequence[FigureSample]) -> Sequence[FigureSample]:
+def _added(first: Sequence[FigureSample], other: Sequence[FigureSample]) -> Sequence[FigureSample]:
     """Sample by sample, from the newest backwards: the workers' clocks differ by less than an interval matters."""
-    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
+    longer, shorter = (first, other) if len(first) >= len(other) else (other, first)
     start = len(longer) - len(shorter)
     summed = [FigureSample(a.rate + b.rate, _both(a.age_ms, b.age_ms, max)) for a, b in zip(longer[start:], shorter, strict=True)]
     return [*longer[:start], *summed]
@@ -74,17 +74,17 @@ def figures_body(herder: RestHerder, points: int) -> dict[str, Any]:
 
 def by_connector(body: Mapping[str, Any]) -> dict[str, ConnectorFigures]:
     """The figures in an answer of `GET /headrace/figures`."""
-    found: dict[str, ConnectorFigures] = {}
+    by_name: dict[str, ConnectorFigures] = {}
     for task in body["tasks"]:
         name = task["connector"]
         stalled = {task["task"]: task["stalled_ms"]} if task.get("stalled_ms") else {}  # not yet in answers of older workers
         waiting = {task["task"]: task["waiting_for"]} if task.get("waiting_for") else {}
         figures = ConnectorFigures(task["rate"], task["lag"], task["age_ms"], stalled=stalled, waiting=waiting)
-        found[name] = found.get(name, ConnectorFigures()).plus(figures)
+        by_name[name] = by_name.get(name, ConnectorFigures()).plus(figures)
     for name, samples in body["history"].items():
-        told = ConnectorFigures(samples=[FigureSample(rate, age) for rate, age in samples])
-        found[name] = found.get(name, ConnectorFigures()).plus(told)
-    return found
+        connector_figures = ConnectorFigures(samples=[FigureSample(rate, age) for rate, age in samples])
+        by_name[name] = by_name.get(name, ConnectorFigures()).plus(connector_figures)
+    return by_name
 
 
 @dataclass
@@ -113,23 +113,23 @@ class ClusterFigures:
             now = time.monotonic()
             self._workers = {worker: known for worker, known in self._workers.items() if now - known.asked_s < _KEPT_S}
             known = [self._asked(worker, request) for worker in others]
-        wait([one.pending for one in known if one.pending and one.reached is None], _FIRST_S)
-        found = by_connector(figures_body(herder, POINTS))
-        for one in known:
-            for name, figures in one.figures.items():
-                found[name] = found.get(name, ConnectorFigures()).plus(figures)
-        return found, [worker for worker, one in zip(others, known, strict=True) if not one.reached]
+        wait([worker.pending for worker in known if worker.pending and worker.reached is None], _FIRST_S)
+        own_figures = by_connector(figures_body(herder, POINTS))
+        for other in known:
+            for name, figures in other.figures.items():
+                own_figures[name] = own_figures.get(name, ConnectorFigures()).plus(figures)
+        return own_figures, [worker for worker, other in zip(others, known, strict=True) if not other.reached]
 
     def _asked(self, worker_id: str, request: Request) -> _Worker:
-        one = self._workers.setdefault(worker_id, _Worker())
-        if (one.pending is None or one.pending.done()) and time.monotonic() - one.asked_s > _FRESH_S:
-            one.asked_s = time.monotonic()
-            one.pending = self._pool.submit(self._ask, worker_id, one, request)
-        return one
+        worker = self._workers.setdefault(worker_id, _Worker())
+        if (worker.pending is None or worker.pending.done()) and time.monotonic() - worker.asked_s > _FRESH_S:
+            worker.asked_s = time.monotonic()
+            worker.pending = self._pool.submit(self._ask, worker_id, worker, request)
+        return worker
 
-    def _ask(self, worker_id: str, one: _Worker, request: Request) -> None:
+    def _ask(self, worker_id: str, worker: _Worker, request: Request) -> None:
         try:
             answer = self._others.get_from(worker_id, ["headrace", "figures"], {"points": str(POINTS)}, request)
-            one.figures, one.reached = by_connector(answer), True
+            worker.figures, worker.reached = by_connector(answer), True
         except (HeadraceError, KeyError, TypeError, ValueError):
-            one.figures, one.reached = {}, False
+            worker.figures, worker.reached = {}, False

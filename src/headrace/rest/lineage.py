@@ -99,7 +99,9 @@ def of_connector(
         edges = [LineageEdge(node.id, connector.id, since) for node, since in here]
         edges += [LineageEdge(connector.id, node.id) for node in outside]
     else:
-        outside = list(dict.fromkeys(node for one in partitions if (node := _source(one, config)))) or _external(config)
+        outside = list(dict.fromkeys(node for partition in partitions if (node := _source(partition, config)))) or _external(
+            config
+        )
         edges = [LineageEdge(node.id, connector.id) for node in outside]
         edges += [LineageEdge(connector.id, node.id, since) for node, since in here]
     return joined([Lineage([connector, *(node for node, _ in here), *outside], edges)])
@@ -131,8 +133,8 @@ def _external(config: Mapping[str, str | None]) -> list[LineageNode]:
 
 def database(url: str) -> str:
     """Where a JDBC address leads, `postgresql://host:port/database`: without users, passwords and other parameters."""
-    found = urlsplit(url.removeprefix("jdbc:").partition(";")[0])
-    return f"{found.scheme}://{found.netloc.rpartition('@')[2]}{found.path}"
+    parts = urlsplit(url.removeprefix("jdbc:").partition(";")[0])
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def lineage_of(herder: RestHerder) -> Lineage:
@@ -146,9 +148,9 @@ def lineage_of_connector(herder: RestHerder, name: str) -> Lineage:
     try:
         info = herder.info(name)
         node = replace(node, state=_state(herder, name))
-        partitions = [one["partition"] for one in herder.offsets(name)] if info.type == "source" else []
-        found = of_connector(node, info.type, info.config, herder.topics_since(name), partitions)
-        return with_schemas(found, USAGE.of(name))
+        partitions = [entry["partition"] for entry in herder.offsets(name)] if info.type == "source" else []
+        lineage = of_connector(node, info.type, info.config, herder.topics_since(name), partitions)
+        return with_schemas(lineage, USAGE.of(name))
     except HeadraceError:
         return Lineage([node], [])
 
@@ -159,8 +161,8 @@ def with_schemas(lineage: Lineage, uses: Sequence[Mapping[str, Any]]) -> Lineage
     names = ("part", "id", "type", "subject", "version", "fields")
 
     def of_topic(name: str) -> list[dict[str, Any]]:
-        found = [last[subject] for part in ("key", "value") if (subject := f"{name}-{part}") in last]
-        return [{key: use[key] for key in names} for use in found]
+        schemas = [last[subject] for part in ("key", "value") if (subject := f"{name}-{part}") in last]
+        return [{key: use[key] for key in names} for use in schemas]
 
     return replace(lineage, nodes=[replace(n, schemas=of_topic(n.name)) if n.kind == TOPIC else n for n in lineage.nodes])
 

@@ -61,8 +61,8 @@ class LogLevels:
         Returns the names of those that had another one, ordered.
         """
         with self._lock:
-            found = self._affected(namespace).items()
-            changed = {name: logger for name, logger in found if logger.getEffectiveLevel() != LEVELS[level]}
+            loggers = self._affected(namespace).items()
+            changed = {name: logger for name, logger in loggers if logger.getEffectiveLevel() != LEVELS[level]}
             for name, logger in changed.items():
                 logger.setLevel(LEVELS[level])
                 self._modified[name] = time.time_ns() // 1_000_000
@@ -78,7 +78,7 @@ class LogLevels:
 
     def _loggers(self) -> dict[str, logging.Logger]:
         known = dict(self._root.manager.loggerDict)
-        return {ROOT: self._root, **{n: found for n, found in known.items() if isinstance(found, logging.Logger)}}
+        return {ROOT: self._root, **{n: logger for n, logger in known.items() if isinstance(logger, logging.Logger)}}
 
     def _describe(self, name: str, logger: logging.Logger) -> dict[str, Any]:
         return {"level": _name(logger.getEffectiveLevel()), "last_modified": self._modified.get(name)}

@@ -14,8 +14,8 @@ def accepts(accept: str | None, media_type: str = JSON) -> bool:
     """Whether an `Accept` header (None: not sent) allows an answer of this type; ranges with `q=0` do not count."""
     if accept is None or not accept.strip():
         return True
-    wanted = {media_type, media_type.partition("/")[0] + "/*", "*/*"}
-    return any(_range(item) in wanted for item in accept.split(","))
+    accepted = {media_type, media_type.partition("/")[0] + "/*", "*/*"}
+    return any(_range(item) in accepted for item in accept.split(","))
 
 
 def _range(item: str) -> str | None:

@@ -75,26 +75,26 @@ def describe(app: FastAPI, resources: Sequence[Resource], secured: bool) -> None
 
 
 def _document(app: FastAPI, resources: Sequence[Resource]) -> dict[str, Any]:
-    made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-    made["components"] = {"schemas": SCHEMAS}
-    made["tags"] = [{"name": resource.tag} for resource in resources]
+    document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    document["components"] = {"schemas": SCHEMAS}
+    document["tags"] = [{"name": resource.tag} for resource in resources]
     for resource in resources:
         for route in resource.routes:
-            operation = made["paths"][route.path][route.method.lower()]
+            operation = document["paths"][route.path][route.method.lower()]
             operation["operationId"] = route.name
             operation["responses"] = dict(_responses(route, resource.early))
             operation["parameters"] = [_parameter(p) for p in operation.get("parameters", ())]
             if route.takes:
                 operation["requestBody"] = {"required": True, "content": {JSON: {"schema": ref(route.takes)}}}
-    made["paths"]["/connectors"]["get"]["parameters"] = [_EXPAND] if "/connectors" in made["paths"] else []
-    return made
+    document["paths"]["/connectors"]["get"]["parameters"] = [_EXPAND] if "/connectors" in document["paths"] else []
+    return document
 
 
-def _parameter(found: Mapping[str, Any]) -> dict[str, Any]:
-    described: dict[str, Any] = {"description": _QUERY[found["name"]]} if found["name"] in _QUERY else {}
-    if found["schema"].get("type") == "boolean":  # JAX-RS reads any text as one
-        described["schema"] = {"anyOf": [{"type": "boolean"}, {"type": "string"}], "default": found["schema"]["default"]}
-    return {**found, **described}
+def _parameter(parameter: Mapping[str, Any]) -> dict[str, Any]:
+    described: dict[str, Any] = {"description": _QUERY[parameter["name"]]} if parameter["name"] in _QUERY else {}
+    if parameter["schema"].get("type") == "boolean":  # JAX-RS reads any text as one
+        described["schema"] = {"anyOf": [{"type": "boolean"}, {"type": "string"}], "default": parameter["schema"]["default"]}
+    return {**parameter, **described}
 
 
 def _responses(route: Route, early: bool) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -181,7 +181,7 @@ def _row(herder: RestHerder, name: str, status: dict[str, Any] | None, figures: 
         info = herder.info(name)
     except NotFoundError:
         return None
-    parts, told = _parts(status), figures or ConnectorFigures()
+    parts, shown_figures = _parts(status), figures or ConnectorFigures()
     tasks = parts[1:]
     state = parts[0]["state"] if parts else UNASSIGNED
     return OverviewRow(
@@ -194,11 +194,11 @@ def _row(herder: RestHerder, name: str, status: dict[str, Any] | None, figures: 
         tasks=len(tasks),
         running=sum(task["state"] == RUNNING for task in tasks),
         failed=sum(task["state"] == FAILED for task in tasks),
-        problem=_problem(parts, told.stalled),
-        lag=told.lag,
-        age_ms=told.age_ms,
-        rate=round(told.rate, 3),
-        rates=[round(sample.rate, 3) for sample in told.samples],
+        problem=_problem(parts, shown_figures.stalled),
+        lag=shown_figures.lag,
+        age_ms=shown_figures.age_ms,
+        rate=round(shown_figures.rate, 3),
+        rates=[round(sample.rate, 3) for sample in shown_figures.samples],
         topics=_topics(herder, name),
     )
 

@@ -24,10 +24,10 @@ def hashed(password: str) -> str:
 
 def check_form(hash_text: str) -> None:
     """Raise ConfigError, which does not repeat it, if this is no hash that `fits` could read."""
-    found = _FORM.fullmatch(hash_text)
+    match = _FORM.fullmatch(hash_text)
     try:
-        if found and 128 * int(found[3]) * int(found[2]) * 2 ** int(found[1]) < _MOST_MEMORY // 2:
-            for part in (found[4], found[5]):
+        if match and 128 * int(match[3]) * int(match[2]) * 2 ** int(match[1]) < _MOST_MEMORY // 2:
+            for part in (match[4], match[5]):
                 base64.b64decode(part, validate=True)
             return
     except ValueError:
@@ -37,10 +37,10 @@ def check_form(hash_text: str) -> None:
 
 def fits(password: str, hash_text: str) -> bool:
     """Whether this is the password; takes as long whether or not it is. hash_text: of the right form."""
-    found = _FORM.fullmatch(hash_text)
-    assert found
-    salt, key = (base64.b64decode(found[n]) for n in (4, 5))
-    cost = (int(found[1]), int(found[2]), int(found[3]))
+    match = _FORM.fullmatch(hash_text)
+    assert match
+    salt, key = (base64.b64decode(match[n]) for n in (4, 5))
+    cost = (int(match[1]), int(match[2]), int(match[3]))
     return hmac.compare_digest(_key(password, salt, cost, len(key)), key)
 
 

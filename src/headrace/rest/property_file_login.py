@@ -33,8 +33,8 @@ class PropertyFileLogin:
         if not self._passwords:
             return Role.ADMIN
         right = self._passwords.get(name or "")
-        given = (password or "").encode("utf-8", "surrogatepass")
-        same = hmac.compare_digest(given, (right or "").encode("utf-8", "surrogatepass"))
+        password_bytes = (password or "").encode("utf-8", "surrogatepass")
+        same = hmac.compare_digest(password_bytes, (right or "").encode("utf-8", "surrogatepass"))
         return Role.ADMIN if same and right is not None and password is not None else None
 
 
@@ -43,25 +43,25 @@ def property_file_login(jaas_file: str | None) -> PropertyFileLogin:
 
     Raises ConfigError in one sentence for what is missing.
     """
-    found = jaas_file or _from_kafka_opts()
-    if not found:
+    file = jaas_file or _from_kafka_opts()
+    if not file:
         raise ConfigError(
             f"{EXTENSION} needs a JAAS file with the entry {_ENTRY}: name it by {JAAS_FILE} in the worker's properties, or by "
             f"-D{JAAS_FILE}=… in KAFKA_OPTS."
         )
     try:
-        text = Path(found).read_text(encoding="utf-8")
+        text = Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"The JAAS file {found} cannot be read ({getattr(error, 'strerror', None) or 'not UTF-8'}).") from None
+        raise ConfigError(f"The JAAS file {file} cannot be read ({getattr(error, 'strerror', None) or 'not UTF-8'}).") from None
     logins = parse_jaas_file(text).get(_ENTRY)
     if logins is None or len(logins) != 1 or logins[0].module != _MODULE or not logins[0].options.get("file"):
         raise ConfigError(
-            f"The JAAS file {found} needs an entry {_ENTRY} with one login module, "
+            f"The JAAS file {file} needs an entry {_ENTRY} with one login module, "
             f'org.apache.kafka.connect.rest.basic.auth.extension.{_MODULE} required file="…";, the one that headrace has.'
         )
     return PropertyFileLogin(Path(logins[0].options["file"]))
 
 
 def _from_kafka_opts() -> str | None:
-    found = re.search(rf"-D{re.escape(JAAS_FILE)}=(\"[^\"]*\"|\S+)", os.environ.get("KAFKA_OPTS", ""))
-    return found[1].strip('"') if found else None
+    match = re.search(rf"-D{re.escape(JAAS_FILE)}=(\"[^\"]*\"|\S+)", os.environ.get("KAFKA_OPTS", ""))
+    return match[1].strip('"') if match else None

@@ -130,8 +130,8 @@ class Resource:
 def _endpoint(
     route: Route, herder: RestHerder, others: WorkerClient, limit_s: float, early: bool
 ) -> Callable[..., Awaitable[Response]]:
-    wanted = list(inspect.signature(route.handler, eval_str=True).parameters.values())[1:]
-    names = {parameter.name for parameter in wanted}
+    declared = list(inspect.signature(route.handler, eval_str=True).parameters.values())[1:]
+    names = {parameter.name for parameter in declared}
 
     async def endpoint(request: Request, **parameters: Any) -> Response:
         if not early and not herder.ready():
@@ -153,7 +153,7 @@ def _endpoint(
 
     # FastAPI reads parameters from the signature: the request, and the handler's without the herder.
     first = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
-    rest = [p.replace(kind=p.KEYWORD_ONLY) for p in wanted if p.name != "request"]
+    rest = [p.replace(kind=p.KEYWORD_ONLY) for p in declared if p.name != "request"]
     endpoint.__signature__ = inspect.Signature([first, *rest], return_annotation=Response)  # type: ignore[attr-defined]
     return endpoint
 

@@ -56,4 +56,4 @@ def needed(method: str, path: str) -> Role:
 
 
 def _is_one_of(requests: tuple[tuple[str, str], ...], method: str, path: str) -> bool:
-    return any(method == one and re.fullmatch(pattern, path, re.DOTALL) for one, pattern in requests)
+    return any(method == allowed and re.fullmatch(pattern, path, re.DOTALL) for allowed, pattern in requests)

@@ -193,10 +193,10 @@ def _bind(listener: ListenerAddress) -> list[socket.socket]:
     problem: OSError | None = None
     port = listener.port
     try:
-        found = socket.getaddrinfo(listener.host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = socket.getaddrinfo(listener.host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise _cannot_listen(listener, error) from error
-    for family, address in sorted({(entry[0], entry[4]) for entry in found}):
+    for family, address in sorted({(entry[0], entry[4]) for entry in addresses}):
         try:
             sockets.append(_listen(family, (address[0], port, *address[2:])))
         except OSError as error:

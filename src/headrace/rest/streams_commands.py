@@ -129,5 +129,7 @@ def instance_for(application: str, request: CommandRequest, instances: Iterable[
     able = [instance for instance in known if state_of(instance) not in (*ENDED, SILENT)]
     if not able:
         raise RestError(409, f"No instance of '{application}' runs: whoever is asked has to report.")
-    preferred = (lambda one: one["state"] == "CREATED") if request.command == "init" else (lambda one: one["active"])
-    return min(able, key=lambda one: (not preferred(one), one["age_ms"]))
+    preferred = (
+        (lambda instance: instance["state"] == "CREATED") if request.command == "init" else (lambda instance: instance["active"])
+    )
+    return min(able, key=lambda instance: (not preferred(instance), instance["age_ms"]))

@@ -24,9 +24,9 @@ def of_application(application: Mapping[str, Any]) -> Lineage:
 def _of_part(application: Mapping[str, Any], number: str, text: str, internal: set[str]) -> Lineage:
     name = application["application"]
     here = LineageNode(f"application:{name}/{number}", APPLICATION, name, f"sub-topology {number}", application["state"])
-    read = [_full(name, topic, internal) for found in _SOURCE.findall(text) for topic in _items(found)]
+    read = [_full(name, topic, internal) for topics in _SOURCE.findall(text) for topic in _items(topics)]
     written = [_full(name, topic, internal) for topic in _SINK.findall(text)]
-    stores = (f"{name}-{store}-changelog" for found in _STORES.findall(text) for store in _items(found))
+    stores = (f"{name}-{store}-changelog" for store_names in _STORES.findall(text) for store in _items(store_names))
     written += [topic for topic in stores if topic in internal]
     topics = [LineageNode(f"topic:{topic}", TOPIC, topic) for topic in dict.fromkeys([*read, *written])]
     edges = [LineageEdge(f"topic:{topic}", here.id) for topic in read]

@@ -86,8 +86,8 @@ class GroupReports:
         there = {herder.worker_id: {"instances": self.own.instances(), "commands": commands}}
         there |= {worker_id: answer for worker_id, answer in answered.items() if answer}
         return Reported(
-            [{**one, "reported_to": worker_id} for worker_id, answer in there.items() for one in answer["instances"]],
-            [one for answer in there.values() for one in answer.get("commands", ())],
+            [{**instance, "reported_to": worker_id} for worker_id, answer in there.items() for instance in answer["instances"]],
+            [command for answer in there.values() for command in answer.get("commands", ())],
             [worker_id for worker_id, answer in answered.items() if answer is None],
         )
 

@@ -46,5 +46,5 @@ def client_auth(config: WorkerConfig, prefix: str = LISTENERS) -> ssl.VerifyMode
 
 
 def _settings(config: WorkerConfig, prefix: str) -> dict[str, str]:
-    given = {k: str(v) for k, v in config.originals.items() if v is not None}
-    return under(given, prefix) or {k: v for k, v in given.items() if k.startswith("ssl.")}
+    settings = {k: str(v) for k, v in config.originals.items() if v is not None}
+    return under(settings, prefix) or {k: v for k, v in settings.items() if k.startswith("ssl.")}

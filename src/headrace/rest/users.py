@@ -76,9 +76,9 @@ def _user(line: str) -> tuple[str, User]:
     roles, colon, hash_text = rest.partition(":")
     if not (equals and colon and name.strip() and ":" not in name):
         raise ConfigError("expected user=role[,role]:hash, the user's name without a colon.")
-    found = [role for role in Role if role.name.lower() in {text.strip() for text in roles.split(",")}]
+    known_roles = [role for role in Role if role.name.lower() in {text.strip() for text in roles.split(",")}]
     strange = [text.strip() for text in roles.split(",") if text.strip() not in {role.name.lower() for role in Role}]
     if strange:
         raise ConfigError(f"'{strange[0]}' is no role; there are {', '.join(role.name.lower() for role in Role)}.")
     passwords.check_form(hash_text.strip())
-    return name.strip(), User(max(found), hash_text.strip())
+    return name.strip(), User(max(known_roles), hash_text.strip())

@@ -107,22 +107,22 @@ class TaskChain:
             if not self._learn([self._unknown(incoming).head()]):
                 return
         columns = self._unknown(incoming).columns
-        found: Any = self._unknown(incoming).selectExpr(*(f"collect_set({part}) AS {part}" for part in columns)).first()
-        if (most := max(len(found[part]) for part in columns)) > _MOST_AT_ONCE:
+        row: Any = self._unknown(incoming).selectExpr(*(f"collect_set({part}) AS {part}" for part in columns)).first()
+        if (most := max(len(row[part]) for part in columns)) > _MOST_AT_ONCE:
             raise ConnectError(
                 f"A batch has records of {most} different schemas, and one plan is made for all of it, which may have "
                 f"{_MOST_AT_ONCE}: have it read fewer records at once (consumer.override.max.poll.records={_MOST_AT_ONCE})."
             )
-        self._learn([{part: text} for part in columns for text in sorted(found[part])])
+        self._learn([{part: text} for part in columns for text in sorted(row[part])])
 
     def _ask(self, incoming: DataFrame, asks: Mapping[str, str]) -> bool:
         """Find out what records of a batch need before they can be written; returns whether there was anything."""
         frame = self.compiled().apply(incoming).selectExpr(*(f"collect_set({asks[part]}) AS {part}" for part in asks))
-        found: Any = frame.first()
-        if not any(found[part] for part in asks):
+        row: Any = frame.first()
+        if not any(row[part] for part in asks):
             return False
         for part, learner in self.compiled().learners.items():
-            learner.learn(sorted(found[part]))
+            learner.learn(sorted(row[part]))
         self._compiled = None
         return True
 
@@ -133,13 +133,13 @@ class TaskChain:
 
     def _unknown(self, incoming: DataFrame) -> DataFrame:
         """The texts of schemas that are not known, in columns `key` and `value`, of the records that have one."""
-        wanted = {part: sql for part in self._known if (sql := self._new(part)) is not None}
-        found = incoming.selectExpr(*(f"{sql} AS {part}" for part, sql in wanted.items()))
-        return kept(found, " OR ".join(f"{part} IS NOT NULL" for part in wanted))
+        new_texts = {part: sql for part in self._known if (sql := self._new(part)) is not None}
+        texts_frame = incoming.selectExpr(*(f"{sql} AS {part}" for part, sql in new_texts.items()))
+        return kept(texts_frame, " OR ".join(f"{part} IS NOT NULL" for part in new_texts))
 
-    def _learn(self, found: Sequence[Any]) -> bool:
+    def _learn(self, rows: Sequence[Any]) -> bool:
         """Take schemas over; returns whether there were any."""
-        texts = [(part, text) for row in found if row is not None for part, text in _items(row) if text is not None]
+        texts = [(part, text) for row in rows if row is not None for part, text in _items(row) if text is not None]
         for part, text in texts:
             getattr(self._reading, part).look_up([text])
             self._known[part] = [*self._known[part], text]
@@ -187,11 +187,11 @@ class TaskChain:
         return reader.schema_in(f"in_{part}", self._known[part])
 
     def _classes(self) -> Mapping[str, str]:
-        found = {f"transform:{s.alias}": _name(s.transformation) for s in self._steps.stages}
+        names = {f"transform:{s.alias}": _name(s.transformation) for s in self._steps.stages}
         for part in ("key", "value"):
-            found |= {f"input.{part}": _name(getattr(self._reading, part))}
-            found |= {f"output.{part}": _name(getattr(self._steps.writing, part))}
-        return found | {"output.headers": _name(self._steps.writing.header)}
+            names |= {f"input.{part}": _name(getattr(self._reading, part))}
+            names |= {f"output.{part}": _name(getattr(self._steps.writing, part))}
+        return names | {"output.headers": _name(self._steps.writing.header)}
 
 
 def source_steps(plan: TaskPlan, record: RecordColumns) -> Steps:
@@ -239,10 +239,10 @@ class FeedChain(TaskChain):
 
     def another(self, number: int) -> FeedChain:
         """A chain of the same steps, with a number of its own, that knows no schemas yet."""
-        made = copy(self)
-        made.number, made._compiled = number, None
-        made._known = {part: [] for part in self._known}
-        return made
+        chain = copy(self)
+        chain.number, chain._compiled = number, None
+        chain._known = {part: [] for part in self._known}
+        return chain
 
     def lane_columns(self, columns: DataFrame) -> DataFrame:
         """The chain over `headrace.spark.plane.columns`.
@@ -280,9 +280,9 @@ class FeedChain(TaskChain):
         """What has to be known before a record can be written, as JSON with the number of the chain."""
         if not asks:
             return "string(NULL)"
-        wanted = " OR ".join(f"{column} IS NOT NULL" for column in asks.values())
+        is_wanted = " OR ".join(f"{column} IS NOT NULL" for column in asks.values())
         members = {"chain": str(self.number), **{f"{WANTED}{part}": column for part, column in asks.items()}}
-        return f"CASE WHEN {wanted} THEN {_object(members)} END"
+        return f"CASE WHEN {is_wanted} THEN {_object(members)} END"
 
     def plan(self, columns: DataFrame) -> Any | str:
         """The plan over `headrace.spark.plane.columns`, with all that is known now (`headrace.spark.plane.plan_of`)."""
@@ -299,8 +299,8 @@ class FeedChain(TaskChain):
 
     def outdates_plan(self, need: Mapping[str, Any]) -> bool:
         """Whether a plan has to be made again to know this: not for what stands in it as a literal (`literals`)."""
-        wanted = {name.removeprefix(WANTED) for name in need if name.startswith(WANTED)}
-        return not self.knows(need) or not wanted <= self.compiled().known.keys()
+        parts = {name.removeprefix(WANTED) for name in need if name.startswith(WANTED)}
+        return not self.knows(need) or not parts <= self.compiled().known.keys()
 
     @property
     def is_full(self) -> bool:
@@ -313,9 +313,9 @@ class FeedChain(TaskChain):
         Raises RetriableError if that cannot be done now.
         """
         with self._asking():
-            wanted = {name.removeprefix(WANTED): text for name, text in need.items() if name.startswith(WANTED)}
-            learners = self.compiled().learners if wanted else {}
-            for name, text in wanted.items():
+            texts = {name.removeprefix(WANTED): text for name, text in need.items() if name.startswith(WANTED)}
+            learners = self.compiled().learners if texts else {}
+            for name, text in texts.items():
                 learners[name].learn([text])
             self._learn([{part: need[part]} for part in self._known if part in need and need[part] not in self._known[part]])
 

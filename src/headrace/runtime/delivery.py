@@ -128,10 +128,10 @@ class Delivery:
             self._writer.known.pop(self._watch.renewed.pop(), None)  # by its rule now, whoever had made it before
         if "failure" in frame.columns:
             self._dead_letters()
-        found = self._new_topics(frame, progress, routing.destination)
+        topics = self._new_topics(frame, progress, routing.destination)
         if self._exactly is not None:
-            self._exactly.check(found)
-        for topic in sorted(found - self._writer.known.keys()):
+            self._exactly.check(topics)
+        for topic in sorted(topics - self._writer.known.keys()):
             self._ports.ensure_topics([topic])
             self._writer.learn(topic)
         failures = None
@@ -144,7 +144,7 @@ class Delivery:
             frame = failures.frame
         placed = self._writer.place(frame, routing.partition_counts)
         try:
-            with self._watch.over(self._written_to(found, progress, routing.destination)):
+            with self._watch.over(self._written_to(topics, progress, routing.destination)):
                 left = self._write(counts.writing(placed), progress)
         finally:
             self._recorder.record(counts.batch(failures.count if failures else 0, self._tolerance, letters_written=True))
@@ -156,7 +156,7 @@ class Delivery:
         if self._exactly is not None:
             self._exactly.copied(progress.offsets)
         self.batches += 1
-        for topic in sorted(found):
+        for topic in sorted(topics):
             if not self._ports.is_active(topic):
                 self._ports.record_active(topic)
 
@@ -193,10 +193,10 @@ class Delivery:
         candidates = {name for t in progress.topics if (name := destination(t)) is not None}
         return topics_in(good, [t for t in candidates if t not in self._writer.known or not self._ports.is_active(t)])
 
-    def _written_to(self, found: set[str], progress: Progress, destination: Callable[[str], str | None] | None) -> set[str]:
+    def _written_to(self, topics: set[str], progress: Progress, destination: Callable[[str], str | None] | None) -> set[str]:
         """The topics that the batch may have records for, as far as they are known."""
         if destination is None or progress.topics is None:
-            return found
+            return topics
         return {name for topic in progress.topics if (name := destination(topic)) in self._writer.known and name is not None}
 
     def _dead_letters(self) -> None:

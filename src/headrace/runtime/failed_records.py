@@ -86,10 +86,10 @@ class FailedRecords:
 
     def logged(self) -> list[FailedRecord]:
         """Log them (at most a hundred of each Spark partition), and return them in the order of their origin."""
-        found = [FailedRecord.parse(text) for text in self._reports.value()]
-        found.sort(key=lambda record: [_number(value) for value in record.origin.values()])
-        log_failed(found, self._tolerance)
-        return found
+        records = [FailedRecord.parse(text) for text in self._reports.value()]
+        records.sort(key=lambda record: [_number(value) for value in record.origin.values()])
+        log_failed(records, self._tolerance)
+        return records
 
 
 def _number(value: str | None) -> tuple[int, str]:

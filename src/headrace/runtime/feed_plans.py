@@ -86,7 +86,10 @@ class FeedPlans:
         for now.
         """
         asked = [self._learned(need) for need in sorted(needs)]
-        return [(one.planned(self._columns), sorted(one.needs)) for one in {id(one): one for one in asked}.values()]
+        return [
+            (known_chain.planned(self._columns), sorted(known_chain.needs))
+            for known_chain in {id(known_chain): known_chain for known_chain in asked}.values()
+        ]
 
     def again(self) -> Any:
         """The plan that knows the schemas that were met last. Raises ConnectError if it does not go record by record."""
@@ -97,14 +100,14 @@ class FeedPlans:
         asked = json.loads(need)
         number = asked.pop("chain", None)
         if number is not None:
-            found = self._chains[int(number)]
+            known_chain = self._chains[int(number)]
         else:
-            knows = (one for one in self._chains if need in one.needs or one.chain.knows(asked))
-            found = next(knows, None) or self._with_room()
-            found.needs.add(need)
-        if number is not None or not found.chain.knows(asked):
-            found.learn(asked)
-        return found
+            knows = (known_chain for known_chain in self._chains if need in known_chain.needs or known_chain.chain.knows(asked))
+            known_chain = next(knows, None) or self._with_room()
+            known_chain.needs.add(need)
+        if number is not None or not known_chain.chain.knows(asked):
+            known_chain.learn(asked)
+        return known_chain
 
     def _with_room(self) -> _KnownChain:
         if self._chains[-1].chain.is_full:

@@ -81,9 +81,9 @@ def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tup
     """What a hosted sink task is told. plan: as for any sink; config: the connector's, resolved. Raises ConfigError."""
     key, value = (_settings(f"{part}.converter", Kind.CONVERTER, config, worker) for part in ("key", "value"))
     header = _settings("header.converter", Kind.HEADER_CONVERTER, config, worker)
-    for option, given in (("key.converter", key), ("value.converter", value), ("header.converter", header)):
-        if not _in_java(given):
-            raise ConfigError.invalid(option, given["class"], f"{_NOT_IN_JAVA}; use a converter in Java, on plugin.path")
+    for option, settings in (("key.converter", key), ("value.converter", value), ("header.converter", header)):
+        if not _in_java(settings):
+            raise ConfigError.invalid(option, settings["class"], f"{_NOT_IN_JAVA}; use a converter in Java, on plugin.path")
     for stage in plan.stages:
         if not _runs_in_host(stage):
             name = config[f"transforms.{stage.alias}.type"]

@@ -49,13 +49,13 @@ def install(props: Mapping[str, str], spark: Callable[[], SparkSession]) -> None
     path = parse_list(str(props.get("plugin.path") or ""))
     if not path:
         return
-    found = plugin_scan.scan(path, str(props.get("plugin.discovery") or "hybrid_warn"))
-    for problem in found.problems:
+    scanned = plugin_scan.scan(path, str(props.get("plugin.discovery") or "hybrid_warn"))
+    for problem in scanned.problems:
         log.error("plugins.unusable", problem=str(problem))
-    adapters = [_adapter(plugin) for plugin in found.plugins if Kind(plugin.kind) in _ADAPTERS]
+    adapters = [_adapter(plugin) for plugin in scanned.plugins if Kind(plugin.kind) in _ADAPTERS]
     ordered = by_version(adapters)
-    newest = {plugin.class_name: plugin.location for plugin in by_version(found.plugins)}
-    host = ConnectHost(spark, {"locations": found.locations or {}, "newest": newest, "worker": _of_tasks(props)})
+    newest = {plugin.class_name: plugin.location for plugin in by_version(scanned.plugins)}
+    host = ConnectHost(spark, {"locations": scanned.locations or {}, "newest": newest, "worker": _of_tasks(props)})
     for cls in ordered:
         cls.host = host
         if has_own(cls.plugin_name, cls.plugin_kind):

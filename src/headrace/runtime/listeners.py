@@ -30,13 +30,13 @@ class ListenerAddress:
 
 def parse_listener(text: str) -> ListenerAddress:
     """Read `scheme://host:port`, an empty host meaning every interface. Raises ConfigError in Kafka's words."""
-    found = _LISTENER.fullmatch(text.strip())
-    if not found:
+    match = _LISTENER.fullmatch(text.strip())
+    if not match:
         raise ConfigError("Listener doesn't have the right format or protocol.")
-    scheme = found[1].lower()
+    scheme = match[1].lower()
     if scheme not in ("http", "https"):
         raise ConfigError('Listener protocol must be either "http" or "https".')
-    return ListenerAddress(scheme, found[2], int(found[3]))
+    return ListenerAddress(scheme, match[2], int(match[3]))
 
 
 class ValidListeners:
@@ -65,11 +65,11 @@ def advertised(
     A listener on every interface is advertised by the address of this machine, one on 127.0.0.1 as `localhost`.
     """
     schemes = [listener.scheme for listener in listeners]
-    wanted = (scheme or "").lower() or ("http" if "http" in schemes or "https" not in schemes else "https")
-    listener = next((one for one in listeners if one.scheme == wanted), listeners[0])
+    advertised_scheme = (scheme or "").lower() or ("http" if "http" in schemes or "https" not in schemes else "https")
+    listener = next((address for address in listeners if address.scheme == advertised_scheme), listeners[0])
     if not host:
         host = local_address() if listener.everywhere else "localhost" if listener.host == "127.0.0.1" else listener.host
-    return wanted, host, port or (listener.port if listener.port > 0 else bound_port or 0)
+    return advertised_scheme, host, port or (listener.port if listener.port > 0 else bound_port or 0)
 
 
 def local_address() -> str:

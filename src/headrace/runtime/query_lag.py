@@ -21,8 +21,8 @@ def source_lag(query: Any) -> Callable[[], dict[str, int] | None]:
             progress = query.lastProgress
         except Exception:  # Spark is gone
             return last
-        found = behind(progress) if progress else None
-        last = last if found is None else found
+        lag = behind(progress) if progress else None
+        last = last if lag is None else lag
         return last
 
     return lag
@@ -30,15 +30,15 @@ def source_lag(query: Any) -> Callable[[], dict[str, int] | None]:
 
 def behind(progress: Mapping[str, Any]) -> dict[str, int] | None:
     """Latest offset minus end offset of each partition, from a query's progress; None if its source does not count records."""
-    found: dict[str, int] = {}
+    records: dict[str, int] = {}
     for source in progress["sources"]:
         try:
             latest, end = (parse_offsets(_text(source[key])) for key in ("latestOffset", "endOffset"))
         except (ValueError, TypeError, AttributeError):
             return None
         for topic, offsets in latest.items():
-            found |= {f"{topic}-{p}": max(0, offset - end.get(topic, {}).get(p, offset)) for p, offset in offsets.items()}
-    return found
+            records |= {f"{topic}-{p}": max(0, offset - end.get(topic, {}).get(p, offset)) for p, offset in offsets.items()}
+    return records
 
 
 def _text(offsets: object) -> str:

@@ -47,8 +47,8 @@ class RecentLogs(logging.Handler):
         """
         with self._guard:
             ring = list(self._rings.get(connector, ()))
-        found = [entry for number, entry in ring if number >= level and task in (None, entry["task"])]
-        return [redacted(entry) for entry in found[-lines:]] if lines > 0 else []
+        entries = [entry for number, entry in ring if number >= level and task in (None, entry["task"])]
+        return [redacted(entry) for entry in entries[-lines:]] if lines > 0 else []
 
     def _keep(self, connector: str, level: int, entry: dict[str, Any]) -> None:
         with self._guard:

@@ -43,11 +43,11 @@ def _drops_topics(stage: Stage) -> bool:
 
 def counts_after(counts: Mapping[str, int], routed: Callable[[str], str | None]) -> dict[str, int]:
     """Partition counts by the new names of topics; topics of different counts that become one have none."""
-    found: dict[str, set[int]] = {}
+    partitions: dict[str, set[int]] = {}
     for topic, count in counts.items():
         if (name := routed(topic)) is not None:
-            found.setdefault(name, set()).add(count)
-    return {topic: numbers.pop() for topic, numbers in found.items() if len(numbers) == 1}
+            partitions.setdefault(name, set()).add(count)
+    return {topic: numbers.pop() for topic, numbers in partitions.items() if len(numbers) == 1}
 
 
 def _router(routers: Sequence[Stage]) -> Callable[[str], str | None] | None:

@@ -25,13 +25,13 @@ class SchemaUsage:
 
     def watch(self, connector: str, task: int, converters: Iterable[object]) -> None:
         """A task begins to use these converters, whichever it has used before."""
-        found = [converter for converter in converters if isinstance(converter, RegisteredConverter)]
+        registered = [converter for converter in converters if isinstance(converter, RegisteredConverter)]
         with self._lock:
             self._converters = {key: known for key, known in self._converters.items() if len(known)}
             self._converters.pop((connector, task), None)
             self._waiting.pop((connector, task), None)
-            if found:
-                self._converters[connector, task] = weakref.WeakSet(found)
+            if registered:
+                self._converters[connector, task] = weakref.WeakSet(registered)
 
     @contextmanager
     def asking(self, connector: str, task: int) -> Iterator[None]:
@@ -54,8 +54,13 @@ class SchemaUsage:
     def of(self, connector: str) -> list[dict[str, Any]]:
         """What the tasks of a connector have read and written: the attributes of `SchemaUse`, and `task`."""
         with self._lock:
-            known = {task: list(found) for (name, task), found in self._converters.items() if name == connector}
-        uses = [{"task": task, **asdict(use)} for task, found in known.items() for one in found for use in one.uses.all()]
+            known = {task: list(converters) for (name, task), converters in self._converters.items() if name == connector}
+        uses = [
+            {"task": task, **asdict(use)}
+            for task, converters in known.items()
+            for converter in converters
+            for use in converter.uses.all()
+        ]
         return sorted(uses, key=lambda use: (use["task"], use["since"], use["id"]))
 
 

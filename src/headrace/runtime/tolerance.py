@@ -61,10 +61,10 @@ class FailedRecord:
     @classmethod
     def parse(cls, report: str) -> FailedRecord:
         """From the text that `report` makes."""
-        found = json.loads(report)
-        failure = found.pop("failure")
-        record = {part: found.pop(part) for part in ("key", "value") if part in found}
-        return cls(found, failure["step"], failure["class"], failure.get("message") or "", failure.get("cause"), record)
+        fields = json.loads(report)
+        failure = fields.pop("failure")
+        record = {part: fields.pop(part) for part in ("key", "value") if part in fields}
+        return cls(fields, failure["step"], failure["class"], failure.get("message") or "", failure.get("cause"), record)
 
     @property
     def place(self) -> str:

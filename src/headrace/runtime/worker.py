@@ -172,9 +172,9 @@ class Worker:
         self.metrics.connector(context.name, str(cls.plugin_kind), cls.plugin_name, cls.version)
         if cls.plugin_kind == Kind.SOURCE:
             topic_creation(props, self.config.topic_creation_enable)  # fails here and not first in every task
-        own = PluginMetrics({"connector": context.name})
-        self.metrics.own_of_connector(context.name, own.measures)
-        instance = cls(replace(context, stored=self._stored(context.name, props), metrics=own))
+        registered = PluginMetrics({"connector": context.name})
+        self.metrics.own_of_connector(context.name, registered.measures)
+        instance = cls(replace(context, stored=self._stored(context.name, props), metrics=registered))
         try:
             instance.start(props)
         except BaseException:
@@ -268,7 +268,7 @@ class Worker:
         """
         config = self.config.resolver.resolve(config).props
         most, group = writers(connector_class(config).task_for(config)), self.config.worker_group or ""
-        ids = [one for task in range(tasks) for one in transactional_ids(group, name, task, most)]
+        ids = [transactional_id for task in range(tasks) for transactional_id in transactional_ids(group, name, task, most)]
         fence(client_settings(f"connector-adminclient-{name}", "producer", config, self.config), ids, _FENCE_S)
 
     def _sink_work(self, new: _NewTask[SinkConnectorConfig]) -> WorkerTask:
@@ -349,8 +349,8 @@ def writers(task: type[Any]) -> int:
 
 def _own_measures(task: Task, registered: PluginMetrics) -> list[Measured]:
     """What a task measures itself, and what it and the plugins of its chain have registered."""
-    own = task.measures() if isinstance(task, OffsetTask | HostedSink) else ()
-    return [*own, *registered.measures()]
+    measures = task.measures() if isinstance(task, OffsetTask | HostedSink) else ()
+    return [*measures, *registered.measures()]
 
 
 def _login(props: Mapping[str, str]) -> dict[str, str]:
@@ -366,10 +366,10 @@ def task_configs(running: RunningConnector) -> list[dict[str, str]]:
     """
     settings = CommonConnectorConfig(running.config.props)
     maximum = settings.tasks_max
-    made: list[dict[str, Any]] = running.instance.task_configs(maximum)
-    if len(made) > maximum:
+    configs: list[dict[str, Any]] = running.instance.task_configs(maximum)
+    if len(configs) > maximum:
         text = (
-            f"The connector {settings.name} has generated {len(made)} tasks, which is greater than {maximum}, "
+            f"The connector {settings.name} has generated {len(configs)} tasks, which is greater than {maximum}, "
             "the maximum number of tasks it is configured to create. "
         )
         if settings.tasks_max_enforce:
@@ -378,5 +378,5 @@ def task_configs(running: RunningConnector) -> list[dict[str, str]]:
                 "reconfiguring the connector with 'tasks.max.enforce' set to false; however, this option will be removed in a "
                 "future release of Kafka Connect."
             )
-        log.warning("connector.too-many-tasks", made=len(made), maximum=maximum)
-    return [{**running.config.restore(props), "task.class": running.task_class} for props in made]
+        log.warning("connector.too-many-tasks", made=len(configs), maximum=maximum)
+    return [{**running.config.restore(props), "task.class": running.task_class} for props in configs]

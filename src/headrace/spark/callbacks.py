@@ -45,8 +45,8 @@ def start_callbacks(spark: SparkSession) -> None:
                             time.sleep(_PAUSE_S)
 
         def _take(self, server: Any) -> None:
-            made, _ = server.accept()
-            connection = self._create_connection(made, made.makefile("rb"))
+            accepted, _ = server.accept()
+            connection = self._create_connection(accepted, accepted.makefile("rb"))
             with self.lock:
                 self.connections.add(connection)
                 connection.start()

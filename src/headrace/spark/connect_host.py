@@ -88,10 +88,10 @@ class PluginHost(ABC):
 
     def ask(self, method: str, **request: Any) -> Any:
         """The answer to a question. Raises PluginError for what a plugin has thrown."""
-        found = json.loads(self.exchange(method, json.dumps(request)))
-        if "error" in found:
-            raise PluginError(found["error"])
-        return found["answer"]
+        answer = json.loads(self.exchange(method, json.dumps(request)))
+        if "error" in answer:
+            raise PluginError(answer["error"])
+        return answer["answer"]
 
     def listen(self, id: str, listener: HostListener) -> None:
         """Have what the connector or task of this id asks answered by `listener`."""

@@ -42,15 +42,15 @@ class Cause:
 
 def causes(error: BaseException) -> list[Cause]:
     """The chain of Java causes of what Spark raised, outermost first; empty if there is none."""
-    found: list[Cause] = []
+    chain: list[Cause] = []
     current = _java_exception(error)
-    while current is not None and len(found) < 20:
-        found.append(Cause(current.getClass().getName(), current.getMessage() or ""))
+    while current is not None and len(chain) < 20:
+        chain.append(Cause(current.getClass().getName(), current.getMessage() or ""))
         current = current.getCause()
-    texts = [c.message for c in found] or [str(error)]
+    texts = [c.message for c in chain] or [str(error)]
     for text in texts:
-        found += [Cause(m[1], (m[2] or "").strip()) for m in _IN_TEXT.finditer(text)]
-    return found
+        chain += [Cause(m[1], (m[2] or "").strip()) for m in _IN_TEXT.finditer(text)]
+    return chain
 
 
 def _java_exception(error: BaseException) -> Any:

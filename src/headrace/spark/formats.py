@@ -25,15 +25,15 @@ def known(spark: SparkSession) -> list[str]:
     jvm: Any = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     register = jvm.java.lang.Class.forName("org.apache.spark.sql.sources.DataSourceRegister", True, loader)
-    names = {one.shortName() for one in _each(jvm.java.util.ServiceLoader.load(register, loader).iterator())}
+    names = {provider.shortName() for provider in _each(jvm.java.util.ServiceLoader.load(register, loader).iterator())}
     return sorted(name for name in names if not name.startswith("__"))
 
 
 def _each(iterator: Any) -> list[Any]:
-    found = []
+    names = []
     while iterator.hasNext():
-        found.append(iterator.next())
-    return found
+        names.append(iterator.next())
+    return names
 
 
 def resolved(spark: SparkSession, name: str) -> str:
@@ -83,12 +83,12 @@ def python_class(name: str) -> type[Any] | None:
     if not module or not all(part.isidentifier() for part in name.split(".")):
         return None
     try:
-        found = getattr(importlib.import_module(module), attribute, None)
+        cls = getattr(importlib.import_module(module), attribute, None)
     except ModuleNotFoundError as error:
         if error.name is not None and (module + ".").startswith(error.name + "."):
             return None
         raise ConfigError.invalid("format", name, f"Its module cannot be imported: {error}") from error
-    return found if isinstance(found, type) and issubclass(found, DataSource) else None
+    return cls if isinstance(cls, type) and issubclass(cls, DataSource) else None
 
 
 def unknown(name: str, names: list[str]) -> ConfigError:
@@ -102,7 +102,7 @@ def unknown(name: str, names: list[str]) -> ConfigError:
 def as_error(error: Exception, what: str) -> HeadraceError:
     """What a data source raised, as one sentence that begins with `what`; a RetriableError if a server is away."""
     wrapped = failure.as_error(error, what)
-    if any(_AWAY.search(f"{one.java_class}: {one.message}") for one in failure.causes(error)):
+    if any(_AWAY.search(f"{cause.java_class}: {cause.message}") for cause in failure.causes(error)):
         again = RetriableError(str(wrapped))
         again.__cause__ = wrapped.__cause__
         return again

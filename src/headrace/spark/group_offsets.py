@@ -23,14 +23,14 @@ def remove(
     settings = jvm.java.util.Properties()
     for name, value in props.items():
         settings.setProperty(name, value)
-    wanted = jvm.java.util.HashSet()
+    asked = jvm.java.util.HashSet()
     for topic, partition in partitions:
-        wanted.add(jvm.org.apache.kafka.common.TopicPartition(topic, partition))
+        asked.add(jvm.org.apache.kafka.common.TopicPartition(topic, partition))
     try:
         admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(settings)
         try:
             left = jvm.java.util.concurrent.TimeUnit.MILLISECONDS
-            admin.deleteConsumerGroupOffsets(group, wanted).all().get(int(timeout_s * 1000), left)
+            admin.deleteConsumerGroupOffsets(group, asked).all().get(int(timeout_s * 1000), left)
         finally:
             admin.close(jvm.java.time.Duration.ZERO)
     except Exception as e:

@@ -59,11 +59,11 @@ class JavaCall:
 
 def secrets_of(plugins: Iterable[Any]) -> list[str]:
     """What is not to be shown of the settings of plugins in Java: texts that are long enough not to be found in other words."""
-    found = [secret for plugin in plugins if isinstance(plugin, JavaPlugin) for secret in type(plugin).passwords(plugin.props)]
-    return sorted({secret for secret in found if len(secret) >= SHORTEST}, key=len, reverse=True)
+    secrets = [secret for plugin in plugins if isinstance(plugin, JavaPlugin) for secret in type(plugin).passwords(plugin.props)]
+    return sorted({secret for secret in secrets if len(secret) >= SHORTEST}, key=len, reverse=True)
 
 
 def described(plugin: Any, props: Mapping[str, Any]) -> dict[str, Any]:
     """A plugin for the host: `class`, `location` (None: Kafka Connect's own) and `props`."""
-    given = {key: str(value) for key, value in props.items() if value is not None}
-    return {"class": type(plugin).plugin_name, "location": getattr(type(plugin), "location", None), "props": given}
+    settings = {key: str(value) for key, value in props.items() if value is not None}
+    return {"class": type(plugin).plugin_name, "location": getattr(type(plugin), "location", None), "props": settings}

@@ -68,8 +68,8 @@ class Database:
             connection.close()  # what was not committed is rolled back
 
     def _jdbc_options(self, table: str, kind: str = "JDBCOptions") -> Any:
-        made = self._jvm.PythonUtils.toScalaMap({**self.options, "dbtable": table})
-        return getattr(self._jvm.org.apache.spark.sql.execution.datasources.jdbc, kind)(made)
+        options = self._jvm.PythonUtils.toScalaMap({**self.options, "dbtable": table})
+        return getattr(self._jvm.org.apache.spark.sql.execution.datasources.jdbc, kind)(options)
 
     def _array(self, texts: Sequence[str]) -> Any:
         gateway: Any = self._spark.sparkContext._gateway
@@ -86,11 +86,11 @@ def driver(spark: SparkSession, url: str) -> str:
     """
     jvm: Any = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    found = jvm.java.util.ServiceLoader.load(jvm.java.lang.Class.forName("java.sql.Driver", True, loader), loader).iterator()
-    while found.hasNext():
-        one = found.next()
-        if one.acceptsURL(url):
-            return one.getClass().getName()
+    drivers = jvm.java.util.ServiceLoader.load(jvm.java.lang.Class.forName("java.sql.Driver", True, loader), loader).iterator()
+    while drivers.hasNext():
+        driver = drivers.next()
+        if driver.acceptsURL(url):
+            return driver.getClass().getName()
     remedy = f"add postgresql to {FORMATS}" if url.startswith("jdbc:postgresql:") else "name its jar in spark.jars"
     raise ConfigError.invalid("option.url", url.partition("?")[0], f"There is no JDBC driver for it: {remedy} of the worker")
 

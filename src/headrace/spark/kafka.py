@@ -178,8 +178,8 @@ def java_producer(spark: SparkSession, options: Mapping[str, str]) -> Iterator[A
     jvm: Any = spark._jvm
     kafka = jvm.org.apache.spark.sql.kafka010
     scala = jvm.PythonUtils.toScalaMap(dict(options))
-    given = _module(jvm.org.apache.spark.sql.catalyst.util, "CaseInsensitiveMap").apply(scala)
-    settings = _module(kafka, "KafkaSourceProvider").kafkaParamsForProducer(given)
+    given_options = _module(jvm.org.apache.spark.sql.catalyst.util, "CaseInsensitiveMap").apply(scala)
+    settings = _module(kafka, "KafkaSourceProvider").kafkaParamsForProducer(given_options)
     pool = _module(kafka.producer, "InternalKafkaProducerPool")
     cached = pool.acquire(settings)
     try:

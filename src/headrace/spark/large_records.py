@@ -76,8 +76,8 @@ def largest(frame: DataFrame) -> LargeRecord:
     """The largest record of a batch, most likely the one that a broker has refused. Reads the batch."""
     from pyspark.sql import functions as F
 
-    own = F.filter("headers", lambda h: h["key"] != TIMESTAMP_HEADER)
-    headers = F.aggregate(own, F.lit(0), lambda total, h: total + _bytes(h["key"]) + _bytes(h["value"]))
+    own_headers = F.filter("headers", lambda h: h["key"] != TIMESTAMP_HEADER)
+    headers = F.aggregate(own_headers, F.lit(0), lambda total, h: total + _bytes(h["key"]) + _bytes(h["value"]))
     size = _bytes("key") + _bytes("value") + headers
     row: Any = frame.select(size.alias("size"), "topic", *origin_columns(frame)).orderBy(F.desc("size")).first()
     origin = ", ".join(f"{_origin(column)}={row[column]}" for column in origin_columns(frame))

@@ -32,4 +32,4 @@ def load_numpy_lazily() -> None:
 
     numpy_types = (NumpyArrayConverter, NumpyScalarConverter)
     converters = protocol.INPUT_CONVERTER
-    converters[:] = [_IfLoaded(one) if isinstance(one, numpy_types) else one for one in converters]
+    converters[:] = [_IfLoaded(converter) if isinstance(converter, numpy_types) else converter for converter in converters]

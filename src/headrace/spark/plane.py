@@ -124,11 +124,11 @@ class DataPlane:
         """What `make` (of `plan_of`) gives for this key; it is called once, also by threads that ask at the same time."""
         with self._lock:
             future = self._plans.pop(key, None)
-            made = future is None
+            is_first = future is None
             future = self._plans[key] = future or Future()  # the one used last stands last
             while len(self._plans) > _PLANS:
                 del self._plans[next(iter(self._plans))]
-        if made:
+        if is_first:
             try:
                 future.set_result(make())
             except BaseException as error:
@@ -160,8 +160,8 @@ class DataPlane:
             except Exception as error:  # the JVM is gone, and with it every feed
                 log.info("data-plane.ended", cause=str(error))
                 return
-            for one in news:
-                self._dispatch(one["feed"], read_update(one))
+            for update in news:
+                self._dispatch(update["feed"], read_update(update))
 
     def _warn_of_slots(self, started: int) -> None:
         if started < self._tasks:

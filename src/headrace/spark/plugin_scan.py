@@ -83,24 +83,26 @@ def scan(plugin_path: Sequence[str], discovery: str, progress: Progress | None =
     places = locations(plugin_path)
     if not places:
         return Scan()
-    found = _cached(places, discovery.lower(), progress)
-    plugins = tuple(ScannedPlugin(**{**plugin, "aliases": tuple(plugin["aliases"])}) for plugin in found["plugins"])
+    scanned = _cached(places, discovery.lower(), progress)
+    plugins = tuple(ScannedPlugin(**{**plugin, "aliases": tuple(plugin["aliases"])}) for plugin in scanned["plugins"])
     _check_manifests(plugins, discovery.lower())
-    return Scan(plugins, found["locations"], tuple(Problem(**problem) for problem in found["problems"]))
+    return Scan(plugins, scanned["locations"], tuple(Problem(**problem) for problem in scanned["problems"]))
 
 
 def locations(plugin_path: Sequence[str]) -> list[Path]:
     """The locations of a `plugin.path`: the directories and archives in its directories, and archives that it names itself."""
-    found: list[Path] = []
+    directories: list[Path] = []
     for element in plugin_path:
         path = Path(element).absolute()
         if path.is_dir():
-            found += sorted(child for child in path.iterdir() if child.is_dir() or child.suffix.lower() in (*_ARCHIVES, ".class"))
+            directories += sorted(
+                child for child in path.iterdir() if child.is_dir() or child.suffix.lower() in (*_ARCHIVES, ".class")
+            )
         elif path.suffix.lower() in _ARCHIVES and path.is_file():
-            found.append(path)
+            directories.append(path)
         else:
             log.warning("plugins.path.ignored", path=str(path), cause="no such directory or archive")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(directories))
 
 
 def ask_alone(questions: Sequence[tuple[str, Mapping[str, Any]]], progress: Progress | None = None) -> Any:
@@ -120,10 +122,10 @@ def ask_alone(questions: Sequence[tuple[str, Mapping[str, Any]]], progress: Prog
     if answer.returncode or not lines:
         said = [line for line in answer.stderr.splitlines() if not line.startswith("SLF4J")]
         raise SetupError(f"Java could not look at the plugins: {said[0] if said else f'status {answer.returncode}'}")
-    found = json.loads(lines[-1])
-    if "error" in found:
-        raise ConnectError(str(found["error"]["message"]))
-    return found["answer"]
+    scanned = json.loads(lines[-1])
+    if "error" in scanned:
+        raise ConnectError(str(scanned["error"]["message"]))
+    return scanned["answer"]
 
 
 def _cached(places: Sequence[Path], discovery: str, progress: Progress | None) -> dict[str, Any]:

@@ -64,9 +64,9 @@ class PollingDelay:
     def look(self) -> None:
         """Slow down those that are quiet."""
         with self._lock:
-            quiet = [one for one in self._queries.values() if self._now() - one.last >= QUIET_S]
-            for one in quiet:
-                _set(one, max(one.usual_ms, min(EACH_MS * len(quiet), LONGEST_MS)))
+            quiet = [query for query in self._queries.values() if self._now() - query.last >= QUIET_S]
+            for query in quiet:
+                _set(query, max(query.usual_ms, min(EACH_MS * len(quiet), LONGEST_MS)))
 
     def _watch(self) -> None:
         while True:

@@ -87,11 +87,11 @@ def session(conf: Mapping[str, str] | None = None) -> SparkSession:
         try:
             if SparkContext._gateway is None:
                 SparkContext._ensure_initialized(gateway=launch(spark_conf))
-            made = SparkSession.builder.config(conf=spark_conf).getOrCreate()
+            session = SparkSession.builder.config(conf=spark_conf).getOrCreate()
         except Exception as e:
             raise SetupError(f"Spark did not start with master {settings(conf or {})['spark.master']}: {e}") from e
-        start_callbacks(made)
-        return made
+        start_callbacks(session)
+        return session
 
 
 def settings(conf: Mapping[str, str]) -> dict[str, str]:

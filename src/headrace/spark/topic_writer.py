@@ -101,10 +101,10 @@ def topics_in(frame: DataFrame, among: Iterable[str] | None = None) -> set[str]:
     """The topics of the records of a batch, by its column `topic`; among: those that are looked for, None: all."""
     if among is None:
         return _distinct(frame)
-    wanted = sorted(among)
-    if len(wanted) <= _FEW:  # the first record of each ends its look
-        return {t for t in wanted if kept(frame, f"topic = {lit(t)}").select("topic").head(1)}
-    return _distinct(kept(frame, f"topic IN ({', '.join(map(lit, wanted))})"))
+    topics = sorted(among)
+    if len(topics) <= _FEW:  # the first record of each ends its look
+        return {t for t in topics if kept(frame, f"topic = {lit(t)}").select("topic").head(1)}
+    return _distinct(kept(frame, f"topic IN ({', '.join(map(lit, topics))})"))
 
 
 def _distinct(frame: DataFrame) -> set[str]:

@@ -80,11 +80,11 @@ class TaskTransactions:
         self.end()
         self._jvm = spark._jvm
         try:
-            found = json.loads(self._jvm.io.headrace.Transactions.fence(self._admin, self._ids))
+            fenced = json.loads(self._jvm.io.headrace.Transactions.fence(self._admin, self._ids))
         except Exception as e:
             error = failure.as_error(e, "The transactional producers of this task could not be fenced off")
             raise error from error.__cause__
-        self._known = [(producer, epoch) for producer, epoch in found]
+        self._known = [(producer, epoch) for producer, epoch in fenced]
 
     def end(self) -> None:
         """Close the producers that this process keeps of the run; what one of them has open is aborted."""

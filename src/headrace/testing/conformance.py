@@ -33,8 +33,8 @@ def run_case(case: Mapping[str, Any]) -> str | None:
     """Run one case: None if it passed, else the difference in one sentence."""
     if case["mode"] == "config":
         return run_config_case(dict(case))
-    found = outcome(case["config"], case["input"])
-    return difference(case["expect"], found, case["config"])
+    actual = outcome(case["config"], case["input"])
+    return difference(case["expect"], actual, case["config"])
 
 
 def outcome(config: Mapping[str, str], record: Mapping[str, Any], writing: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -86,8 +86,8 @@ def _row(record: Mapping[str, Any]) -> list[str]:
 
 
 def _binary(text: str | Mapping[str, str] | None) -> str:
-    found = _bytes(text)
-    return "cast(NULL as binary)" if found is None else f"X'{found.hex()}'"
+    decoded = _bytes(text)
+    return "cast(NULL as binary)" if decoded is None else f"X'{decoded.hex()}'"
 
 
 def _converters(config: Mapping[str, str]) -> Converters:
@@ -105,32 +105,32 @@ def _bytes(text: str | Mapping[str, str] | None) -> bytes | None:
     return text.encode() if isinstance(text, str) else base64.b64decode(text["base64"])
 
 
-def difference(expected: Mapping[str, Any], found: Mapping[str, Any], config: Mapping[str, str]) -> str | None:
+def difference(expected: Mapping[str, Any], actual: Mapping[str, Any], config: Mapping[str, str]) -> str | None:
     """What is not as it should be, None if nothing."""
     if "error" in expected:
-        return _error_difference(expected["error"], found)
-    if "error" in found or expected.get("filtered") != found.get("filtered"):
-        return f"expected {json.dumps(expected, ensure_ascii=False)}, got {found}"
+        return _error_difference(expected["error"], actual)
+    if "error" in actual or expected.get("filtered") != actual.get("filtered"):
+        return f"expected {json.dumps(expected, ensure_ascii=False)}, got {actual}"
     if expected.get("filtered"):
         return None
     for name in ("topic", "partition", "timestamp"):
-        if expected[name] != found[name]:
-            return f"{name}: expected {expected[name]!r}, got {found[name]!r}"
+        if expected[name] != actual[name]:
+            return f"{name}: expected {expected[name]!r}, got {actual[name]!r}"
     for part in ("key", "value"):
-        if not _same(_bytes(expected[part]), found[part], _is_json(config, part)):
-            return f"{part}: expected {expected[part]!r}, got {found[part]!r}"
-    if [name for name, _ in expected["headers"]] != [name for name, _ in found["headers"]]:
-        return f"headers: expected {expected['headers']!r}, got {found['headers']!r}"
-    for (name, wanted), (_, got) in zip(expected["headers"], found["headers"], strict=True):
-        if not _same(_bytes(wanted), got, _is_json(config, "header")):
-            return f"header {name}: expected {wanted!r}, got {got!r}"
+        if not _same(_bytes(expected[part]), actual[part], _is_json(config, part)):
+            return f"{part}: expected {expected[part]!r}, got {actual[part]!r}"
+    if [name for name, _ in expected["headers"]] != [name for name, _ in actual["headers"]]:
+        return f"headers: expected {expected['headers']!r}, got {actual['headers']!r}"
+    for (name, expected_value), (_, got) in zip(expected["headers"], actual["headers"], strict=True):
+        if not _same(_bytes(expected_value), got, _is_json(config, "header")):
+            return f"header {name}: expected {expected_value!r}, got {got!r}"
     return None
 
 
-def _error_difference(expected: Mapping[str, Any], found: Mapping[str, Any]) -> str | None:
-    if "error" not in found:
-        return f"expected the error {expected['message']!r}, got {found}"
-    error = found["error"]
+def _error_difference(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> str | None:
+    if "error" not in actual:
+        return f"expected the error {expected['message']!r}, got {actual}"
+    error = actual["error"]
     classes = {expected["class"].rpartition(".")[2]}
     if expected["stage"] == "config" and "root" in expected:
         classes.add(expected["root"]["class"].rpartition(".")[2])
@@ -145,13 +145,13 @@ def _is_json(config: Mapping[str, str], part: str) -> bool:
     return config.get(f"{part}.converter", "").endswith("JsonConverter")
 
 
-def _same(expected: bytes | None, found: bytes | None, as_json: bool) -> bool:
-    if expected is None or found is None or not as_json:
-        return expected == found
+def _same(expected: bytes | None, actual: bytes | None, as_json: bool) -> bool:
+    if expected is None or actual is None or not as_json:
+        return expected == actual
     try:
-        return _equal(_parsed(expected), _parsed(found))
+        return _equal(_parsed(expected), _parsed(actual))
     except ValueError:
-        return expected == found
+        return expected == actual
 
 
 def _parsed(text: bytes) -> Any:

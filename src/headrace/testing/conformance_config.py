@@ -44,16 +44,16 @@ class WorkerDefaults:
 def run_config_case(case: Mapping[str, Any]) -> str | None:
     """Run a case; returns None if it came out as recorded, else what differs, in a sentence."""
     expected = case["expect"]
-    found = problems(case["config"])
-    if found.keys() != expected["validate"].keys():
-        return f"Validation should complain about {sorted(expected['validate'])}, but says {found}."
+    actual = problems(case["config"])
+    if actual.keys() != expected["validate"].keys():
+        return f"Validation should complain about {sorted(expected['validate'])}, but says {actual}."
     return _difference(expected.get("error"), start(case["config"]))
 
 
 def problems(config: Mapping[str, str]) -> dict[str, list[str]]:
     """What validation says: property name → sentences, of those with any."""
     body = validate(None, {"name": "case", **_connector(), **config}, WorkerDefaults())
-    return {one["value"]["name"]: one["value"]["errors"] for one in body["configs"] if one["value"]["errors"]}
+    return {config["value"]["name"]: config["value"]["errors"] for config in body["configs"] if config["value"]["errors"]}
 
 
 def start(config: Mapping[str, str]) -> HeadraceError | None:
@@ -76,13 +76,13 @@ def _load_header_converter(config: Mapping[str, str]) -> None:
         raise ConfigError.invalid("header.converter", name, f"Class {name} could not be found.") from error
 
 
-def _difference(wanted: Mapping[str, Any] | None, error: HeadraceError | None) -> str | None:
-    if wanted is None:
+def _difference(expected: Mapping[str, Any] | None, error: HeadraceError | None) -> str | None:
+    if expected is None:
         return None if error is None else f"It should start, but: {error!r}."
     if error is None:
-        return f"It should not start: {wanted['message']}"
-    classes = {wanted["class"], wanted.get("root", wanted)["class"]}
-    return None if error.java_class in classes else f"It should stop with {wanted['class']}, but does with {error!r}."
+        return f"It should not start: {expected['message']}"
+    classes = {expected["class"], expected.get("root", expected)["class"]}
+    return None if error.java_class in classes else f"It should stop with {expected['class']}, but does with {error!r}."
 
 
 def _connector() -> dict[str, str]:

@@ -110,10 +110,10 @@ class TopologyTestDriver:
         """A state store by name, to be read as `KafkaStreams.store` gives it. Raises StreamsError if there is none."""
         from headrace.streams.queries import ReadOnlyStore
 
-        found = [(task.memory, task.memory.tables[name]) for task in self._tasks if name in task.memory.tables]
-        if not found:
+        tables = [(task.memory, task.memory.tables[name]) for task in self._tasks if name in task.memory.tables]
+        if not tables:
             raise StreamsError(f"There is no store {name} with a table in this topology.")
-        memory, table = found[0]
+        memory, table = tables[0]
         return ReadOnlyStore(memory.stores[name], lambda: nullcontext(table))
 
     def advance_wall_clock_time(self, advance: Duration) -> None:
@@ -155,8 +155,8 @@ class TopologyTestDriver:
 
             return [None if value is None else json.dumps(value).encode() for value in values]
         frame = self._spark.createDataFrame([(value,) for value in values], StructType([StructField("x", kind)]))
-        frame, found = formats.written(frame, "x", part, serde, kind, topic, part)
-        return [as_bytes(row[0]) for row in frame.select(found).collect()]
+        frame, failure = formats.written(frame, "x", part, serde, kind, topic, part)
+        return [as_bytes(row[0]) for row in frame.select(failure).collect()]
 
     def decoded(self, serde: Serde, values: list[bytes | None], topic: str, part: str) -> list[Any]:
         """The values of bytes of a topic, as Python."""
@@ -164,13 +164,13 @@ class TopologyTestDriver:
             return [None if value is None else value.decode(errors="replace") for value in values]
         if serde.name in _NUMBERS:
             return [None if value is None else struct.unpack(_NUMBERS[serde.name], value)[0] for value in values]
-        given = self._spark.createDataFrame(
+        given_rows = self._spark.createDataFrame(
             [(topic, value, None) for value in values], f"topic string, {part} binary, headers {HEADERS}"
         )
 
         def rows() -> list[Any]:
-            frame, found, _ = formats.read(given, part, serde)
-            return [row[0] for row in frame.select(found).collect()]
+            frame, value, _ = formats.read(given_rows, part, serde)
+            return [row[0] for row in frame.select(value).collect()]
 
         return learning(rows)
 
@@ -197,11 +197,11 @@ class TestInputTopic:
         self._driver.pipe(self._topic, self._rows(records))
 
     def _rows(self, records: Iterable[tuple[Any, ...]]) -> list[tuple[bytes | None, bytes | None, int, Any]]:
-        given = list(records)
-        keys = self._driver.encoded(self._serdes[0], [record[0] for record in given], self._topic, "key")
-        values = self._driver.encoded(self._serdes[1], [record[1] for record in given], self._topic, "value")
+        batch = list(records)
+        keys = self._driver.encoded(self._serdes[0], [record[0] for record in batch], self._topic, "key")
+        values = self._driver.encoded(self._serdes[1], [record[1] for record in batch], self._topic, "value")
         now = int(time.time() * 1000)
-        times = [record[2] if len(record) > 2 and record[2] is not None else now for record in given]
+        times = [record[2] if len(record) > 2 and record[2] is not None else now for record in batch]
         return [(key, value, at, None) for key, value, at in zip(keys, values, times, strict=True)]
 
 

@@ -88,20 +88,20 @@ class TopicCreator:
         thread. Raises KafkaFailure, ConnectError.
         """
         rules = self._creation if create else None
-        wanted, made = set(topics), set[str]()
-        found = self._admin.find(wanted, _RENEW_S)
-        self._missed -= found.keys()
-        for topic in sorted(wanted - found.keys()):
+        missing, created = set(topics), set[str]()
+        present = self._admin.find(missing, _RENEW_S)
+        self._missed -= present.keys()
+        for topic in sorted(missing - present.keys()):
             if self._admin.describe(topic, _RENEW_S) is not None:  # what may not be described is not gone
                 continue
             plan = rules and self._planned(rules, topic)
             if plan and self._create(plan):
                 log.warning("Topic '%s' was deleted while it is written to. It is created again, without what was in it", topic)
-                made.add(topic)
+                created.add(topic)
             elif not plan and topic not in self._missed:
                 log.warning("Topic '%s' was deleted while it is written to; waiting until it exists", topic)
                 self._missed.add(topic)
-        return made
+        return created
 
     def ensure_dead_letters(self, topic: str, replication_factor: int) -> None:
         """Return once the dead letter topic exists: one partition, if it has to be made. Raises as `ensure` does."""

@@ -63,12 +63,12 @@ class TopicWaiter:
             plain = {key: value for key, value in self._settings.items() if key != "transactional.id"}
             self._producer = clients.producer(plain, enable_idempotence="false")
         try:
-            found = self._producer.list_topics(topic, timeout=_REQUEST_TIMEOUT_S).topics[topic]
+            metadata = self._producer.list_topics(topic, timeout=_REQUEST_TIMEOUT_S).topics[topic]
         except KafkaException as error:
             if kafka_error(error).name() in UNREACHABLE:
                 return f"The Kafka cluster at '{self._bootstrap}' does not answer ({kafka_error(error).str()})"
             return None
-        if found.error is None or failure(found.error).code not in _NOT_YET:
+        if metadata.error is None or failure(metadata.error).code not in _NOT_YET:
             return None
         return (
             f"There is no topic '{topic}' on the brokers at '{self._bootstrap}', which do not create it on their own "

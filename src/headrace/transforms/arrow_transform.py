@@ -83,10 +83,10 @@ def _batches(apply: Callable[[pa.Array], pa.Array]) -> Callable[[pa.Array], pa.A
         import pyarrow as pa
 
         def one(batch: pa.Array) -> tuple[list[str | None], list[str | None]]:
-            found = apply(batch)
-            if not isinstance(found, (pa.Array, pa.ChunkedArray)) or len(found) != len(batch):
+            result = apply(batch)
+            if not isinstance(result, (pa.Array, pa.ChunkedArray)) or len(result) != len(batch):
                 raise TypeError("apply has to return an array of as many values as it was given")
-            return found.cast(pa.string()).to_pylist(), [None] * len(batch)
+            return result.cast(pa.string()).to_pylist(), [None] * len(batch)
 
         def alone(batch: pa.Array) -> tuple[list[str | None], list[str | None]]:
             try:

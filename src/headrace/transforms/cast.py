@@ -106,20 +106,20 @@ class Cast(PartTransformation):
         run, value = record.run, getattr(record, self.target)
         if self.whole is not None:
             return replace(record, **{self.target: mapped(value, partial(self._whole, run, self.whole))})
-        found = [a for a in value if a.value.kind == "null"]
+        cases = [a for a in value if a.value.kind == "null"]
         structs = []
         for a in value:
             schema = a.value.schema
             if schema is not None and schema.type != "struct":  # Kafka looks for the schema's fields before it looks at the value
                 run.fail(both(a.when, f"NOT {a.value.is_null()}"), lit("Cannot list fields on non-struct type"))
-                found.append(a)
+                cases.append(a)
             else:
                 structs.append(a)
         for when, _, table in members(run, tuple(structs), "cast types", null_passes=True):
             with run.only(when):
                 changed = self._map(run, table) if table.schema is None else self._struct(run, table)
-            found.append(Case(when, struct(changed)))
-        return replace(record, **{self.target: combined(found)})
+            cases.append(Case(when, struct(changed)))
+        return replace(record, **{self.target: combined(cases)})
 
     def _map(self, run: CompileContext, table: OpenStruct) -> OpenStruct:
         for name, kind in self.casts.items():

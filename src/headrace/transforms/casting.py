@@ -51,20 +51,20 @@ def json_member(run: CompileContext, reader: JsonReader, name: str, target: str)
     if target in kinds.BITS:
         arguments.append(str(kinds.BITS[target]))
     function = {"float64": "double", "float32": "float", "boolean": "boolean", "string": "text"}.get(target, "long")
-    found = run.scope.bind(call(f"headrace_json_{function}", *arguments))
+    result = run.scope.bind(call(f"headrace_json_{function}", *arguments))
     there, absent = kind_in(k, range(2, KINDS)), kind_in(k, (0, 1))
     for number, kind in ((6, "ARRAY"), (7, "MAP")):
         run.fail(kind_in(k, [number]), lit(f"Cast transformation does not support casting from {kind}; {_SUPPORTED}"))
     message = call("concat", lit("Value ("), s, lit(") was out of range for requested data type"))
     cause = call("concat", lit('java.lang.NumberFormatException: For input string: "'), s, lit('"'))
-    run.fail(both(kind_in(k, [5]), f"({found} IS NULL)"), message, cause=cause)
-    return (Case(absent, NULL), Case(there, TypedValue(target, found)))
+    run.fail(both(kind_in(k, [5]), f"({result} IS NULL)"), message, cause=cause)
+    return (Case(absent, NULL), Case(there, TypedValue(target, result)))
 
 
 def with_schema(run: CompileContext, when: Sql | None, typed: TypedValue, target: str) -> TypedValue:
     """The same with a schema: optional as it was, its default cast too; name, version, doc and parameters are gone."""
     assert typed.schema is not None
-    found = cast(run, when, typed, target)
+    result = cast(run, when, typed, target)
     schema = Schema(target, typed.schema.optional)
     if typed.schema.default is not None:
         try:
@@ -74,7 +74,7 @@ def with_schema(run: CompileContext, when: Sql | None, typed: TypedValue, target
             run.fail(
                 when, lit(message), cause=lit(f'java.lang.NumberFormatException: For input string: "{typed.schema.default}"')
             )
-    return TypedValue(target, found.sql if found.kind != "null" else _null(target), schema)
+    return TypedValue(target, result.sql if result.kind != "null" else _null(target), schema)
 
 
 def _there(when: Sql | None, typed: TypedValue) -> Sql | None:
@@ -122,8 +122,8 @@ def _integral(typed: TypedValue, target: str) -> Sql:
 def _number(run: CompileContext, when: Sql | None, typed: TypedValue, target: str) -> Sql:
     is_float = target in ("float32", "float64")
     if typed.kind == "boolean":
-        one = case([(f"({typed.sql})", "1L"), (f"(NOT {typed.sql})", "0L")])
-        return f"{_java(target)}({one})" if is_float else one
+        as_number = case([(f"({typed.sql})", "1L"), (f"(NOT {typed.sql})", "0L")])
+        return f"{_java(target)}({as_number})" if is_float else as_number
     if typed.kind == "string":
         function = {"float32": "headrace_parse_float", "float64": "headrace_parse_double"}.get(target)
         bits = [] if is_float else [str(kinds.BITS[target])]

@@ -118,8 +118,8 @@ def compile_chain(
         key = scope.bind(writing.key.write(run, record.key))
     with run.step("output.value"):
         value = scope.bind(writing.value.write(run, record.value))
-    found = (record.topic, record.partition, record.timestamp, key, value, headers, run.failure(), dropped or "true")
-    columns: dict[str, Sql] = dict(zip(OUTPUT, found, strict=True))
+    values = (record.topic, record.partition, record.timestamp, key, value, headers, run.failure(), dropped or "true")
+    columns: dict[str, Sql] = dict(zip(OUTPUT, values, strict=True))
     asked = {part: sql for part, sql in run.asked.items() if part in run.learners or not run.incomplete}
     asks = {part: f"{part}_wanted" for part in asked}
     columns |= {asks[part]: sql for part, sql in asked.items()}

@@ -70,7 +70,7 @@ class ColumnLineage:
         if self.closed:
             return CONSTANT
         steps = tuple(step.split(self.delimiter)) if self.delimiter else (step,)
-        return ColumnLineage(frozenset(one.below(steps) for one in self.origins)).get(tuple(others))
+        return ColumnLineage(frozenset(origin.below(steps) for origin in self.origins)).get(tuple(others))
 
     def _flattened(self, name: str) -> ColumnLineage | None:
         """A field that has been a field of one that is known: of `order`, or of `order_*`, `order_id` is the field `id`."""
@@ -109,7 +109,7 @@ class ColumnLineage:
 
     def by(self, influence: Influence) -> ColumnLineage:
         """What is made of it as a whole: one value."""
-        return ColumnLineage(frozenset(one.by(influence) for one in self.every()))
+        return ColumnLineage(frozenset(origin.by(influence) for origin in self.every()))
 
     def changed(self, names: Iterable[str], influence: Influence) -> ColumnLineage:
         """With fields that are made of what they were."""
@@ -120,7 +120,7 @@ class ColumnLineage:
 
     def every(self) -> frozenset[ColumnOrigin]:
         """The origins of it and of all its fields."""
-        return self.origins.union(*(one.every() for one in self.fields.values() if one))
+        return self.origins.union(*(lineage.every() for lineage in self.fields.values() if lineage))
 
     def flat(self, delimiter: str) -> ColumnLineage:
         """With the fields of its fields in their place, their names joined."""
@@ -145,10 +145,10 @@ class ColumnLineage:
         return ColumnLineage(origins, fields, self.closed and other.closed, self.delimiter or other.delimiter)
 
 
-def _either(one: ColumnLineage, other: ColumnLineage, name: str, conditions: frozenset[ColumnOrigin]) -> ColumnLineage | None:
-    if not one.has(name) and not other.has(name):
+def _either(first: ColumnLineage, other: ColumnLineage, name: str, conditions: frozenset[ColumnOrigin]) -> ColumnLineage | None:
+    if not first.has(name) and not other.has(name):
         return None
-    return one.get((name,)).or_else(other.get((name,)), conditions)
+    return first.get((name,)).or_else(other.get((name,)), conditions)
 
 
 def closed(fields: Mapping[str, ColumnLineage]) -> ColumnLineage:
@@ -202,20 +202,20 @@ class ColumnRow:
 
 def rows(record: RecordLineage) -> list[ColumnRow]:
     """The table: each column of the record that is written, with what it is made of."""
-    found = [row for part in PARTS for row in _rows((part,), record[part])]
+    rows = [row for part in PARTS for row in _rows((part,), record[part])]
     filters = [ColumnRow("*", _named(record.filters))] if record.filters else []
-    return filters + found
+    return filters + rows
 
 
 def _rows(path: Path, lineage: ColumnLineage) -> list[ColumnRow]:
-    below = [row for name, one in lineage.fields.items() if one for row in _rows((*path, name), one)]
+    below = [row for name, inner in lineage.fields.items() if inner for row in _rows((*path, name), inner)]
     if lineage.closed:
         return below if lineage.fields else [ColumnRow(text(path), ())]
     return [*below, ColumnRow(text(path) + (".*" if lineage.fields else ""), _named(lineage.origins))]
 
 
 def _named(origins: Iterable[ColumnOrigin]) -> list[tuple[str, str]]:
-    return sorted((text(one.path), one.influence.name) for one in origins)
+    return sorted((text(origin.path), origin.influence.name) for origin in origins)
 
 
 def text(path: Path) -> str:

@@ -78,5 +78,5 @@ class ColumnTransformation(Transformation):
         changed = {part: getattr(new, part) for part in PARTS if getattr(new, part) is not getattr(old, part)}
         if not changed:
             return record
-        wanted = {p: Expression(self.prefix + "type", f"{name}.{p}", column, fit_to(p)) for p, column in changed.items()}
-        return with_parts(record, evaluate(record, wanted))
+        expressions = {p: Expression(self.prefix + "type", f"{name}.{p}", column, fit_to(p)) for p, column in changed.items()}
+        return with_parts(record, evaluate(record, expressions))

@@ -72,15 +72,15 @@ class ExtractField(PartTransformation):
         if not self.path:  # Kafka's V2 parser leaves nothing of an empty path
             run.fail(None, lit("fromIndex(0) > toIndex(-1)"), "java.lang.IllegalArgumentException")
             return record
-        found = [a for a in value if a.value.kind == "null" and a.value.schema is None]
+        cases = [a for a in value if a.value.kind == "null" and a.value.schema is None]
         for a in value:
             if a.value.kind == "null" and a.value.schema is not None and a.value.schema.type == "struct":
-                found += only_when(a.when, self._of_null(run, a.when, a.value.schema))
+                cases += only_when(a.when, self._of_null(run, a.when, a.value.schema))
         others = tuple(a for a in value if a.value.kind != "null" or (a.value.schema and a.value.schema.type != "struct"))
         for when, _, table in members(run, others, "field extraction", null_passes=False):
             with run.only(when):
-                found += only_when(when, self._field(run, table, self.path))
-        return replace(record, **{self.target: combined(found)})
+                cases += only_when(when, self._field(run, table, self.path))
+        return replace(record, **{self.target: combined(cases)})
 
     def _field(self, run: CompileContext, table: OpenStruct, path: tuple[str, ...]) -> Value:
         step, *others = path
@@ -94,23 +94,23 @@ class ExtractField(PartTransformation):
         return self._nested(run, value, tuple(others)) if others else value
 
     def _nested(self, run: CompileContext, value: Value, path: tuple[str, ...]) -> Value:
-        found: list[Case] = []
+        cases: list[Case] = []
         for a in value:
             typed = a.value
             with run.only(a.when):
                 if typed.kind == "null" and typed.schema is None:
-                    found.append(a)
+                    cases.append(a)
                 elif typed.kind == "null" and typed.schema is not None:
-                    found += only_when(a.when, self._leaf_of_null(run, typed.schema, path))
+                    cases += only_when(a.when, self._leaf_of_null(run, typed.schema, path))
                 elif typed.kind in ("map", "struct") and (typed.kind == "struct") == (typed.schema is not None):
                     guarded = typed if typed.table else replace(typed, sql=case([(a.when, typed.sql)]))
-                    found += only_when(a.when, self._field(run, opened(run, guarded), path))
+                    cases += only_when(a.when, self._field(run, opened(run, guarded), path))
                 elif typed.schema is not None:
                     run.fail(None, lit("Cannot look up fields on non-struct type"))
                 else:
                     why = "Only Map objects supported in absence of schema for [nested field access], found: "
                     run.fail(None, lit(why + typed.java))
-        return combined(found)
+        return combined(cases)
 
     def _of_null(self, run: CompileContext, when: Sql | None, schema: Schema) -> Value:
         with run.only(when):

@@ -40,18 +40,18 @@ class Flatten(PartTransformation):
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Flatten maps in the JSON text itself, structs by their schema."""
         run, value = record.run, getattr(record, self.target)
-        found = [*nulls(value)]
+        cases = [*nulls(value)]
         for when, typed, table in members(run, value, "flattening", null_passes=True):
             if typed.schema is None:
                 text = JsonWriter(run, final=False).typed(typed, when)
-                found.append(Case(when, TypedValue("map", case([(when, call("headrace_json_flat", text, lit(self.delimiter)))]))))
+                cases.append(Case(when, TypedValue("map", case([(when, call("headrace_json_flat", text, lit(self.delimiter)))]))))
                 continue
             assert table.schema
             fields: dict[str, Value] = {}
             with run.only(when):
                 self._flatten(run, fields, "", table, table.schema.optional)
-            found.append(Case(when, struct(OpenStruct(fields, schema=table.schema.with_fields({})))))
-        return replace(record, **{self.target: combined(found)})
+            cases.append(Case(when, struct(OpenStruct(fields, schema=table.schema.with_fields({})))))
+        return replace(record, **{self.target: combined(cases)})
 
     def _flatten(self, run: CompileContext, into: dict[str, Value], prefix: str, table: OpenStruct, optional: bool) -> None:
         """Add a struct's fields; optional: one of the structs around it may be null."""

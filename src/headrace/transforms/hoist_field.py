@@ -36,11 +36,11 @@ class HoistField(PartTransformation):
         """Wrap: in a map what has no schema, in a struct what has one."""
         value: Value = getattr(record, self.target)
         plain = tuple(a for a in value if a.value.schema is None)
-        found = [
+        cases = [
             Case(a.when, struct(OpenStruct({self.field: always(a.value)}, schema=Schema("struct"))))
             for a in value
             if a.value.schema is not None
         ]
         if plain:
-            found.append(Case(present(plain), struct(OpenStruct({self.field: plain}))))
-        return replace(record, **{self.target: combined(found)})
+            cases.append(Case(present(plain), struct(OpenStruct({self.field: plain}))))
+        return replace(record, **{self.target: combined(cases)})

@@ -93,7 +93,7 @@ class InsertField(PartTransformation):
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Add the fields; null stays null."""
         run, value = record.run, getattr(record, self.target)
-        found = [*nulls(value)]
+        cases = [*nulls(value)]
         for when, _, table in members(run, value, "field insertion", null_passes=True):
             if self.offset_field and record.offset is None:
                 message = "Only SinkRecord supported for [field insertion], found: org.apache.kafka.connect.source.SourceRecord"
@@ -108,19 +108,19 @@ class InsertField(PartTransformation):
                 else:
                     typed = TypedValue(of_schema(schema), sql, schema.same_but(optional=spec.optional))
                     changed = changed.with_field(spec.name, always(typed))
-            found.append(Case(when, struct(changed)))
-        return replace(record, **{self.target: combined(found)})
+            cases.append(Case(when, struct(changed)))
+        return replace(record, **{self.target: combined(cases)})
 
     def _insertions(self, record: ConnectRecord) -> list[tuple[InsertionSpec, Schema, Sql]]:
         """What to add, in Kafka's order: the field, its schema (a map gets what it encodes: ms for a time), its value."""
-        wanted = [
+        insertions = [
             (self.topic_field, Schema("string"), record.topic),
             (self.partition_field, Schema("int32"), f"bigint({record.partition})"),
             (self.offset_field, Schema("int64"), record.offset or "cast(NULL as bigint)"),
             (self.timestamp_field, Schema("int64", name=TIMESTAMP, version=1), record.timestamp),
             (self.static_field, Schema("string"), lit(self.static_value)),
         ]
-        return [(spec, schema, sql) for spec, schema, sql in wanted if spec is not None]
+        return [(spec, schema, sql) for spec, schema, sql in insertions if spec is not None]
 
 
 def _put(table: OpenStruct, name: str, typed: TypedValue) -> OpenStruct:

@@ -84,7 +84,7 @@ class _JavaStages(Transformation):
 
 def together(stages: Sequence[Stage]) -> list[Stage]:
     """The same stages, of which consecutive ones in Java are one."""
-    found: list[Stage] = []
+    joined: list[Stage] = []
     group: list[Stage] = []
     for stage in [*stages, None]:
         if stage is not None and _whole(stage):
@@ -92,11 +92,11 @@ def together(stages: Sequence[Stage]) -> list[Stage]:
             continue
         if group:
             first = replace(group[0], transformation=_JavaStages(group), predicate=None, predicate_alias=None, negate=False)
-            found.append(first)
+            joined.append(first)
             group = []
         if stage is not None:
-            found.append(stage)
-    return found
+            joined.append(stage)
+    return joined
 
 
 def _whole(stage: Stage) -> bool:

@@ -58,7 +58,7 @@ class MaskField(PartTransformation):
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Mask the fields; null stays null."""
-        run, found = record.run, []
+        run, cases = record.run, []
         for when, _, table in members(run, getattr(record, self.target), "mask fields", null_passes=False):
             changed = table if table.schema is None else copied(table, self.replace_null_with_default, keep_schema=True)
             with run.only(when):
@@ -67,8 +67,8 @@ class MaskField(PartTransformation):
                         changed = changed.with_field(name, or_null(mapped(table.get(name), partial(self._masked, run))))
                     elif name in changed.fields:
                         changed = changed.with_field(name, mapped(changed.fields[name], partial(self._masked, run)))
-            found.append(Case(when, struct(changed)))
-        return replace(record, **{self.target: combined(found)})
+            cases.append(Case(when, struct(changed)))
+        return replace(record, **{self.target: combined(cases)})
 
     def _masked(self, run: CompileContext, when: Sql | None, typed: TypedValue) -> TypedValue:
         if typed.kind == "null":

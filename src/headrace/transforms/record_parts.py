@@ -30,8 +30,8 @@ def fit_to(part: str) -> Fit:
     return _FITS.get(part, lambda column, _type: column)
 
 
-def _refused(type_: DataType, wanted: str) -> ConfigError:
-    return ConfigError(f"It gives {type_.simpleString().upper()}, not {wanted}; cast it")
+def _refused(type_: DataType, expected: str) -> ConfigError:
+    return ConfigError(f"It gives {type_.simpleString().upper()}, not {expected}; cast it")
 
 
 def _topic(column: Column, type_: DataType) -> Column:
@@ -83,17 +83,17 @@ _FITS: Mapping[str, Callable[[Column, DataType], Column]] = {
 }
 
 
-def with_parts(record: ConnectRecord, found: Mapping[str, ExpressionResult]) -> ConnectRecord:
+def with_parts(record: ConnectRecord, results: Mapping[str, ExpressionResult]) -> ConnectRecord:
     """The record with parts set; a part that cannot be what a result is makes the record fail at the present step."""
     run, changed = record.run, {}
-    for part, result in found.items():
+    for part, result in results.items():
         changed[part] = whole(run, getattr(record, part), result) if part in ("key", "value") else result.sql
-    if "topic" in found:
-        run.fail(f"(coalesce({found['topic'].sql}, '') = '')", lit("The expression of 'topic' gives no topic"))
-    if "partition" in found:
-        run.fail(f"(coalesce({found['partition'].sql}, 0) < 0)", lit("The expression of 'partition' gives a negative number"))
-    if "headers" in found:
-        sql = found["headers"].sql
+    if "topic" in results:
+        run.fail(f"(coalesce({results['topic'].sql}, '') = '')", lit("The expression of 'topic' gives no topic"))
+    if "partition" in results:
+        run.fail(f"(coalesce({results['partition'].sql}, 0) < 0)", lit("The expression of 'partition' gives a negative number"))
+    if "headers" in results:
+        sql = results["headers"].sql
         run.fail(
             f"exists(coalesce({sql}, array()), h -> h.key IS NULL)", lit("The expression of 'headers' gives one without a name")
         )
@@ -118,21 +118,23 @@ def with_field(run: CompileContext, table: OpenStruct, path: tuple[str, ...], re
     if not rest:
         leaf = results.with_schema(result.type, result.sql) if schema else results.schemaless(run, result.type, result.sql)
         return table.with_field(step, leaf)
-    found: list[Case] = []
+    cases: list[Case] = []
     old = table.get(step)
     for a in old:
         typed = a.value
         if typed.kind == ("struct" if schema else "map"):
             guarded = typed if typed.table or a.when is None else replace(typed, sql=case([(a.when, typed.sql)]))
             with run.only(a.when):
-                found.append(Case(a.when, struct(with_field(run, opened(run, guarded), tuple(rest), result))))
+                cases.append(Case(a.when, struct(with_field(run, opened(run, guarded), tuple(rest), result))))
             continue
         if typed.kind != "null":
-            wanted = "Struct objects supported" if schema else "Map objects supported in absence of schema"
+            expected = "Struct objects supported" if schema else "Map objects supported in absence of schema"
             null = typed.is_null()
             with run.only(a.when):
-                run.fail(negated(null), lit(f"Only {wanted} for [SQL expression], found: {JAVA[typed.kind]}"))
-        found.append(a)
-    made = struct(with_field(run, OpenStruct(schema=Schema("struct", optional=True) if schema else None), tuple(rest), result))
+                run.fail(negated(null), lit(f"Only {expected} for [SQL expression], found: {JAVA[typed.kind]}"))
+        cases.append(a)
+    struct_value = struct(
+        with_field(run, OpenStruct(schema=Schema("struct", optional=True) if schema else None), tuple(rest), result)
+    )
     absent = negated(present(old)) if old else None
-    return table.with_field(step, combined([*found, *only_when(absent, (Case(None, made),))]))
+    return table.with_field(step, combined([*cases, *only_when(absent, (Case(None, struct_value),))]))

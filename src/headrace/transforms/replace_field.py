@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def _parse_renames(mappings: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    renames: dict[str, str] = {}
     for mapping in mappings:
         parts = java_split(mapping, ":")
         if len(parts) != 2:
             raise invalid("renames", mappings, f"Invalid rename mapping: {mapping}")
-        found[parts[0]] = parts[1]
-    return found
+        renames[parts[0]] = parts[1]
+    return renames
 
 
 def _valid_renames(_name: str, mappings: list[str]) -> None:
@@ -87,12 +87,12 @@ class ReplaceField(PartTransformation):
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Leave fields out, then rename; null stays null."""
         run, value = record.run, getattr(record, self.target)
-        found = [*nulls(value)]
+        cases = [*nulls(value)]
         for when, _, table in members(run, value, "field replacement", null_passes=True):
             with run.only(when):
                 changed = self._map(table) if table.schema is None else self._struct(run, table)
-            found.append(Case(when, struct(changed)))
-        return replace(record, **{self.target: combined(found)})
+            cases.append(Case(when, struct(changed)))
+        return replace(record, **{self.target: combined(cases)})
 
     def _map(self, table: OpenStruct) -> OpenStruct:
         kept = tuple(sorted(self.include - self.exclude))

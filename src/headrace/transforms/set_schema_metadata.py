@@ -52,13 +52,13 @@ class SetSchemaMetadata(PartTransformation):
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Change the schema; what has none is refused, but for null."""
-        run, found = record.run, []
+        run, cases = record.run, []
         for a in getattr(record, self.target):
             schema = a.value.schema
             if schema is None:
                 if a.value.kind != "null":
                     run.fail(a.when, lit("Schema required for [updating schema metadata]"))
-                found.append(a)
+                cases.append(a)
                 continue
             names = {"name": self.schema_name, "version": self.schema_version}
             changed = schema.same_but(**{key: value for key, value in names.items() if value is not None})
@@ -66,8 +66,8 @@ class SetSchemaMetadata(PartTransformation):
                 run.fail(a.when, lit("Cannot list fields on non-struct type"))
                 continue
             table = None if a.value.kind == "null" else self._copied(opened(run, a.value), changed)
-            found.append(Case(a.when, replace(a.value, schema=changed, table=table)))
-        return replace(record, **{self.target: combined(found)})
+            cases.append(Case(a.when, replace(a.value, schema=changed, table=table)))
+        return replace(record, **{self.target: combined(cases)})
 
     def _copied(self, table: OpenStruct, schema: Schema) -> OpenStruct:
         return replace(copied(table, self.replace_null_with_default), schema=schema.same_but(fields={}))

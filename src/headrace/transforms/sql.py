@@ -104,10 +104,10 @@ class Sql(Transformation):
 
     def lineage(self, record: RecordLineage) -> RecordLineage:
         """Each part or field is made of the columns that its expression names."""
-        made = {(part,): text for part, text in self.parts.items()}
-        made |= {(part, *path): text for part, fields in self.fields.items() for path, (_, text) in fields.items()}
+        texts = {(part,): text for part, text in self.parts.items()}
+        texts |= {(part, *path): text for part, fields in self.fields.items() for path, (_, text) in fields.items()}
         changed = record
-        for (part, *path), text in made.items():
+        for (part, *path), text in texts.items():
             changed = changed.with_part(part, changed[part].put(tuple(path), _of_expression(record, text)))
         return changed
 
@@ -117,11 +117,11 @@ class Sql(Transformation):
         for part, fields in self.fields.items():
             for path, (name, text) in fields.items():
                 expressions[f"{part}.{path}"] = Expression(self.prefix + name, text)
-        found = evaluate(record, expressions)
-        changed = with_parts(record, {part: found[part] for part in self.parts})
+        results = evaluate(record, expressions)
+        changed = with_parts(record, {part: results[part] for part in self.parts})
         for part, fields in self.fields.items():
             if fields:
-                edits = {path: found[f"{part}.{path}"] for path in fields}
+                edits = {path: results[f"{part}.{path}"] for path in fields}
                 changed = replace(changed, **{part: _edited(record.run, getattr(record, part), edits)})
         return changed
 
@@ -135,10 +135,10 @@ def _of_expression(record: RecordLineage, text: str) -> ColumnLineage:
 
 def _edited(run: CompileContext, value: Value, edits: Mapping[tuple[str, ...], ExpressionResult]) -> Value:
     """A map or struct with fields set; null stays null."""
-    found = [*nulls(value)]
+    cases = [*nulls(value)]
     for when, _, table in members(run, value, "SQL expression", null_passes=True):
         with run.only(when):
             for path, result in edits.items():
                 table = with_field(run, table, path, result)
-        found.append(Case(when, struct(table)))
-    return combined(found)
+        cases.append(Case(when, struct(table)))
+    return combined(cases)

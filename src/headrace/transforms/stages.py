@@ -73,10 +73,10 @@ def column_lineage(chain: Iterable[Stage]) -> list[ColumnRow]:
 
 def _stage(alias: str, props: Mapping[str, str], options: Mapping[str, Option]) -> Stage:
     prefix = f"transforms.{alias}."
-    own = under(props, prefix)
-    predicate_alias, negate = own.pop("predicate", None), own.pop("negate", None)
+    settings = under(props, prefix)
+    predicate_alias, negate = settings.pop("predicate", None), settings.pop("negate", None)
     try:
-        transformation = _class(prefix, props, Kind.TRANSFORMATION)(own)
+        transformation = _class(prefix, props, Kind.TRANSFORMATION)(settings)
         if isinstance(transformation, UserTransform):
             transformation = transformation.stage()
         transformation.prefix = prefix
@@ -93,14 +93,14 @@ def _predicate(alias: str, props: Mapping[str, str], options: Mapping[str, Optio
     if prefix + "type" not in options:  # the alias is not in `predicates`
         unknown = ConfigError(f"Unknown configuration '{prefix}plugin.version'")
         raise ConnectError(f"{unknown.java_class}: {unknown}") from unknown
-    made = _class(prefix, props, Kind.PREDICATE)(under(props, prefix))
-    if isinstance(made, ColumnPredicate):
-        made = ColumnPredicateStage(made)
-    if isinstance(made, Combination):  # validation has seen that none is a part of itself
-        made.parts = [_predicate(part, props, options) for part in made.aliases]
-        made.by_topic = all(part.by_topic for part in made.parts)
-    made.prefix = prefix
-    return made
+    predicate = _class(prefix, props, Kind.PREDICATE)(under(props, prefix))
+    if isinstance(predicate, ColumnPredicate):
+        predicate = ColumnPredicateStage(predicate)
+    if isinstance(predicate, Combination):  # validation has seen that none is a part of itself
+        predicate.parts = [_predicate(part, props, options) for part in predicate.aliases]
+        predicate.by_topic = all(part.by_topic for part in predicate.parts)
+    predicate.prefix = prefix
+    return predicate
 
 
 def _class(prefix: str, props: Mapping[str, str], kind: Kind) -> type:

@@ -102,7 +102,7 @@ class TimestampConverter(PartTransformation):
         run, value = record.run, getattr(record, self.target)
         if self.field is None:
             return replace(record, **{self.target: mapped(value, partial(self._converted, run))})
-        found = [Case(a.when, self._null(a.value)) for a in value if a.value.kind == "null"]
+        cases = [Case(a.when, self._null(a.value)) for a in value if a.value.kind == "null"]
         for a in nulls(value):
             if a.value.kind != "null":  # Kafka looks for the schema's fields, whether or not there is a value
                 run.fail(both(a.when, a.value.is_null()), lit("Cannot list fields on non-struct type"))
@@ -115,8 +115,8 @@ class TimestampConverter(PartTransformation):
                     if self.field in changed.fields:
                         field = mapped(changed.fields[self.field], partial(self._converted, run))
                         changed = changed.with_field(self.field, field)
-            found.append(Case(when, struct(changed)))
-        return replace(record, **{self.target: combined(found)})
+            cases.append(Case(when, struct(changed)))
+        return replace(record, **{self.target: combined(cases)})
 
     def _converted(self, run: CompileContext, when: Sql | None, typed: TypedValue) -> TypedValue:
         if typed.kind == "null" and typed.schema is None:

@@ -47,7 +47,7 @@ class ValueToKey(Transformation):
 
     def apply(self, record: ConnectRecord) -> ConnectRecord:
         """Make the key of the value's fields."""
-        run, found = record.run, []
+        run, cases = record.run, []
         for when, _, table in members(run, record.value, "copying fields from value to key", null_passes=False):
             missing = [name for name in self.fields if table.schema is not None and name not in table.fields]
             if missing:
@@ -58,5 +58,5 @@ class ValueToKey(Transformation):
             else:
                 fields = copied(table, self.replace_null_with_default).fields
                 key = OpenStruct({name: fields[name] for name in self.fields}, schema=Schema("struct"))
-            found.append(Case(when, struct(key)))
-        return replace(record, key=combined(found))
+            cases.append(Case(when, struct(key)))
+        return replace(record, key=combined(cases))

@@ -96,10 +96,10 @@ def column(run: CompileContext, value: Value, name: str) -> Sql:
         return _sql(run, value, wanted, name)
     branches = []
     for a in present:
-        own = _of_typed(a.value)
+        own_shape = _of_typed(a.value)
         with run.only(a.when):
-            struct = run.scope.bind(_typed(run, a, own, name))
-        branches.append((a.when, _recast(struct, own, wanted)))
+            struct = run.scope.bind(_typed(run, a, own_shape, name))
+        branches.append((a.when, _recast(struct, own_shape, wanted)))
     return case(branches, f"cast(NULL as {wanted.ddl})")
 
 
@@ -165,13 +165,13 @@ def _fitted(run: CompileContext, a: Case, schema: Schema, name: str) -> Sql:
     if typed.table is not None and schema.type == "struct":
         fields = []
         for field, inner in schema.fields.items():
-            given = typed.table.fields.get(field)
-            there = f"cast(NULL as {ddl_of(inner)})" if given is None else column_of(run, given, inner, f"field {field}")
+            member = typed.table.fields.get(field)
+            there = f"cast(NULL as {ddl_of(inner)})" if member is None else column_of(run, member, inner, f"field {field}")
             fields += [lit(field), there]
         return call("named_struct", *fields)
-    given = typed.schema
-    if given is None or not _fits(given, schema):
-        is_given = "schemaless data" if given is None else given.name or given.type.upper()
+    member = typed.schema
+    if member is None or not _fits(member, schema):
+        is_given = "schemaless data" if member is None else member.name or member.type.upper()
         run.fail(None, lit(f"The {name} is {is_given}, and {schema.name or schema.type.upper()} is what is read"))
         return f"cast(NULL as {ddl})"
     if typed.kind in ("list", "map", "struct"):
@@ -179,16 +179,16 @@ def _fitted(run: CompileContext, a: Case, schema: Schema, name: str) -> Sql:
     return _typed(run, a, Shape(ddl), name)
 
 
-def _fits(given: Schema, wanted: Schema) -> bool:
+def _fits(actual: Schema, expected: Schema) -> bool:
     """Whether data of a schema can be read as that of another: nested data has the same form in JSON, numbers may be wider."""
-    if given.logical or wanted.logical:
-        return given.logical == wanted.logical and (given.logical != DECIMAL or given.scale == wanted.scale)
-    if wanted.type == "struct" and given.type == "struct":
-        return all(_fits(given.fields[name], inner) for name, inner in wanted.fields.items() if name in given.fields)
-    if given.type == wanted.type and wanted.type in ("array", "map"):
-        pairs = ((given.keys, wanted.keys), (given.values, wanted.values), (given.items, wanted.items))
+    if actual.logical or expected.logical:
+        return actual.logical == expected.logical and (actual.logical != DECIMAL or actual.scale == expected.scale)
+    if expected.type == "struct" and actual.type == "struct":
+        return all(_fits(actual.fields[name], inner) for name, inner in expected.fields.items() if name in actual.fields)
+    if actual.type == expected.type and expected.type in ("array", "map"):
+        pairs = ((actual.keys, expected.keys), (actual.values, expected.values), (actual.items, expected.items))
         return all(a is None or b is None or _fits(a, b) for a, b in pairs)
-    return given.type == wanted.type or (given.type in _WIDER and wanted.type in _WIDER[given.type])
+    return actual.type == expected.type or (actual.type in _WIDER and expected.type in _WIDER[actual.type])
 
 
 def _wider(a: str, b: str) -> str:
@@ -208,10 +208,10 @@ def json_text(run: CompileContext, value: Value) -> Sql:
 def shape(value: Value) -> Shape:
     """The one type of a value; VARIANT if it has none, or several."""
     present = [a.value for a in value if a.when != NEVER]
-    found = {_of_typed(typed) for typed in present if typed.kind != "null"}
-    if not found:
-        found = {_of_schema(typed.schema) for typed in present if typed.schema is not None}
-    return found.pop() if len(found) == 1 else _VARIANT
+    shapes = {_of_typed(typed) for typed in present if typed.kind != "null"}
+    if not shapes:
+        shapes = {_of_schema(typed.schema) for typed in present if typed.schema is not None}
+    return shapes.pop() if len(shapes) == 1 else _VARIANT
 
 
 def _of_typed(typed: TypedValue) -> Shape:
@@ -251,15 +251,15 @@ def _text_keys(schema: Schema) -> bool:
     return schema.keys is not None and schema.keys.type == "string"
 
 
-def _sql(run: CompileContext, value: Value, wanted: Shape, name: str) -> Sql:
-    if wanted.ddl == "VARIANT":
+def _sql(run: CompileContext, value: Value, shape: Shape, name: str) -> Sql:
+    if shape.ddl == "VARIANT":
         return _variant(run, value, name)
     branches = []
     for a in value:
         if a.value.kind != "null":
             with run.only(a.when):
-                branches.append((a.when, _typed(run, a, wanted, name)))
-    return case(branches, f"cast(NULL as {wanted.ddl})")
+                branches.append((a.when, _typed(run, a, shape, name)))
+    return case(branches, f"cast(NULL as {shape.ddl})")
 
 
 def _variant(run: CompileContext, value: Value, name: str) -> Sql:
@@ -270,19 +270,19 @@ def _variant(run: CompileContext, value: Value, name: str) -> Sql:
     return parsed
 
 
-def _typed(run: CompileContext, a: Case, wanted: Shape, name: str) -> Sql:
+def _typed(run: CompileContext, a: Case, shape: Shape, name: str) -> Sql:
     typed, sql = a.value, a.value.sql
-    if wanted.fields:
+    if shape.fields:
         guarded = typed if typed.table or a.when is None else TypedValue(typed.kind, case([(a.when, sql)]), typed.schema)
         table = opened(run, guarded)
-        return call("named_struct", *(x for n, s in wanted.fields for x in (lit(n), _sql(run, table.fields[n], s, f"field {n}"))))
+        return call("named_struct", *(x for n, s in shape.fields for x in (lit(n), _sql(run, table.fields[n], s, f"field {n}"))))
     if typed.kind == "decimal":
-        cast = f"try_cast({sql} as {wanted.ddl})"
-        run.fail(f"({sql} IS NOT NULL AND {cast} IS NULL)", lit(f"The {name} has more digits than Spark's {wanted.ddl}"))
+        cast = f"try_cast({sql} as {shape.ddl})"
+        run.fail(f"({sql} IS NOT NULL AND {cast} IS NULL)", lit(f"The {name} has more digits than Spark's {shape.ddl}"))
         return cast
     if typed.kind in ("list", "map") and typed.schema is not None:
         return _from_payload(typed.schema, f"from_json({sql}, {lit(_payload_type(typed.schema))})", 0)
-    return _converted(wanted.ddl, sql) if typed.kind == "date" else f"cast({sql} as {wanted.ddl})"
+    return _converted(shape.ddl, sql) if typed.kind == "date" else f"cast({sql} as {shape.ddl})"
 
 
 def _converted(ddl: str, millis: Sql) -> Sql:

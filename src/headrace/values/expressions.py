@@ -70,28 +70,28 @@ def evaluate(record: ConnectRecord, expressions: Mapping[str, Expression]) -> di
     # Spark computes what expressions have in common outside of them, where a failure would be everybody's; it does not do so
     # inside of a condition that it cannot see through.
     guard = both(run.alive, f"(length({run.scope.bind(record.topic)}) >= 0)") or "true"
-    for key, one in expressions.items():
-        column = one.made()
+    for key, text in expressions.items():
+        column = text.made()
         try:
-            given, _ = _analyzed(one, column, known)
+            type_, _ = _analyzed(text, column, known)
         except ConfigError:
             if not unread:
                 raise
-            column, given = F.lit(None), NullType()
+            column, type_ = F.lit(None), NullType()
         try:
-            column = one.fit(column, given)
+            column = text.fit(column, type_)
         except ConfigError as error:
-            raise one.wrong(str(error)) from error
-        found_types[key], used = _analyzed(one, column, known)
+            raise text.wrong(str(error)) from error
+        found_types[key], used = _analyzed(text, column, known)
         names |= used
         columns[key] = F.call_function("headrace_try", F.when(F.expr(guard), F.struct(column.alias("v"))))
     places = run.scope.bind_named({n: expression(run, record, n) for n in known if n in names}, columns)
-    for key, one in expressions.items():
-        run.fail(f"({guard} AND {places[key]} IS NULL)", lit(f"The expression {one.text} of '{one.option}' failed"))
+    for key, text in expressions.items():
+        run.fail(f"({guard} AND {places[key]} IS NULL)", lit(f"The expression {text.text} of '{text.option}' failed"))
     return {key: ExpressionResult(f"{place}.v", found_types[key]) for key, place in places.items()}
 
 
-def _analyzed(one: Expression, column: Column, known: Mapping[str, str]) -> tuple[DataType, set[str]]:
+def _analyzed(expression: Expression, column: Column, known: Mapping[str, str]) -> tuple[DataType, set[str]]:
     """The type of an expression, and the names that it uses."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -103,21 +103,21 @@ def _analyzed(one: Expression, column: Column, known: Mapping[str, str]) -> tupl
         plan: Any = selected._jdf.queryExecution().analyzed()  # type: ignore[operator]
         type_ = selected.schema["found"].dataType
     except PySparkException as error:
-        raise one.wrong(said(error)) from error
+        raise expression.wrong(said(error)) from error
     if _nodes(plan) != ["Project", "Project", "OneRowRelation"] or not plan.subqueries().isEmpty():
-        raise one.wrong("It has to be about one record: no aggregates, no window functions, no explode, no subqueries")
+        raise expression.wrong("It has to be about one record: no aggregates, no window functions, no explode, no subqueries")
     if "CallMethodViaReflection" in plan.toJSON():
-        raise one.wrong("Calls of Java methods are not allowed")
+        raise expression.wrong("Calls of Java methods are not allowed")
     references = plan.references().toSeq()
     return type_, {references.apply(i).name() for i in range(references.size())}
 
 
 def _nodes(plan: Any) -> list[str]:
-    found = [plan.nodeName()]
+    operators = [plan.nodeName()]
     while plan.children().size() == 1:
         plan = plan.children().apply(0)
-        found.append(plan.nodeName())
-    return found
+        operators.append(plan.nodeName())
+    return operators
 
 
 def said(error: Exception) -> str:

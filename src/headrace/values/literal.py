@@ -41,18 +41,18 @@ def inferred(text: str) -> TypedValue:
     """The value that Connect infers from text (`Values.parseString`), with its schema: `300` is an int16, `[1]` an array."""
     if not text:
         return TypedValue("string", lit(""), Schema("string"))
-    found = evaluated(f"headrace_header_literal({lit(text)})")
-    if found["text"] is None:
+    literal = evaluated(f"headrace_header_literal({lit(text)})")
+    if literal["text"] is None:
         return NULL
-    if found["type"] is None or found["type"] in _NESTED:
-        return TypedValue("list" if found["text"].startswith("[") else "map", lit(found["text"]))
-    schema = Schema(found["type"], name=found["name"], version=1 if found["name"] else None)
+    if literal["type"] is None or literal["type"] in _NESTED:
+        return TypedValue("list" if literal["text"].startswith("[") else "map", lit(literal["text"]))
+    schema = Schema(literal["type"], name=literal["name"], version=1 if literal["name"] else None)
     kind = kinds.of_schema(schema)
     if kind == "date":
-        return TypedValue(kind, lit(int(found["millis"])), schema)
+        return TypedValue(kind, lit(int(literal["millis"])), schema)
     if kind == "decimal":
-        return TypedValue(kind, lit(found["java"]), schema.same_but(parameters={"scale": "0"}))
+        return TypedValue(kind, lit(literal["java"]), schema.same_but(parameters={"scale": "0"}))
     if kind in ("string", "boolean"):
-        return TypedValue(kind, lit(found["java"]) if kind == "string" else lit(found["java"] == "true"), schema)
-    number = found["java"]
+        return TypedValue(kind, lit(literal["java"]) if kind == "string" else lit(literal["java"] == "true"), schema)
+    number = literal["java"]
     return TypedValue(kind, constant(schema, float(number) if kind.startswith("float") else int(number)), schema)

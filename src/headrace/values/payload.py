@@ -26,10 +26,10 @@ def struct_fields(
 
     trusted: the payload was normalized before, nothing can be wrong with it; defaults: nulls become the field's default.
     """
-    found = {}
+    fields = {}
     for name, inner in schema.fields.items():
-        found[name] = payload(run, reader, reader.member(name), inner, trusted, defaults)
-    return found
+        fields[name] = payload(run, reader, reader.member(name), inner, trusted, defaults)
+    return fields
 
 
 def payload(
@@ -111,7 +111,7 @@ def _nested(run: CompileContext, columns: tuple[Sql, Sql], null: Sql, schema: Sc
         raw = s
     else:
         strings = schema.keys is not None and schema.keys.type == "string"
-        wanted = {"array": 6, "struct": 7, "map": 7 if strings else 6}[schema.type]
+        expected_kind = {"array": 6, "struct": 7, "map": 7 if strings else 6}[schema.type]
         message = {
             "array": "Invalid JSON for ARRAY, found ",
             "struct": "Structs should be encoded as JSON objects, but found ",
@@ -119,9 +119,9 @@ def _nested(run: CompileContext, columns: tuple[Sql, Sql], null: Sql, schema: Sc
             if strings
             else "Maps with non-string fields should be encoded as JSON array of tuples, but found ",
         }[schema.type]
-        run.fail(f"({k} > 1Y AND {k} <> {wanted}Y)", call("concat", lit(message), node_type(k)))
+        run.fail(f"({k} > 1Y AND {k} <> {expected_kind}Y)", call("concat", lit(message), node_type(k)))
         mode = "d" if defaults else ""
-        normal = run.scope.bind(case([(_is(k, wanted), call("headrace_json_normal", s, lit(_text(schema)), lit(mode)))]))
+        normal = run.scope.bind(case([(_is(k, expected_kind), call("headrace_json_normal", s, lit(_text(schema)), lit(mode)))]))
         run.fail(f"({normal}.error IS NOT NULL)", f"{normal}.error")
         raw = f"{normal}.value"
     present = TypedValue(kind, case([(f"(NOT {null})", raw)]), schema)

@@ -72,16 +72,16 @@ def members(
         if (typed.schema is None and typed.kind == "map") or (typed.schema is not None and typed.kind == "struct"):
             yield a.when, typed, opened(run, typed)
         else:
-            wanted = "Map objects supported in absence of schema" if typed.schema is None else "Struct objects supported"
-            found = "null" if typed.kind == "null" else kinds.JAVA[typed.kind]
+            expected = "Map objects supported in absence of schema" if typed.schema is None else "Struct objects supported"
+            actual = "null" if typed.kind == "null" else kinds.JAVA[typed.kind]
             when = a.when
             if typed.schema is not None and typed.kind != "null":
                 null = typed.is_null()
-                run.fail(both(when, f"(NOT {null})"), lit(f"Only {wanted} for [{purpose}], found: {found}"))
-                found, when = "null", both(when, null)
+                run.fail(both(when, f"(NOT {null})"), lit(f"Only {expected} for [{purpose}], found: {actual}"))
+                actual, when = "null", both(when, null)
                 if null_passes:
                     continue
-            run.fail(when, lit(f"Only {wanted} for [{purpose}], found: {found}"))
+            run.fail(when, lit(f"Only {expected} for [{purpose}], found: {actual}"))
 
 
 def nulls(value: Value) -> Value:

@@ -44,24 +44,24 @@ def schemaless(run: CompileContext, type_: DataType, sql: Sql) -> Value:
         return always(NULL)
     if isinstance(type_, VariantType):
         return json(run, f"to_json({sql})")
-    null, given = Case(f"({sql} IS NULL)", NULL), f"({sql} IS NOT NULL)"
+    null, not_null = Case(f"({sql} IS NULL)", NULL), f"({sql} IS NOT NULL)"
     if isinstance(type_, StructType):
         fields = {f.name: schemaless(run, f.dataType, f"{sql}.{quoted(f.name)}") for f in type_.fields}
-        return null, Case(given, TypedValue("map", table=OpenStruct(fields)))
+        return null, Case(not_null, TypedValue("map", table=OpenStruct(fields)))
     if isinstance(type_, (ArrayType, MapType)):
         options = "map('ignoreNullFields', 'false')"
-        return null, Case(given, TypedValue("list" if isinstance(type_, ArrayType) else "map", f"to_json({sql}, {options})"))
+        return null, Case(not_null, TypedValue("list" if isinstance(type_, ArrayType) else "map", f"to_json({sql}, {options})"))
     if isinstance(type_, DecimalType) and type_.scale == 0:
         fits = f"({sql} BETWEEN -9223372036854775808BD AND 9223372036854775807BD)"
-        large = Case(f"({given} AND NOT {fits})", TypedValue("huge", f"string({sql})"))
-        return null, Case(f"({given} AND {fits})", TypedValue("int64", f"try_cast({sql} as bigint)")), large
+        large = Case(f"({not_null} AND NOT {fits})", TypedValue("huge", f"string({sql})"))
+        return null, Case(f"({not_null} AND {fits})", TypedValue("int64", f"try_cast({sql} as bigint)")), large
     if isinstance(type_, DecimalType):
-        return null, Case(given, TypedValue("float64", f"double({sql})"))
+        return null, Case(not_null, TypedValue("float64", f"double({sql})"))
     if isinstance(type_, (TimestampType, TimestampNTZType)):
-        return null, Case(given, TypedValue("string", f"date_format({sql}, '{_ISO}')"))
+        return null, Case(not_null, TypedValue("string", f"date_format({sql}, '{_ISO}')"))
     if isinstance(type_, DateType):
-        return null, Case(given, TypedValue("string", f"string({sql})"))
-    return null, Case(given, TypedValue(*_primitive(type_, sql)))
+        return null, Case(not_null, TypedValue("string", f"string({sql})"))
+    return null, Case(not_null, TypedValue(*_primitive(type_, sql)))
 
 
 def json(run: CompileContext, text: Sql) -> Value:
@@ -69,10 +69,10 @@ def json(run: CompileContext, text: Sql) -> Value:
     text = run.scope.bind(text)
     reader = run.scope.reader(f"cast({text} as binary)")
     run.fail(f"({reader.field('error')} IS NOT NULL)", lit("The result is not JSON"), cause=reader.field("error"))
-    found = [Case(f"({text} IS NULL)", NULL)]
+    cases = [Case(f"({text} IS NULL)", NULL)]
     for a in json_value(reader, ""):
-        found.append(replace(a, value=replace(a.value, table=OpenStruct(rest=reader))) if a.value.kind == "map" else a)
-    return tuple(found)
+        cases.append(replace(a, value=replace(a.value, table=OpenStruct(rest=reader))) if a.value.kind == "map" else a)
+    return tuple(cases)
 
 
 def with_schema(type_: DataType, sql: Sql, given: Schema | None = None) -> Value:

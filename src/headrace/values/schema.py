@@ -62,19 +62,19 @@ class Schema:
 
     def json(self, field_name: str | None = None) -> dict[str, Any]:
         """JsonConverter's form of the schema, of a struct's field with its name."""
-        found: dict[str, Any] = {"type": _JSON_NAMES.get(self.type, self.type)}
+        node: dict[str, Any] = {"type": _JSON_NAMES.get(self.type, self.type)}
         if self.type == "struct":
-            found["fields"] = [s.json(n) for n, s in self.fields.items()]
+            node["fields"] = [s.json(n) for n, s in self.fields.items()]
         if self.type == "array" and self.items:
-            found["items"] = self.items.json()
+            node["items"] = self.items.json()
         if self.type == "map" and self.keys and self.values:
-            found["keys"], found["values"] = self.keys.json(), self.values.json()
-        found["optional"] = self.optional
+            node["keys"], node["values"] = self.keys.json(), self.values.json()
+        node["optional"] = self.optional
         optional = {"name": self.name, "version": self.version, "doc": self.doc, "default": self.default, "field": field_name}
-        found |= {key: value for key, value in optional.items() if value is not None}
+        node |= {key: value for key, value in optional.items() if value is not None}
         if self.parameters:
-            found["parameters"] = dict(self.parameters)
-        return found
+            node["parameters"] = dict(self.parameters)
+        return node
 
     def text(self, field_name: str | None = None) -> str:
         """The same as text."""
@@ -140,9 +140,9 @@ def _nested(kind: str, node: dict[str, Any]) -> dict[str, Any]:
         name = inner.get("field") if isinstance(inner, dict) else None
         if not isinstance(name, str):
             raise DataError("Struct schema's field name not specified properly")
-        found = _schema(inner)
-        assert found is not None
-        add_field(fields, name, found)
+        schema = _schema(inner)
+        assert schema is not None
+        add_field(fields, name, schema)
     return {"fields": fields}
 
 

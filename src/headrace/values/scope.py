@@ -82,17 +82,17 @@ class Scope:
         """Columns of a user's own making, which refer to nothing but these names; returns where each value is."""
         bound = {name: self.bind(sql) for name, sql in names.items()}
         self._flush()
-        found = {key: self._new("h") for key in columns}
-        self._layers.append(NamedLayer(bound, {found[key]: column for key, column in columns.items()}))
-        return found
+        new_names = {key: self._new("h") for key in columns}
+        self._layers.append(NamedLayer(bound, {new_names[key]: column for key, column in columns.items()}))
+        return new_names
 
     def reader(self, source: Sql, mode: str = "", function: str = "headrace_json_read") -> JsonReader:
         """A pass over the JSON text in `source`, a binary expression, or over what another function reads as JSON."""
         bound = self.bind(f"coalesce({source}, X'')")  # nothing reads as JSON's null
         self._flush()
-        made = JsonReader(self._new("r"), bound, mode, function)
-        self._layers.append(made)
-        return made
+        reader = JsonReader(self._new("r"), bound, mode, function)
+        self._layers.append(reader)
+        return reader
 
     def keep(self, condition: Sql) -> None:
         """Let only rows pass where the condition holds."""
@@ -136,7 +136,7 @@ class _Levels:
 
     def add(self, name: str, columns: Sequence[Sql]) -> None:
         """Add columns of a name, behind all that they refer to."""
-        level = max((self._of.get(one, 0) for column in columns for one in _REFERENCE.findall(column)), default=0)
+        level = max((self._of.get(reference, 0) for column in columns for reference in _REFERENCE.findall(column)), default=0)
         if level == len(self._levels):
             self._levels.append([])
         self._levels[level] += columns

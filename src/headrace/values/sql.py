@@ -44,15 +44,15 @@ _KIND = re.compile(r"\((r\d+_k\d*) IN \(([\dY, ]+)\)\)")
 
 def kind_in(column: Sql, kinds: Iterable[int]) -> Sql | None:
     """That the kind of a JSON value, which is never NULL, is one of these. Such conditions are simplified where they meet."""
-    wanted = sorted(set(kinds))
-    if len(wanted) == KINDS:
+    numbers = sorted(set(kinds))
+    if len(numbers) == KINDS:
         return None
-    return f"({column} IN ({', '.join(f'{k}Y' for k in wanted)}))" if wanted else NEVER
+    return f"({column} IN ({', '.join(f'{k}Y' for k in numbers)}))" if numbers else NEVER
 
 
 def _kinds(condition: Sql | None) -> tuple[Sql, set[int]] | None:
-    found = _KIND.fullmatch(condition or "")
-    return (found[1], {int(k.strip().rstrip("Y")) for k in found[2].split(",")}) if found else None
+    match = _KIND.fullmatch(condition or "")
+    return (match[1], {int(k.strip().rstrip("Y")) for k in match[2].split(",")}) if match else None
 
 
 def _by_kind(conditions: list[Sql], join: Callable[[set[int], set[int]], set[int]]) -> list[Sql | None]:
@@ -60,31 +60,31 @@ def _by_kind(conditions: list[Sql], join: Callable[[set[int], set[int]], set[int
     kinds: dict[Sql, set[int]] = {}
     others: list[Sql | None] = []
     for condition in conditions:
-        found = _kinds(condition)
-        if found is None:
+        kinds_found = _kinds(condition)
+        if kinds_found is None:
             others.append(condition)
         else:
-            kinds[found[0]] = join(kinds[found[0]], found[1]) if found[0] in kinds else found[1]
+            kinds[kinds_found[0]] = join(kinds[kinds_found[0]], kinds_found[1]) if kinds_found[0] in kinds else kinds_found[1]
     return [*(kind_in(column, numbers) for column, numbers in kinds.items()), *others]
 
 
 def both(*conditions: Sql | None) -> Sql | None:
     """All of these hold; None stands for a condition that always holds."""
     unique = list(dict.fromkeys(c for c in conditions if c is not None))
-    given = [c for c in _by_kind(unique, set.intersection) if c is not None]
-    if NEVER in given:
+    conditions_of_kind = [c for c in _by_kind(unique, set.intersection) if c is not None]
+    if NEVER in conditions_of_kind:
         return NEVER
-    if not given:
+    if not conditions_of_kind:
         return None
-    return given[0] if len(given) == 1 else "(" + " AND ".join(given) + ")"
+    return conditions_of_kind[0] if len(conditions_of_kind) == 1 else "(" + " AND ".join(conditions_of_kind) + ")"
 
 
 def either(conditions: Iterable[Sql | None]) -> Sql | None:
     """One of these holds; NEVER if there is none."""
-    given = list(dict.fromkeys(conditions))
-    if None in given:
+    distinct = list(dict.fromkeys(conditions))
+    if None in distinct:
         return None
-    joined = _by_kind([c for c in given if c is not None and c != NEVER], set.union)
+    joined = _by_kind([c for c in distinct if c is not None and c != NEVER], set.union)
     if None in joined:
         return None
     known = [c for c in joined if c is not None]

@@ -14,17 +14,17 @@ _NAME = re.compile(r"`([^`]+)`|(\w+)")
 
 def references(expression: str) -> Iterator[tuple[str, ...]]:
     """The columns that it names, as paths: `value:a.b::bigint + key.c` has `value`, `a`, `b` and `key`, `c`."""
-    for found in _REFERENCE.finditer(_SKIPPED.sub("''", expression)):
-        yield _path(found)
+    for match in _REFERENCE.finditer(_SKIPPED.sub("''", expression)):
+        yield _path(match)
 
 
 def sole_reference(expression: str) -> tuple[str, ...] | None:
     """The column that the expression is, None if it makes something of it."""
-    found = _REFERENCE.fullmatch(expression.strip())
-    return _path(found) if found else None
+    match = _REFERENCE.fullmatch(expression.strip())
+    return _path(match) if match else None
 
 
-def _path(found: re.Match[str]) -> tuple[str, ...]:
-    part = found[1].lower()
-    steps = tuple(quoted or plain for quoted, plain in _NAME.findall(found[2]))
+def _path(match: re.Match[str]) -> tuple[str, ...]:
+    part = match[1].lower()
+    steps = tuple(quoted or plain for quoted, plain in _NAME.findall(match[2]))
     return (part, *steps) if part in ("key", "value") else (part,)

@@ -82,20 +82,20 @@ def or_null(value: Value, schemaless: bool = True) -> Value:
 
 def mapped(value: Value, change: Callable[[Sql | None, TypedValue], Value | TypedValue]) -> Value:
     """Each alternative changed; the function gets when it holds."""
-    found: list[Case] = []
+    cases: list[Case] = []
     for a in value:
         changed = change(a.when, a.value)
-        found += [Case(a.when, changed)] if isinstance(changed, TypedValue) else only_when(a.when, changed)
-    return combined(found)
+        cases += [Case(a.when, changed)] if isinstance(changed, TypedValue) else only_when(a.when, changed)
+    return combined(cases)
 
 
 def combined(alternatives: Iterable[Case]) -> Value:
     """Alternatives of the same type made one, so that there are never more of them than types."""
-    found: dict[Any, list[Case]] = {}
+    by_kind: dict[Any, list[Case]] = {}
     for a in alternatives:
         if a.when != NEVER:
-            found.setdefault(_key(a.value), []).append(a)
-    return tuple(_one(same) for same in found.values())
+            by_kind.setdefault(_key(a.value), []).append(a)
+    return tuple(_one(same) for same in by_kind.values())
 
 
 def _key(value: TypedValue) -> Any:
@@ -114,7 +114,7 @@ def _one(same: list[Case]) -> Case:
 
 def bound(value: Value, scope: Scope) -> Value:
     """The same with every expression named."""
-    found = []
+    cases = []
     for a in value:
         when = None if a.when is None else scope.bind(a.when)
         typed = a.value
@@ -122,8 +122,8 @@ def bound(value: Value, scope: Scope) -> Value:
             typed = replace(typed, table=typed.table.bound(scope))
         elif typed.kind != "null":
             typed = replace(typed, sql=scope.bind(typed.sql))
-        found.append(Case(when, typed))
-    return tuple(found)
+        cases.append(Case(when, typed))
+    return tuple(cases)
 
 
 def constant(schema: Schema, value: Any = None) -> Sql:
@@ -216,11 +216,11 @@ def json_value(reader: JsonReader, suffix: str) -> Value:
     """Schemaless data from the columns of a reader: JSON null, numbers as 64-bit integers and doubles, and so on."""
     k, n, d, s = (f"{reader.name}_{part}{suffix}" for part in "klds")
     columns = {"boolean": f"({n} = 1L)", "int64": n, "float64": d}
-    found = []
+    cases = []
     for kind, number in kinds.JSON.items():
         typed = TypedValue(kind) if kind == "null" else TypedValue(kind, columns.get(kind, s))
-        found.append(Case(kind_in(k, [number]), typed))
-    return tuple(found)
+        cases.append(Case(kind_in(k, [number]), typed))
+    return tuple(cases)
 
 
 def merged(condition: Sql | None, new: OpenStruct, old: OpenStruct) -> OpenStruct | None:
@@ -248,25 +248,25 @@ def choose(condition: Sql | None, new: Value, old: Value) -> Value:
         return old
     if condition is None:
         return new
-    found: list[Case] = []
+    cases: list[Case] = []
     remaining = list(old)
     for a in new:
         match = next((b for b in remaining if _mergeable(a.value, b.value)), None)
         table = match and a.value.table and match.value.table and merged(condition, a.value.table, match.value.table)
         if match is not None and table and a.when == match.when:
             remaining.remove(match)
-            found.append(Case(a.when, replace(a.value, table=table, schema=a.value.schema)))
+            cases.append(Case(a.when, replace(a.value, table=table, schema=a.value.schema)))
         elif match is not None and a == match:
             remaining.remove(match)
-            found.append(a)
+            cases.append(a)
         elif match is not None and not a.value.table and a.when == match.when:
             remaining.remove(match)
             sql = case([(condition, a.value.sql)], match.value.sql)
-            found.append(Case(a.when, replace(a.value, sql=sql)))
+            cases.append(Case(a.when, replace(a.value, sql=sql)))
         else:
-            found.append(Case(both(condition, a.when), a.value))
-    found += [Case(both(negated(condition), b.when), b.value) for b in remaining]
-    return combined(found)
+            cases.append(Case(both(condition, a.when), a.value))
+    cases += [Case(both(negated(condition), b.when), b.value) for b in remaining]
+    return combined(cases)
 
 
 def _mergeable(a: TypedValue, b: TypedValue) -> bool:
@@ -280,13 +280,13 @@ def _order(new: list[str], old: list[str]) -> list[str] | None:
     shared_new, shared_old = [n for n in new if n in old], [n for n in old if n in new]
     if shared_new != shared_old:
         return None
-    found: list[str] = []
+    names: list[str] = []
     rest = list(old)
     for name in new:
         if name in rest:
             at = rest.index(name)
-            found += rest[: at + 1]
+            names += rest[: at + 1]
             rest = rest[at + 1 :]
         else:
-            found.append(name)
-    return [*dict.fromkeys([*found, *rest])]
+            names.append(name)
+    return [*dict.fromkeys([*names, *rest])]

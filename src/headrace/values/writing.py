@@ -40,8 +40,8 @@ class JsonWriter:
             return self._schemaless(typed, when)
         if typed.schema.logical and typed.kind != kinds.of_schema(typed.schema):
             name = (typed.schema.name or "").rpartition(".")[2]
-            wanted = "BigDecimal" if name == "Decimal" else "Date"
-            self._run.fail(when, lit(f"Invalid type for {name}, expected {wanted} but was class {typed.java}"))
+            expected = "BigDecimal" if name == "Decimal" else "Date"
+            self._run.fail(when, lit(f"Invalid type for {name}, expected {expected} but was class {typed.java}"))
             return lit("null")
         text, schema = self.fragment(typed, typed.sql, when), typed.schema
         null = f"({typed.sql} IS NULL)"

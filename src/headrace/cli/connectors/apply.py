@@ -49,12 +49,12 @@ def apply(
     """
     if prune and not any(path.is_dir() for path in paths):
         raise typer.BadParameter("needs a folder.", param_hint="'--prune'")
-    wanted = {one.name: one for one in read_all(paths)}
-    apply_files(wanted, url, yes=yes, dry_run=dry_run, prune=prune, as_json=as_json)
+    files = {file.name: file for file in read_all(paths)}
+    apply_files(files, url, yes=yes, dry_run=dry_run, prune=prune, as_json=as_json)
 
 
 def apply_files(
-    wanted: Mapping[str, ConnectorFile],
+    files: Mapping[str, ConnectorFile],
     url: str,
     *,
     yes: bool = False,
@@ -67,8 +67,8 @@ def apply_files(
     Raises ConfigError if one is invalid, ConnectError.
     """
     client = options.connect(url)
-    diffs = differences(client, wanted, prune)
-    secrets = _checked(client, wanted)
+    diffs = differences(client, files, prune)
+    secrets = _checked(client, files)
     shown = [diff.masked(secrets.get(diff.name, Secrets())) for diff in diffs]
     todo = [diff for diff in diffs if diff.action is not Action.KEEP]
     asked = bool(todo) and not (yes or dry_run)
@@ -77,35 +77,35 @@ def apply_files(
         tables.show(*lines, Text(f"{summary(shown)}.", style="bold"), err=as_json)
     if asked:
         typer.confirm("Do this?", abort=True, err=True)
-    answers = {} if dry_run else _carry_out(client, todo, wanted, quiet=as_json)
+    answers = {} if dry_run else _carry_out(client, todo, files, quiet=as_json)
     if as_json:
         typer.echo(json.dumps({"connectors": [_as_json(diff, answers.get(diff.name)) for diff in shown]}, ensure_ascii=False))
     return bool(todo)
 
 
-def differences(client: RestClient, wanted: Mapping[str, ConnectorFile], prune: bool = False) -> list[Diff]:
+def differences(client: RestClient, files: Mapping[str, ConnectorFile], prune: bool = False) -> list[Diff]:
     """What is to be done with each connector that is wanted, and with `prune` with those that are not. Raises ConnectError."""
-    found = client.call("GET", "connectors", query={"expand": "info"}).object
-    running = {name: one["info"]["config"] for name, one in found.items()}
-    return plan(running, {name: one.config for name, one in wanted.items()}, prune)
+    connectors = client.call("GET", "connectors", query={"expand": "info"}).object
+    running = {name: info["info"]["config"] for name, info in connectors.items()}
+    return plan(running, {name: file.config for name, file in files.items()}, prune)
 
 
-def _checked(client: RestClient, wanted: Mapping[str, ConnectorFile]) -> dict[str, Secrets]:
+def _checked(client: RestClient, files: Mapping[str, ConnectorFile]) -> dict[str, Secrets]:
     """The secrets of every wanted configuration, by name. Raises ConfigError with all errors of those that are invalid."""
     problems: list[str] = []
     secrets: dict[str, Secrets] = {}
-    for name, one in wanted.items():
-        found, secrets[name] = _check(client, one)
-        problems += [f"{one.file} ({plain(name)}): {plain(problem, lines=True)}" for problem in found]
+    for name, file in files.items():
+        sentences, secrets[name] = _check(client, file)
+        problems += [f"{file.file} ({plain(name)}): {plain(problem, lines=True)}" for problem in sentences]
     if problems:
         raise ConfigError("Nothing has been done, because not every configuration is valid:\n" + "\n".join(problems))
     return secrets
 
 
-def _check(client: RestClient, one: ConnectorFile) -> tuple[list[str], Secrets]:
+def _check(client: RestClient, file: ConnectorFile) -> tuple[list[str], Secrets]:
     """The errors of a configuration, and its secrets by what the worker knows of its options."""
     try:
-        answer = ask_to_validate(client, one)
+        answer = ask_to_validate(client, file)
     except ConfigError as error:
         return [error.message], Secrets()
     if not answer.ok:
@@ -114,7 +114,7 @@ def _check(client: RestClient, one: ConnectorFile) -> tuple[list[str], Secrets]:
     return problems, Secrets(config.get("definition") for config in answer.object["configs"])
 
 
-def _carry_out(client: RestClient, todo: Sequence[Diff], wanted: Mapping[str, ConnectorFile], quiet: bool) -> dict[str, Answer]:
+def _carry_out(client: RestClient, todo: Sequence[Diff], files: Mapping[str, ConnectorFile], quiet: bool) -> dict[str, Answer]:
     """Do it, one connector after the other, up to the first that fails; returns the answers by name.
 
     Raises ConnectError with the name of the one that failed, and of those that were done before it.
@@ -122,7 +122,7 @@ def _carry_out(client: RestClient, todo: Sequence[Diff], wanted: Mapping[str, Co
     done: dict[str, Answer] = {}
     for diff in todo:
         try:
-            done[diff.name] = _do(client, diff, wanted)
+            done[diff.name] = _do(client, diff, files)
         except HeadraceError as error:
             before = ", ".join(map(plain, done)) or "nothing"
             raise ConnectError(f"{plain(diff.name)}: {error.message} Done before it: {before}.") from None
@@ -131,13 +131,13 @@ def _carry_out(client: RestClient, todo: Sequence[Diff], wanted: Mapping[str, Co
     return done
 
 
-def _do(client: RestClient, diff: Diff, wanted: Mapping[str, ConnectorFile]) -> Answer:
+def _do(client: RestClient, diff: Diff, files: Mapping[str, ConnectorFile]) -> Answer:
     if diff.action is Action.DELETE:
         return client.call("DELETE", "connectors", diff.name)
-    one = wanted[diff.name]
+    file = files[diff.name]
     if diff.action is Action.CREATE:
-        return client.call("POST", "connectors", body=one.body())
-    return client.call("PUT", "connectors", diff.name, "config", body=one.config)
+        return client.call("POST", "connectors", body=file.body())
+    return client.call("PUT", "connectors", diff.name, "config", body=file.config)
 
 
 def _as_json(diff: Diff, answer: Answer | None) -> dict[str, Any]:

@@ -36,18 +36,23 @@ def bulk(
         raise typer.BadParameter("name the connectors, or say --failed.", param_hint="'NAME…'")
     client = options.connect(url)
     if failed:
-        found = client.call("GET", "connectors", query={"expand": "status"}).object
-        names = [name for name, one in found.items() if _has_failed(one.get("status") or {})]
+        connectors = client.call("GET", "connectors", query={"expand": "status"}).object
+        names = [name for name, views in connectors.items() if _has_failed(views.get("status") or {})]
         if not names:
             typer.echo("No connector has failed.", err=as_json)
             return
     answer = client.call("POST", "headrace", "connectors", "actions", body={"action": action.value, "connectors": names})
-    told = answer.object["connectors"]
+    outcomes = answer.object["connectors"]
     if as_json:
         typer.echo(answer.text)
     else:
-        tables.show(*(f"{plain(one['name'])}: {'asked for' if one['done'] else plain(one['message'])}" for one in told))
-    if not all(one["done"] for one in told):
+        tables.show(
+            *(
+                f"{plain(outcome['name'])}: {'asked for' if outcome['done'] else plain(outcome['message'])}"
+                for outcome in outcomes
+            )
+        )
+    if not all(outcome["done"] for outcome in outcomes):
         raise typer.Exit(1)
 
 

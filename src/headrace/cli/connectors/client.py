@@ -85,6 +85,10 @@ class RestClient:
         self._patience_s = patience_s
         self._http = httpx.Client(auth=auth, timeout=_TIMEOUT_S, transport=transport, headers={"Accept": "application/json"})
 
+    def close(self) -> None:
+        """Close its connections."""
+        self._http.close()
+
     def ask(self, method: str, *segments: str, query: Mapping[str, Any] | None = None, body: object = None) -> Answer:
         """One request, repeated while the workers rebalance; an error answer is returned like any other.
 

@@ -19,26 +19,26 @@ _CLASS = "connector.class"
 
 def validate(file: options.ConfigFile, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:
     """Check a configuration and list every error; exit status 1 if there is one. Nothing is changed."""
-    wanted = read_file(file)
-    answer = ask_to_validate(options.connect(url), wanted, strict=True)
-    found = config_errors(answer.object)
+    connector = read_file(file)
+    answer = ask_to_validate(options.connect(url), connector, strict=True)
+    problems = config_errors(answer.object)
     if as_json:
         typer.echo(answer.text)
-    elif found:
-        tables.show(tables.errors(found))
-        typer.echo(f"error: The configuration of {plain(wanted.name)} is invalid; errors: {len(found)}.", err=True)
+    elif problems:
+        tables.show(tables.errors(problems))
+        typer.echo(f"error: The configuration of {plain(connector.name)} is invalid; errors: {len(problems)}.", err=True)
     else:
-        tables.show(f"The configuration of {plain(wanted.name)} is valid.")
-    if found:
+        tables.show(f"The configuration of {plain(connector.name)} is valid.")
+    if problems:
         raise typer.Exit(1)
 
 
-def ask_to_validate(client: RestClient, wanted: ConnectorFile, strict: bool = False) -> Answer:
+def ask_to_validate(client: RestClient, connector: ConnectorFile, strict: bool = False) -> Answer:
     """The answer of a validation; strict: RestError if it is an error answer. Raises ConfigError without a connector class."""
-    if not wanted.config.get(_CLASS):
+    if not connector.config.get(_CLASS):
         raise ConfigError(f'Missing required configuration "{_CLASS}" which has no default value.')
-    path = ("connector-plugins", wanted.config[_CLASS], "config", "validate")
-    return (client.call if strict else client.ask)("PUT", *path, body=wanted.config)
+    path = ("connector-plugins", connector.config[_CLASS], "config", "validate")
+    return (client.call if strict else client.ask)("PUT", *path, body=connector.config)
 
 
 def definitions(client: RestClient, plugin: str | None) -> list[dict[str, Any]]:
@@ -52,9 +52,9 @@ def create(file: options.ConfigFile, url: options.Url = options.DEFAULT_URL, as_
 
     JSON is `{"name", "config"}`, with an `initial_state` if you like, or the settings with `name` among them.
     """
-    wanted = read_file(file)
-    answer = options.connect(url).call("POST", "connectors", body=wanted.body())
-    options.say(answer, as_json, f"{plain(wanted.name)} has been created.")
+    connector = read_file(file)
+    answer = options.connect(url).call("POST", "connectors", body=connector.body())
+    options.say(answer, as_json, f"{plain(connector.name)} has been created.")
 
 
 def delete(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False) -> None:

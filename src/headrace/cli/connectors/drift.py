@@ -33,19 +33,19 @@ def drift(
     """
     client = options.connect(url)
     chosen = names or sorted(client.call("GET", "connectors").json)
-    found, silent = [], False
+    differences, silent = [], False
     for name in chosen:
         try:
             answer = client.call("GET", "headrace", "connectors", name, "topics", "drift").object
-            found += [{"connector": name, **one} for one in answer["drift"]]
+            differences += [{"connector": name, **difference} for difference in answer["drift"]]
         except RestError as error:
             silent = True
             typer.echo(f"{plain(name)}: {error.message}", err=True)
     if as_json:
-        typer.echo(json.dumps({"drift": found}, ensure_ascii=False))
-    elif found:
-        tables.show(tables.drift(found))
+        typer.echo(json.dumps({"drift": differences}, ensure_ascii=False))
+    elif differences:
+        tables.show(tables.drift(differences))
     elif not silent:
         typer.echo("Every topic is as its rule says.")
-    if found or silent:
+    if differences or silent:
         raise typer.Exit(1)

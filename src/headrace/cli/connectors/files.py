@@ -49,7 +49,7 @@ def read_all(paths: Iterable[Path]) -> list[ConnectorFile]:
     Raises ConfigError with everything that is wrong: with files that cannot be read, names that two files have, and a folder
     that has no such file.
     """
-    found: dict[str, ConnectorFile] = {}
+    by_name: dict[str, ConnectorFile] = {}
     problems: list[str] = []
     for path in paths:
         files = _files(path)
@@ -57,16 +57,16 @@ def read_all(paths: Iterable[Path]) -> list[ConnectorFile]:
             problems.append(f"The folder {path} has no file that ends in {' or '.join(ENDINGS)}.")
         for file in files:
             try:
-                wanted = read_file(file)
+                connector = read_file(file)
             except HeadraceError as error:
                 problems.append(error.message)
                 continue
-            other = found.setdefault(wanted.name, wanted)
+            other = by_name.setdefault(connector.name, connector)
             if other.file.resolve() != file.resolve():
-                problems.append(f"Connector {wanted.name} is in two files: {other.file} and {file}.")
+                problems.append(f"Connector {connector.name} is in two files: {other.file} and {file}.")
     if problems:
         raise ConfigError("\n".join(problems))
-    return [found[name] for name in sorted(found)]
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def _outer_name(file: Path) -> str | None:

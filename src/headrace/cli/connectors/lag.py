@@ -26,5 +26,5 @@ def lag(
     if as_json:
         typer.echo(answer.text)
         return
-    found = answer.object
-    tables.show(tables.lag(found), tables.lag_of_all(found))
+    lag = answer.object
+    tables.show(tables.lag(lag), tables.lag_of_all(lag))

@@ -31,9 +31,9 @@ def list_connectors(url: options.Url = options.DEFAULT_URL, as_json: options.AsJ
     tables.show(tables.connector_list(found, _versions(client, found)))
 
 
-def _versions(client: RestClient, found: dict[str, Any]) -> dict[str, str]:
+def _versions(client: RestClient, connectors: dict[str, Any]) -> dict[str, str]:
     """The version of each connector class, by all its names; asked for only if a worker does not tell it with the status."""
-    if all((one.get("status") or {}).get("connector", {}).get("version") for one in found.values()):
+    if all((views.get("status") or {}).get("connector", {}).get("version") for views in connectors.values()):
         return {}
     plugins = client.call("GET", "connector-plugins").json
     return {alias: plugin.get("version") or "" for plugin in plugins for alias in _aliases(plugin["class"])}
@@ -70,8 +70,8 @@ def describe(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json
 
 def _asked_status(client: RestClient, name: str) -> Answer:
     """The status with what is headrace's own; or without, of a worker of Kafka Connect."""
-    own = client.ask("GET", "headrace", "connectors", name, "status")
-    return own if own.ok else client.ask("GET", "connectors", name, "status")
+    details = client.ask("GET", "headrace", "connectors", name, "status")
+    return details if details.ok else client.ask("GET", "connectors", name, "status")
 
 
 def _status(answer: Answer) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from headrace.cli.connectors.client import Answer, RestClient
 
 DEFAULT_URL = "http://localhost:8083"
+_OPEN = ExitStack()
+"""The clients of the command that runs."""
 
 
 def _named(name: str) -> str:
@@ -30,10 +33,18 @@ ConfigFile = Annotated[
 
 
 def connect(url: str) -> RestClient:
-    """A client of the worker at this address; nothing is asked yet. Raises ConfigError if it is no address."""
+    """A client of the worker at this address, until the command ends; nothing is asked yet.
+
+    Raises ConfigError if it is no address.
+    """
     from headrace.cli.connectors.client import RestClient  # here, so that `--help` does not wait for the HTTP library
 
-    return RestClient(url)
+    return _OPEN.enter_context(closing(RestClient(url)))
+
+
+def close_clients() -> None:
+    """Close the connections of the command, which has ended."""
+    _OPEN.close()
 
 
 def say(answer: Answer, as_json: bool, sentence: str) -> None:

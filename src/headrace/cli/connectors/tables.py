@@ -20,15 +20,15 @@ _TAG = re.compile(r"</?\w[^>]*>")  # Kafka's documentation of options is HTML
 _STATES = {"RUNNING": "green", "FAILED": "bold red", "PAUSED": "yellow", "STOPPED": "yellow"}
 
 
-def connector_list(found: Json, versions: Mapping[str, str]) -> Table:
+def connector_list(connectors: Json, versions: Mapping[str, str]) -> Table:
     """All connectors, one row each.
 
-    found: as in `GET /connectors?expand=info&expand=status`, the status may be missing; versions: of each plugin class, where the
-    status does not tell it.
+    connectors: as in `GET /connectors?expand=info&expand=status`, the status may be missing; versions: of each plugin class,
+    where the status does not tell it.
     """
     table = _table("name", "type", "state", "tasks", "version", "problem")
-    for name in sorted(found):
-        info, status = found[name].get("info") or {}, found[name].get("status") or {}
+    for name in sorted(connectors):
+        info, status = connectors[name].get("info") or {}, connectors[name].get("status") or {}
         connector, tasks = status.get("connector") or {}, status.get("tasks") or []
         running = sum(task["state"] == "RUNNING" for task in tasks)
         version = connector.get("version") or versions.get((info.get("config") or {}).get("connector.class") or "", "")
@@ -86,94 +86,96 @@ def settings(config: Mapping[str, str | None], secrets: Secrets) -> Table:
     return table
 
 
-def offsets(found: Json) -> Table:
+def offsets(answer: Json) -> Table:
     """The committed offsets (`GET …/offsets`)."""
     table = _table("partition", "offset")
-    for entry in found["offsets"]:
+    for entry in answer["offsets"]:
         table.add_row(*cells_of(plain(_compact(entry[part])) for part in ("partition", "offset")))
     return table
 
 
-def lag(found: Json) -> Table:
+def lag(answer: Json) -> Table:
     """How far each partition is behind (`GET /headrace/connectors/…/lag`)."""
     table = _table("topic", "partition", "task", "offset", "end", "lag", "last copied", "freshness")
-    for one in found["partitions"]:
-        numbers = (_number(one[part]) for part in ("task", "offset", "end_offset", "lag"))
-        copied = "" if one["timestamp"] is None else _time(one["timestamp"], "milliseconds")
-        cells = (plain(one["topic"]), str(one["partition"]), *numbers, copied, _age(one["freshness_ms"]))
+    for partition in answer["partitions"]:
+        numbers = (_number(partition[part]) for part in ("task", "offset", "end_offset", "lag"))
+        copied = "" if partition["timestamp"] is None else _time(partition["timestamp"], "milliseconds")
+        cells = (plain(partition["topic"]), str(partition["partition"]), *numbers, copied, _age(partition["freshness_ms"]))
         table.add_row(*cells_of(cells))
     return table
 
 
-def schemas(found: Json) -> Table:
+def schemas(answer: Json) -> Table:
     """The schemas that tasks read and write (`GET /headrace/connectors/…/schemas`)."""
     table = _table("task", "", "", "id", "subject", "version", "format", "since")
-    for one in found["entries"]:
-        version = "" if one["version"] is None else str(one["version"])
-        cells = (one["direction"], one["part"], str(one["id"]), one["subject"] or "", version, one["type"])
-        table.add_row(*cells_of([str(one["task"]), *map(plain, cells), _time(one["since"], "seconds")]))
+    for schema in answer["entries"]:
+        version = "" if schema["version"] is None else str(schema["version"])
+        cells = (schema["direction"], schema["part"], str(schema["id"]), schema["subject"] or "", version, schema["type"])
+        table.add_row(*cells_of([str(schema["task"]), *map(plain, cells), _time(schema["since"], "seconds")]))
     return table
 
 
-def lag_of_all(found: Json) -> str:
+def lag_of_all(answer: Json) -> str:
     """The same of all partitions together."""
-    if not found["partitions"]:
+    if not answer["partitions"]:
         return "No partition is copied, and none has been."
-    age = _age(found["freshness_ms"])
-    records = "1 record" if found["lag"] == 1 else f"{found['lag']:,} records"
-    return f"{records} behind" + (f", the oldest of them {age} old" if found["lag"] and age else "")
+    age = _age(answer["freshness_ms"])
+    records = "1 record" if answer["lag"] == 1 else f"{answer['lag']:,} records"
+    return f"{records} behind" + (f", the oldest of them {age} old" if answer["lag"] and age else "")
 
 
-def history(found: Json) -> Table:
+def history(answer: Json) -> Table:
     """The states that a connector and its tasks went through (`GET /headrace/connectors/…/history`)."""
     table = _table("time", "", "state", "worker", "cause")
-    for one in found["entries"]:
-        what = "connector" if one.get("task") is None else f"task {one['task']}"
-        cells = (one["time"], what, _state(one), one["worker_id"], plain(one.get("cause") or ""))
+    for event in answer["entries"]:
+        what = "connector" if event.get("task") is None else f"task {event['task']}"
+        cells = (event["time"], what, _state(event), event["worker_id"], plain(event.get("cause") or ""))
         table.add_row(*cells_of(cells))
     return table
 
 
-def audit(found: Json) -> Table:
+def audit(answer: Json) -> Table:
     """Who changed what (`GET /headrace/audit`)."""
     table = _table("time", "user", "from", "via", "request", "result")
-    for one in found["entries"]:
-        request = plain(f"{one['method']} {one['path']}" + (f"?{one['query']}" if one.get("query") else ""))
-        request += f"\n{plain(one['detail'])}" if one.get("detail") else ""
-        result = plain(f"{one['status']} {one.get('message') or ''}".strip())
-        table.add_row(*cells_of((one["time"], plain(one.get("user") or ""), plain(one["address"]), one["via"], request, result)))
+    for entry in answer["entries"]:
+        request = plain(f"{entry['method']} {entry['path']}" + (f"?{entry['query']}" if entry.get("query") else ""))
+        request += f"\n{plain(entry['detail'])}" if entry.get("detail") else ""
+        result = plain(f"{entry['status']} {entry.get('message') or ''}".strip())
+        table.add_row(
+            *cells_of((entry["time"], plain(entry.get("user") or ""), plain(entry["address"]), entry["via"], request, result))
+        )
     return table
 
 
-def dead_letter_topics(found: Json) -> Table:
+def dead_letter_topics(answer: Json) -> Table:
     """The dead letter topics (`GET /headrace/dead-letters`)."""
     table = _table("topic", "connectors", "records", "problem")
-    for one in found["topics"]:
-        cells = (one["topic"], ", ".join(one["connectors"]), _number(one["records"]), one["problem"] or "")
+    for topic in answer["topics"]:
+        cells = (topic["topic"], ", ".join(topic["connectors"]), _number(topic["records"]), topic["problem"] or "")
         table.add_row(*cells_of(map(plain, cells)))
     return table
 
 
-def reasons(found: Json) -> Table:
+def reasons(answer: Json) -> Table:
     """Why letters failed (`GET /headrace/dead-letters/…`)."""
     table = _table("letters", "connector", "stage", "exception", "message", "last")
-    for one in found["reasons"]:
-        last = "" if one["last_ms"] is None else _time(one["last_ms"], "seconds")
-        exception = (one["exception"] or "").rpartition(".")[2]
-        cells = (one["records"], one["connector"] or "", one["stage"] or "", exception, one["message"] or "", last)
+    for reason in answer["reasons"]:
+        last = "" if reason["last_ms"] is None else _time(reason["last_ms"], "seconds")
+        exception = (reason["exception"] or "").rpartition(".")[2]
+        cells = (reason["records"], reason["connector"] or "", reason["stage"] or "", exception, reason["message"] or "", last)
         table.add_row(*cells_of(map(plain, cells)))
     return table
 
 
-def letters(found: Json) -> Table:
+def letters(answer: Json) -> Table:
     """The letters themselves (`GET /headrace/dead-letters/…`)."""
     table = _table("letter", "time", "from", "key", "value", "replayed")
-    for one in found["letters"]:
-        time = "" if one["timestamp"] is None else _time(one["timestamp"], "milliseconds")
-        origin = one["origin"]
+    for letter in answer["letters"]:
+        time = "" if letter["timestamp"] is None else _time(letter["timestamp"], "milliseconds")
+        origin = letter["origin"]
         place = f"{origin['topic']}-{origin['partition']} offset {origin['offset']}" if origin else ""
-        key, value = (_brief(one[part]) for part in ("key", "value"))
-        table.add_row(*cells_of(map(plain, (one["id"], time, place, key, value, (one["replayed"] or {}).get("time", "")))))
+        key, value = (_brief(letter[part]) for part in ("key", "value"))
+        table.add_row(*cells_of(map(plain, (letter["id"], time, place, key, value, (letter["replayed"] or {}).get("time", "")))))
     return table
 
 
@@ -183,95 +185,104 @@ def _brief(value: Any) -> str:
     return text if len(text) <= 120 else text[:119] + "…"
 
 
-def replayed(found: Json) -> Table:
+def replayed(answer: Json) -> Table:
     """What became of letters (`POST /headrace/dead-letters/…/replay`)."""
     table = _table("letter", "outcome", "topic", "why")
-    for one in found["letters"]:
-        table.add_row(*cells_of(map(plain, (one["id"], one["outcome"], one["topic"] or "", one["message"] or ""))))
+    for letter in answer["letters"]:
+        table.add_row(*cells_of(map(plain, (letter["id"], letter["outcome"], letter["topic"] or "", letter["message"] or ""))))
     return table
 
 
-def lineage(found: Json) -> Table:
+def lineage(answer: Json) -> Table:
     """How data flows (`GET /headrace/lineage`)."""
-    shown = {n["id"]: f"{n['name']} @ {n['place']}" if n["place"] else n["name"] for n in found["nodes"]}
-    kinds = {node["id"]: node["kind"] for node in found["nodes"]}
+    shown = {n["id"]: f"{n['name']} @ {n['place']}" if n["place"] else n["name"] for n in answer["nodes"]}
+    kinds = {node["id"]: node["kind"] for node in answer["nodes"]}
     table = _table("from", "", "to", "", "since")
-    for edge in found["edges"]:
+    for edge in answer["edges"]:
         source, target = edge["source"], edge["target"]
         since = "" if edge["since_ms"] is None else _time(edge["since_ms"], "seconds")
         table.add_row(*cells_of((plain(shown[source]), kinds[source], plain(shown[target]), kinds[target], since)))
     return table
 
 
-def applications(found: Iterable[Json]) -> Table:
+def applications(instances: Iterable[Json]) -> Table:
     """The streams applications that report (`GET /headrace/streams`)."""
     table = _table("application", "state", "instances", "lag", "internal topics", "problem")
-    for one in found:
-        cells = (plain(one["application"]), _state(one), str(len(one["instances"])), _number(one["lag"]), one["init"])
-        table.add_row(*cells_of((*cells, Text(plain(first_line(one["problem"] or "")), style=_STATES["FAILED"]))))
+    for instance in instances:
+        cells = (
+            plain(instance["application"]),
+            _state(instance),
+            str(len(instance["instances"])),
+            _number(instance["lag"]),
+            instance["init"],
+        )
+        table.add_row(*cells_of((*cells, Text(plain(first_line(instance["problem"] or "")), style=_STATES["FAILED"]))))
     return table
 
 
-def columns(found: Iterable[Json]) -> Table:
+def columns(rows: Iterable[Json]) -> Table:
     """Of which columns each column of a connector's records is made."""
     table = _table("connector", "column", "is made of", "how")
-    for one in found:
-        sources = one["sources"] or [{"column": "", "transformation": "constant"}]
+    for row in rows:
+        sources = row["sources"] or [{"column": "", "transformation": "constant"}]
         names, hows = ("\n".join(plain(source[key]) for source in sources) for key in ("column", "transformation"))
-        table.add_row(*cells_of((plain(one["connector"]), plain(one["column"]), names, hows.lower())))
+        table.add_row(*cells_of((plain(row["connector"]), plain(row["column"]), names, hows.lower())))
     return table
 
 
-def drift(found: Iterable[Json]) -> Table:
+def drift(differences: Iterable[Json]) -> Table:
     """How topics differ from the rules of their connectors."""
     table = _table("connector", "topic", "rule", "what", "wanted", "is")
-    for one in found:
-        cells = (*(one[part] for part in ("connector", "topic", "group", "what", "wanted")), one["actual"] or "does not exist")
+    for difference in differences:
+        cells = (
+            *(difference[part] for part in ("connector", "topic", "group", "what", "wanted")),
+            difference["actual"] or "does not exist",
+        )
         table.add_row(*cells_of(map(plain, cells)))
     return table
 
 
-def plugins(found: Iterable[Json]) -> Table:
+def plugins(classes: Iterable[Json]) -> Table:
     """Plugins with kind and version (`GET /connector-plugins`)."""
     table = _table("class", "type", "version")
-    for plugin in found:
+    for plugin in classes:
         table.add_row(*cells_of(plain(plugin[part] or "") for part in ("class", "type", "version")))
     return table
 
 
-def plugin_locations(found: Iterable[Json]) -> Table:
+def plugin_locations(locations: Iterable[Json]) -> Table:
     """Plugins of this machine, with their locations, and whether headrace has its own class of the name."""
     table = _table("class", "type", "version", "location", "runs")
-    for plugin in found:
+    for plugin in locations:
         runs = "headrace's own class" if plugin["shadowed"] else ""
         table.add_row(*cells_of(plain(text) for text in (*(plugin[p] for p in ("class", "type", "version", "location")), runs)))
     return table
 
 
-def definitions(found: Iterable[Json]) -> Table:
+def definitions(options: Iterable[Json]) -> Table:
     """The options of a plugin (`GET /connector-plugins/…/config`)."""
     table = _table("option", "type", "default", "importance", "documentation")
-    for option in found:
+    for option in options:
         default = "(required)" if option["required"] else option["default_value"] or ""
         described = _TAG.sub("", option["documentation"] or "")
         table.add_row(*cells_of(plain(x) for x in (option["name"], option["type"], default, option["importance"], described)))
     return table
 
 
-def loggers(found: Mapping[str, Json]) -> Table:
+def loggers(levels: Mapping[str, Json]) -> Table:
     """Log levels (`GET /admin/loggers`)."""
     table = _table("logger", "level", "changed")
-    for name in sorted(found):
-        changed = found[name].get("last_modified")
+    for name in sorted(levels):
+        changed = levels[name].get("last_modified")
         since = "" if changed is None else _time(changed, "seconds")
-        table.add_row(*cells_of((plain(name), plain(found[name]["level"]), since)))
+        table.add_row(*cells_of((plain(name), plain(levels[name]["level"]), since)))
     return table
 
 
-def errors(found: Iterable[tuple[str, str]]) -> Table:
+def errors(problems: Iterable[tuple[str, str]]) -> Table:
     """The errors of a configuration: option and sentence."""
     table = _table("option", "error")
-    for option, sentence in found:
+    for option, sentence in problems:
         table.add_row(*cells_of((plain(option), plain(sentence, lines=True))))
     return table
 

@@ -31,9 +31,9 @@ def jars(
     from headrace.jvm.jars import Conf, connect_classpath, extension_jar, home
     from headrace.jvm.jars import jars as retrieve
 
-    wanted: list[Conf] = [*(EVERYTHING if everything else ("spark", "broker")), *(["peers"] if peers else [])]
+    confs: list[Conf] = [*(EVERYTHING if everything else ("spark", "broker")), *(["peers"] if peers else [])]
     with progress("looking for jars") as report:
-        count = sum(len(retrieve(conf, report)) for conf in wanted)
+        count = sum(len(retrieve(conf, report)) for conf in confs)
         extension_jar(report)
         if everything:
             connect_classpath(report)

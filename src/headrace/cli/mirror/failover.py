@@ -56,12 +56,12 @@ def _chosen(
     flows: list[mm2_properties.ReplicationFlow], props: dict[str, str], name: str | None
 ) -> mm2_properties.ReplicationFlow:
     mirrored = [flow for flow in flows if mm2_properties.enabled(props, flow)]
-    found = [flow for flow in mirrored if name is None or str(flow) == name]
-    if len(found) != 1:
+    chosen = [flow for flow in mirrored if name is None or str(flow) == name]
+    if len(chosen) != 1:
         have = ", ".join(map(str, mirrored)) or "none"
         what = "Name one flow by --flow" if name is None else f"There is no flow {name}"
         raise ConnectError(f"{what}; flows that are enabled: {have}.")
-    return found[0]
+    return chosen[0]
 
 
 def _show(switches: list) -> None:
@@ -71,10 +71,10 @@ def _show(switches: list) -> None:
     table = Table(box=None, pad_edge=False)
     for name in ("group", "topic", "partition", "in source", "start", "lag", "exact", "now"):
         table.add_column(name, justify="left" if name in ("group", "topic", "exact") else "right", overflow="fold")
-    for one in switches:
-        now = "-" if one.committed is None else str(one.committed)
-        exact = ("yes" if one.exact else "no") + ("" if one.from_source else " (checkpoint)")
-        cells = (one.group, one.topic, one.partition, one.upstream, one.start, one.lag, exact, now)
+    for switch in switches:
+        now = "-" if switch.committed is None else str(switch.committed)
+        exact = ("yes" if switch.exact else "no") + ("" if switch.from_source else " (checkpoint)")
+        cells = (switch.group, switch.topic, switch.partition, switch.upstream, switch.start, switch.lag, exact, now)
         table.add_row(*map(str, cells))
     # Who reads it from a pipe gets each row in one line, whatever its length.
     Console(width=None if sys.stdout.isatty() else _WIDE).print(table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -40,19 +41,19 @@ def run(file: MirrorFile, clusters: Clusters = None, rest_port: RestPort = 0) ->
 
     logs.configure()
     props = load_properties(file)
-    wanted = [flow for flow in mm2_properties.flows(props) if not clusters or flow.target in clusters]
-    if not wanted:
+    flows = [flow for flow in mm2_properties.flows(props) if not clusters or flow.target in clusters]
+    if not flows:
         raise ConnectError(
             f"There is no flow to {', '.join(clusters or [])}; flows: {', '.join(map(str, mm2_properties.flows(props)))}."
         )
     stop = threading.Event()
     stop_on_signals(stop)
-    running = [FlowWorker(props, flow, rest_port and rest_port + n, stop) for n, flow in enumerate(wanted)]
-    for one in running:
-        one.start()
-    for one in running:
-        one.join()
-    failed = next((one.error for one in running if one.error is not None), None)
+    running = [FlowWorker(props, flow, rest_port and rest_port + n, stop) for n, flow in enumerate(flows)]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join()
+    failed = next((process.error for process in running if process.error is not None), None)
     if failed is not None:
         raise failed
 
@@ -99,16 +100,16 @@ class FlowWorker:
         """Bring the connectors to what the file says; those that are right are left alone."""
         from headrace.cli.connectors.client import RestClient
 
-        client = RestClient(url)
-        for name in mm2_properties.CONNECTORS:
-            config = mm2_properties.connector(self._props, self._flow, name)
-            name = config["name"]
-            try:
-                present = client.ask("GET", "connectors", name, "config")
-                if not present.ok or present.json != config:
-                    client.call("PUT", "connectors", name, "config", body=config)
-                    log.info("mirror.connector.configured", flow=str(self._flow), connector=name)
-            except Exception as error:
-                self.error = error if isinstance(error, ConnectError) else ConnectError(f"{self._flow}, {name}: {error}")
-                self._stop.set()
-                return
+        with closing(RestClient(url)) as client:
+            for name in mm2_properties.CONNECTORS:
+                config = mm2_properties.connector(self._props, self._flow, name)
+                name = config["name"]
+                try:
+                    present = client.ask("GET", "connectors", name, "config")
+                    if not present.ok or present.json != config:
+                        client.call("PUT", "connectors", name, "config", body=config)
+                        log.info("mirror.connector.configured", flow=str(self._flow), connector=name)
+                except Exception as error:
+                    self.error = error if isinstance(error, ConnectError) else ConnectError(f"{self._flow}, {name}: {error}")
+                    self._stop.set()
+                    return

@@ -33,7 +33,7 @@ def list_plugins(
     from headrace.plugins import Kind
     from headrace.runtime.java_plugins import has_own
 
-    found = _scan(path, discovery)
+    scanned = _scan(path, discovery)
     rows = [
         {
             "class": plugin.class_name,
@@ -42,14 +42,14 @@ def list_plugins(
             "location": plugin.path,
             "shadowed": has_own(plugin.class_name, Kind(plugin.kind)),
         }
-        for plugin in found.plugins
+        for plugin in scanned.plugins
     ]
     if as_json:
-        problems = [{"location": problem.path, "text": problem.text} for problem in found.problems]
+        problems = [{"location": problem.path, "text": problem.text} for problem in scanned.problems]
         typer.echo(json.dumps({"plugins": rows, "problems": problems}, indent=2))
         return
     tables.show(tables.plugin_locations(rows))
-    for problem in found.problems:
+    for problem in scanned.problems:
         typer.echo(str(problem), err=True)
 
 
@@ -62,12 +62,12 @@ def show(
     """Show the options of a plugin."""
     from headrace.spark.plugin_scan import ask_alone
 
-    found = _scan(path, discovery)
-    named = [p for p in found.plugins if plugin == p.class_name] or [p for p in found.plugins if plugin in p.aliases]
+    scanned = _scan(path, discovery)
+    named = [p for p in scanned.plugins if plugin == p.class_name] or [p for p in scanned.plugins if plugin in p.aliases]
     if not named:
         raise NotFoundError(f"No plugin {plugin} in {', '.join(map(str, path or [DEFAULT_PATH]))}.")
     newest = named[-1]
-    loaders = {"locations": found.locations, "newest": {p.class_name: p.location for p in found.plugins}}
+    loaders = {"locations": scanned.locations, "newest": {p.class_name: p.location for p in scanned.plugins}}
     question = {"class": newest.class_name, "location": newest.location, "limit": 60_000}
     with progress(f"asking {newest.class_name}"):
         options: list[dict[str, Any]] = ask_alone([("plugins", loaders), ("definitions", question)])["options"]

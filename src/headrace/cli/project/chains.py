@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def run(test: ChainTest, config: Mapping[str, str], worker: WorkerConfig, spark: SparkSession) -> list[str]:
     """Run a test; returns what differs, a sentence each. Raises HeadraceError if the configuration or a record is invalid."""
     prepared = prepare(dict(config), worker)
-    found = prepared.run(spark, from_objects(test.records, prepared.topic), ask=False)
+    result = prepared.run(spark, from_objects(test.records, prepared.topic), ask=False)
     differences = []
-    for number, (expected, record) in enumerate(zip(test.expect, found["records"], strict=True), 1):
+    for number, (expected, record) in enumerate(zip(test.expect, result["records"], strict=True), 1):
         differences += [f"record {number}: {text}" for text in compare(expected, record)]
     return differences
 
@@ -39,8 +39,12 @@ def compare(expected: Any, record: Mapping[str, Any]) -> list[str]:
         raise ConfigError(f"{json.dumps(expected)} can be nothing that comes out; expect an object, or null for nothing.")
     if "failure" in expected:
         text = f"{(record['failure'] or {}).get('message')}: {(record['failure'] or {}).get('cause')}"
-        wanted = str(expected["failure"])
-        return [] if outcome == "failed" and wanted in text else [f"it should fail with '{wanted}', and is {_said(record)}"]
+        expected_failure = str(expected["failure"])
+        return (
+            []
+            if outcome == "failed" and expected_failure in text
+            else [f"it should fail with '{expected_failure}', and is {_said(record)}"]
+        )
     if outcome != "passed":
         return [f"it should pass, and is {_said(record)}"]
     return [text for member, value in expected.items() if (text := _member(member, value, record["output"]))]
@@ -49,15 +53,15 @@ def compare(expected: Any, record: Mapping[str, Any]) -> list[str]:
 def _member(member: str, expected: Any, output: Mapping[str, Any]) -> str | None:
     if member not in output:
         raise ConfigError(f"A record that comes out has no '{member}'; it has {', '.join(output)}.")
-    found = output[member]
-    if member in ("key", "value") and isinstance(found, str) and not isinstance(expected, str):
+    actual = output[member]
+    if member in ("key", "value") and isinstance(actual, str) and not isinstance(expected, str):
         try:
-            found = json.loads(found)
+            actual = json.loads(actual)
         except ValueError:
-            return f"{member} is not JSON: {found!r}"
-    if found == expected:
+            return f"{member} is not JSON: {actual!r}"
+    if actual == expected:
         return None
-    return f"{member} is {json.dumps(found, ensure_ascii=False)} instead of {json.dumps(expected, ensure_ascii=False)}"
+    return f"{member} is {json.dumps(actual, ensure_ascii=False)} instead of {json.dumps(expected, ensure_ascii=False)}"
 
 
 def _said(record: Mapping[str, Any]) -> str:

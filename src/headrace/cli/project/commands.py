@@ -109,7 +109,7 @@ def drift(target: Folder = Path(), env: Env = None, as_json: options.AsJson = Fa
     for name in sorted(wanted.keys() - {diff.name for diff in changed if diff.action is Action.CREATE}):
         try:
             answer = client.call("GET", "headrace", "connectors", name, "topics", "drift").object
-            topics += [{"connector": name, **one} for one in answer["drift"]]
+            topics += [{"connector": name, **difference} for difference in answer["drift"]]
         except RestError as error:  # its cluster is away, perhaps: the others are looked at
             silent.append(f"{name}: {error.message}")
     if as_json:
@@ -148,17 +148,17 @@ def test(target: Folder = Path(), env: Env = None) -> None:
     connectors, worker = folder.connectors(target, chosen), default_worker(chosen.worker)
     spark = session({"spark.master": "local[1]", "spark.sql.codegen.factoryMode": "NO_CODEGEN"})
     failed = 0
-    for one in tests:
-        if one.connector not in connectors:
-            found = [f"there is no connector {one.connector}; there are {', '.join(connectors)}"]
+    for test in tests:
+        if test.connector not in connectors:
+            problems = [f"there is no connector {test.connector}; there are {', '.join(connectors)}"]
         else:
             try:
-                found = chains.run(one, connectors[one.connector].config, worker, spark)
+                problems = chains.run(test, connectors[test.connector].config, worker, spark)
             except HeadraceError as error:
-                found = [error.message]
-        failed += bool(found)
-        typer.echo(f"{'failed' if found else 'passed'}  {one.file.relative_to(target)}")
-        for text in found:
+                problems = [error.message]
+        failed += bool(problems)
+        typer.echo(f"{'failed' if problems else 'passed'}  {test.file.relative_to(target)}")
+        for text in problems:
             typer.echo(f"        {plain(text, lines=True)}")
     typer.echo(f"{len(tests) - failed} passed, {failed} failed")
     if failed:

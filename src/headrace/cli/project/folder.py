@@ -51,17 +51,17 @@ def environment(folder: Path, name: str | None) -> Environment:
     """An environment of a project; without a name the first. Raises ConfigError that says what is wrong in the file."""
     file = folder / FILE
     try:
-        found = tomllib.loads(file.read_text(encoding="utf-8")).get("environments")
+        environments = tomllib.loads(file.read_text(encoding="utf-8")).get("environments")
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {error.strerror}. `headrace project init` makes a project.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} is not valid TOML: {error}.") from None
-    if not isinstance(found, dict) or not found:
+    if not isinstance(environments, dict) or not environments:
         raise ConfigError(f'{file} has no environments; add a table [environments.dev] with url = "http://localhost:8083".')
-    chosen = name or next(iter(found))
-    if chosen not in found:
-        raise ConfigError(f"{file} has no environment '{chosen}'; it has {', '.join(found)}.")
-    return _environment(file, chosen, found[chosen])
+    chosen = name or next(iter(environments))
+    if chosen not in environments:
+        raise ConfigError(f"{file} has no environment '{chosen}'; it has {', '.join(environments)}.")
+    return _environment(file, chosen, environments[chosen])
 
 
 def _environment(file: Path, name: str, table: Any) -> Environment:
@@ -80,18 +80,18 @@ def _environment(file: Path, name: str, table: Any) -> Environment:
 def connectors(folder: Path, env: Environment) -> dict[str, ConnectorFile]:
     """The connectors of a project by name, with the values of an environment. Raises ConfigError with all that is wrong."""
     problems: list[str] = []
-    found = {}
-    for one in read_all([folder / "connectors"]):
+    connectors = {}
+    for file in read_all([folder / "connectors"]):
         config = {}
-        for key, text in one.config.items():
+        for key, text in file.config.items():
             config[key], missing = render(text, env.values)
             problems += [
-                f"{one.file}: {key} has {{{{{name}}}}}, which environment {env.name} has no value for." for name in missing
+                f"{file.file}: {key} has {{{{{name}}}}}, which environment {env.name} has no value for." for name in missing
             ]
-        found[config["name"]] = replace(one, name=config["name"], config=config)
+        connectors[config["name"]] = replace(file, name=config["name"], config=config)
     if problems:
         raise ConfigError("\n".join(problems))
-    return found
+    return connectors
 
 
 def render(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:

@@ -36,7 +36,7 @@ Settings = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON (docs/streams.md).")]
 
 
-def load(app: str, file: Path | None, given: list[str] | None) -> tuple[Topology, dict[str, Any]]:
+def load(app: str, file: Path | None, set_options: list[str] | None) -> tuple[Topology, dict[str, Any]]:
     """The topology and the settings. Raises SetupError if there is no such thing, ConfigError, TopologyError."""
     from headrace.config import load_properties
     from headrace.streams import StreamsBuilder, Topology
@@ -45,26 +45,26 @@ def load(app: str, file: Path | None, given: list[str] | None) -> tuple[Topology
     module = _module(where)
     if not hasattr(module, name):
         raise SetupError(f"{where} has no `{name}`; name its topology as {where}:NAME.")
-    own = getattr(module, "config", None)
-    settings = load_properties(file) if file else dict(own) if isinstance(own, Mapping) else {}
-    settings |= dict(_setting(text) for text in given or [])
-    found = getattr(module, name)
-    if callable(found) and not isinstance(found, Topology | StreamsBuilder):
-        found = found()
-    if isinstance(found, StreamsBuilder):
-        found = found.build(settings)
-    if not isinstance(found, Topology):
+    config = getattr(module, "config", None)
+    settings = load_properties(file) if file else dict(config) if isinstance(config, Mapping) else {}
+    settings |= dict(_setting(text) for text in set_options or [])
+    value = getattr(module, name)
+    if callable(value) and not isinstance(value, Topology | StreamsBuilder):
+        value = value()
+    if isinstance(value, StreamsBuilder):
+        value = value.build(settings)
+    if not isinstance(value, Topology):
         raise SetupError(
-            f"`{name}` of {where} is a {type(found).__name__}, but should be a Topology, a StreamsBuilder or a function."
+            f"`{name}` of {where} is a {type(value).__name__}, but should be a Topology, a StreamsBuilder or a function."
         )
-    return found, settings
+    return value, settings
 
 
-def streams(app: str, file: Path | None, given: list[str] | None) -> KafkaStreams:
+def streams(app: str, file: Path | None, settings: list[str] | None) -> KafkaStreams:
     """The application, which has not asked its cluster yet. Raises what `load` raises."""
     from headrace.streams import KafkaStreams
 
-    return KafkaStreams(*load(app, file, given))
+    return KafkaStreams(*load(app, file, settings))
 
 
 def _module(where: str) -> ModuleType:

@@ -31,8 +31,8 @@ def show(url: options.Url = options.DEFAULT_URL, as_json: options.AsJson = False
     answer = options.connect(url).call("GET", "headrace", "streams")
     if as_json:
         typer.echo(answer.text)
-    elif found := answer.object["applications"]:
-        tables.show(tables.applications(found))
+    elif applications := answer.object["applications"]:
+        tables.show(tables.applications(applications))
     else:
         typer.echo("No application reports to a worker; see headrace.report.url in docs/options-streams.md.")
 
@@ -71,8 +71,8 @@ def ask(
 def _await(client: RestClient, asked: dict[str, Any], end: float) -> dict[str, Any]:
     """The command when it has ended. Raises ConnectError if it does not in time."""
     while time.monotonic() < end:
-        found = client.call("GET", "headrace", "streams").object["applications"]
-        for command in (command for one in found for command in one["commands"]):
+        applications = client.call("GET", "headrace", "streams").object["applications"]
+        for command in (command for application in applications for command in application["commands"]):
             if command["id"] == asked["id"] and command["state"] not in ("waiting", "sent"):
                 return command
         time.sleep(_LOOK_S)

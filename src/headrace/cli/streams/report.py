@@ -31,7 +31,7 @@ def show_topics(findings: Findings) -> None:
         state = findings.state_of(topic)
         settings = "\n".join(f"{key}={value}" for key, value in topic.configs.items())
         table.add_row(*cells_of((topic.name, topic.kind, str(topic.partitions), settings, Text(state, style=_STYLES[state]))))
-    show(table, *(f"{one.sentence} {one.remedy}" for one in findings.verification.misconfigured))
+    show(table, *(f"{finding.sentence} {finding.remedy}" for finding in findings.verification.misconfigured))
 
 
 def as_json(findings: Findings, created: Iterable[InternalTopic] = ()) -> str:

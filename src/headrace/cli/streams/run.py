@@ -29,19 +29,19 @@ def run(
 
     logs.configure()
     streams = application.streams(app, config, set_)
-    told = threading.Event()
-    stop_on_signals(told)
+    signalled = threading.Event()
+    stop_on_signals(signalled)
 
     def changed(new: State, old: State) -> None:
         typer.echo(f"{old} -> {new}")
         if new is State.ERROR:
-            told.set()
+            signalled.set()
 
     with exposed(StreamsCollector(streams.config.application_id, streams), metrics):
         streams.set_state_listener(changed)
-        if not await_init or streams.await_initialization(stopping=told):
+        if not await_init or streams.await_initialization(stopping=signalled):
             streams.start()
-            told.wait()
+            signalled.wait()
         streams.close()
     if streams.error is not None:
         raise streams.error

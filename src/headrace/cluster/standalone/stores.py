@@ -116,12 +116,12 @@ class FileLog(MemoryLog):
 
     def append(self, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
         """Save records and handle them. Raises ConnectError if the file cannot be written."""
-        given = list(entries)
+        batch = list(entries)
         with self._lock:
-            merged = {**self._entries, **dict(given)}
+            merged = {**self._entries, **dict(batch)}
             self._save({key: value for key, value in merged.items() if value is not None})
             self._entries = merged
-            return super().append(given, timeout_s)
+            return super().append(batch, timeout_s)
 
     def _save(self, entries: dict[bytes, bytes | None]) -> None:
         scratch = self._path.with_name(self._path.name + ".new")

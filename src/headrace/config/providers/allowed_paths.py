@@ -30,8 +30,8 @@ class AllowedPaths(Config):
     def __init__(self, params: Mapping[str, str]) -> None:
         """Raises ConfigError, in Kafka's words, for a path that is relative or does not exist."""
         super().__init__(params)
-        given = [part.strip() for part in (self.paths or "").split(",")] if self.paths else None
-        self._allowed = None if given is None else [_checked(path) for path in given]
+        parts = [part.strip() for part in (self.paths or "").split(",")] if self.paths else None
+        self._allowed = None if parts is None else [_checked(path) for path in parts]
 
     def find(self, path: str) -> Path | None:
         """The path to read, symbolic links followed; None, with a warning, if it is not below an allowed one."""
@@ -45,7 +45,7 @@ class AllowedPaths(Config):
 
 
 def _checked(path: str) -> Path:
-    given = Path(path)
-    if not given.is_absolute() or not given.exists():
-        raise ConfigError(f"Path {given} is not valid. The path should be absolute and exist")
-    return given.resolve()
+    asked = Path(path)
+    if not asked.is_absolute() or not asked.exists():
+        raise ConfigError(f"Path {asked} is not valid. The path should be absolute and exist")
+    return asked.resolve()

@@ -22,10 +22,10 @@ _PROVIDERS = "config.providers"
 
 def configured_resolver(props: Mapping[str, Any]) -> Resolver:
     """Makes the providers of a worker. Raises ConfigError for a class that there is not, and for params that are wrong."""
-    given = props.get(_PROVIDERS)
-    names = [name for name in (parse_list(given) if isinstance(given, str) else given or []) if name]
-    made = {name: _provider(name, props) for name in dict.fromkeys(names)}
-    return Resolver({name: provider for name, provider in made.items() if provider is not None})
+    names_text = props.get(_PROVIDERS)
+    names = [name for name in (parse_list(names_text) if isinstance(names_text, str) else names_text or []) if name]
+    providers = {name: _provider(name, props) for name in dict.fromkeys(names)}
+    return Resolver({name: provider for name, provider in providers.items() if provider is not None})
 
 
 def _provider(name: str, props: Mapping[str, Any]) -> ConfigProvider | None:

@@ -30,8 +30,8 @@ class FileConfigProvider(ConfigProvider):
         file = self._allowed.find(path) if path else None
         if file is None:
             return {}
-        found = _properties(file, path)
-        return {key: found[key] for key in keys if key in found}
+        properties = _properties(file, path)
+        return {key: properties[key] for key in keys if key in properties}
 
 
 def _properties(file: Path, path: str) -> Mapping[str, str]:

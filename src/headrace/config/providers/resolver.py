@@ -52,10 +52,10 @@ class Resolved:
             return value
         if self.came_from_provider(key) and self.props[key].strip() == value.strip():
             return self.raw[key]
-        known = {found: placeholder for placeholder, found in self.values.items() if len(found) >= redaction.SHORTEST}
+        known = {secret: placeholder for placeholder, secret in self.values.items() if len(secret) >= redaction.SHORTEST}
         if not known:
             return value
-        pattern = "|".join(re.escape(found) for found in sorted(known, key=len, reverse=True))
+        pattern = "|".join(re.escape(secret) for secret in sorted(known, key=len, reverse=True))
         return re.sub(pattern, lambda match: known[match[0]], value)
 
 
@@ -79,17 +79,17 @@ class Resolver:
         return Resolved(props, put, values)
 
     def _look_up(self, texts: list[str]) -> Values:
-        wanted: dict[tuple[str, str], dict[str, list[str]]] = {}  # provider and path -> key -> the placeholders of it
-        for found in (found for text in texts for found in _PLACEHOLDER.finditer(text)):
+        asked: dict[tuple[str, str], dict[str, list[str]]] = {}  # provider and path -> key -> the placeholders of it
+        for found in (placeholder for text in texts for placeholder in _PLACEHOLDER.finditer(text)):
             provider, path, key = found[1], found[2] or "", found[3]
             if provider in self._providers:
-                wanted.setdefault((provider, path), {}).setdefault(key, []).append(found[0])
+                asked.setdefault((provider, path), {}).setdefault(key, []).append(found[0])
         values = {}
-        for (provider, path), keys in wanted.items():
-            given = self._providers[provider].get(path, keys.keys())
-            values |= {placeholder: given[key] for key in keys if key in given for placeholder in keys[key]}
+        for (provider, path), keys in asked.items():
+            values_of = self._providers[provider].get(path, keys.keys())
+            values |= {placeholder: values_of[key] for key in keys if key in values_of for placeholder in keys[key]}
         return values
 
 
 def _put(text: str, values: Values) -> str:
-    return _PLACEHOLDER.sub(lambda found: values.get(found[0], found[0]), text)
+    return _PLACEHOLDER.sub(lambda match: values.get(match[0], match[0]), text)

@@ -38,9 +38,9 @@ class JavaConnector(JavaPlugin):
     @classmethod
     def of_class(cls, name: str, attributes: Mapping[str, Any]) -> type[Any]:
         """The adapter of one Java class, with that of its tasks."""
-        made = super().of_class(name, attributes)
-        made.task_class = type(f"{name}Task", (cls.task_base,), {"__module__": made.__module__, "connector": made})
-        return made
+        adapter = super().of_class(name, attributes)
+        adapter.task_class = type(f"{name}Task", (cls.task_base,), {"__module__": adapter.__module__, "connector": adapter})
+        return adapter
 
     @classmethod
     def host_for(cls, connector: str, heap: str | None) -> PluginHost:
@@ -55,12 +55,16 @@ class JavaConnector(JavaPlugin):
         """What the plugins of a task measure themselves (KIP-877); of the connector itself with its first task."""
         try:
             hosts = host_process.running(connector) or [cls.host]
-            found = [one for host in hosts for one in host.ask("metrics", connector=connector)]
+            metrics = [metric for host in hosts for metric in host.ask("metrics", connector=connector)]
         except Exception as error:  # metrics are read at any time, also while the session ends
             log.debug("plugin.metrics.unknown", cause=str(error))
             return []
-        wanted = {str(task), None} if task == 0 else {str(task)}
-        return [("plugins", one["name"], one["value"], one["tags"]) for one in found if one["tags"].get("task") in wanted]
+        numbers = {str(task), None} if task == 0 else {str(task)}
+        return [
+            ("plugins", metric["name"], metric["value"], metric["tags"])
+            for metric in metrics
+            if metric["tags"].get("task") in numbers
+        ]
 
     @classmethod
     def _agreed(cls, config: Props, changes: Sequence[Sequence[Any]]) -> bool:

@@ -66,8 +66,8 @@ class JavaSinkTask(HostedSink):
     def look(self) -> SinkLook:
         """How the task is, after a second at most. Raises PluginError for what ended it."""
         with hiding(self._passwords):
-            found = self._host.ask("sink.look", id=self._id, wait=_LOOK_MS)
-        return SinkLook(frozenset(found["topics"]), found["figures"])
+            answer = self._host.ask("sink.look", id=self._id, wait=_LOOK_MS)
+        return SinkLook(frozenset(answer["topics"]), answer["figures"])
 
     def measures(self) -> Iterable[Measured]:
         """What its plugins measure themselves."""

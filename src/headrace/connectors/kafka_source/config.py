@@ -242,5 +242,5 @@ class KafkaSourceConfig(DataLossConfig, StreamModeConfig):
         _ = self.enable_auto_commit
 
     def _of_consumer(self, name: str, declared: Any, type: Type) -> Any:
-        given = self.originals.get(CONSUMER_PREFIX + name)
-        return declared if given is None else parse_type(CONSUMER_PREFIX + name, given, type)
+        text = self.originals.get(CONSUMER_PREFIX + name)
+        return declared if text is None else parse_type(CONSUMER_PREFIX + name, text, type)

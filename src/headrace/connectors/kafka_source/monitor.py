@@ -117,11 +117,11 @@ class PartitionMonitor:
     def _check(self) -> None:
         """Look again; what goes wrong is logged, and the next look tries again."""
         try:
-            found = self._retrieve()
+            partitions = self._retrieve()
             if self._stopping.is_set():
                 return
-            changed = differs(self.partitions, found, self._watch.leaders)
-            self._partitions = found
+            changed = differs(self.partitions, partitions, self._watch.leaders)
+            self._partitions = partitions
             if changed:
                 log.info("The partitions of the source topics have changed, will request task reconfiguration")
                 self._on_change()

@@ -49,12 +49,15 @@ def behind(consumer: Mapping[str, str], admin: Mapping[str, str], copied: Copied
     consumer, admin: Java settings of clients of the source; ages: times are wanted as well, for which records have to be read.
     """
     logs = _logs(shared(admin), consumer, sorted(copied.tasks))
-    found = {p: lag(p, copied, logs.get(p)) for p in sorted(copied.tasks)}
+    lags = {p: lag(p, copied, logs.get(p)) for p in sorted(copied.tasks)}
     if ages:
-        times = _times(consumer, {p: (one, logs[p]) for p, one in found.items() if p in logs and logs[p].end > logs[p].begin})
+        times = _times(
+            consumer,
+            {p: (partition_lag, logs[p]) for p, partition_lag in lags.items() if p in logs and logs[p].end > logs[p].begin},
+        )
         now = time.time_ns() // 1_000_000
-        found = {p: _aged(one, *times.get(p, (None, None)), now) for p, one in found.items()}
-    return list(found.values())
+        lags = {p: _aged(partition_lag, *times.get(p, (None, None)), now) for p, partition_lag in lags.items()}
+    return list(lags.values())
 
 
 def lag(partition: Partition, copied: Copied, log: PartitionLog | None) -> PartitionLag:
@@ -81,21 +84,25 @@ def _logs(admin: Admin, consumer: Mapping[str, str], partitions: Sequence[Partit
     return {p: PartitionLog(begins[p], ends[p], infos[p[0]].topic_id or None) for p in present}
 
 
-def _aged(one: PartitionLag, last: int | None, waiting: int | None, now: int) -> PartitionLag:
-    if one.lag == 0:
-        return replace(one, timestamp=last, freshness_ms=0)
-    return replace(one, timestamp=last, freshness_ms=None if waiting is None or one.lag is None else max(0, now - waiting))
+def _aged(partition_lag: PartitionLag, last: int | None, waiting: int | None, now: int) -> PartitionLag:
+    if partition_lag.lag == 0:
+        return replace(partition_lag, timestamp=last, freshness_ms=0)
+    return replace(
+        partition_lag,
+        timestamp=last,
+        freshness_ms=None if waiting is None or partition_lag.lag is None else max(0, now - waiting),
+    )
 
 
 def _times(
     settings: Mapping[str, str], wanted: Mapping[Partition, tuple[PartitionLag, PartitionLog]]
 ) -> dict[Partition, tuple[int | None, int | None]]:
     """The timestamps of the last record that is copied and of the first that is not, for as many as answer in time."""
-    given = {name: value for name, value in settings.items() if not name.startswith(("group.", "max.partition.", "fetch."))}
-    found: dict[Partition, tuple[int | None, int | None]] = {}
+    kept = {name: value for name, value in settings.items() if not name.startswith(("group.", "max.partition.", "fetch."))}
+    times: dict[Partition, tuple[int | None, int | None]] = {}
     deadline = time.monotonic() + _READ_S
     partitions = list(wanted)
-    consumer = clients.consumer(given, **_OWN)
+    consumer = clients.consumer(kept, **_OWN)
     try:
         while partitions and time.monotonic() < deadline:
             some, partitions = partitions[:_AT_ONCE], partitions[_AT_ONCE:]
@@ -106,13 +113,13 @@ def _times(
                 at = None if message is None else (str(message.topic()), int(message.partition() or 0))
                 if message is None or at not in open_ or not open_[at].ends_with(message):
                     continue
-                found[at] = open_.pop(at).times
+                times[at] = open_.pop(at).times
                 consumer.incremental_unassign([TopicPartition(*at)])
     except KafkaException as error:
         raise failure(error) from None
     finally:
         consumer.close()
-    return found
+    return times
 
 
 class _Reading:

@@ -137,8 +137,8 @@ class KafkaSourceTask(FeedTask):
 
     def _known(self, stored: StoredOffsets) -> dict[Partition, ReadPosition]:
         """Where each partition is to continue: by its stored offset, or else by where this task has begun before."""
-        found = {p: _position(stored.get(source_partition(p))) for p in self._assigned}
-        return self._begun | {p: position for p, position in found.items() if position is not None}
+        positions = {p: _position(stored.get(source_partition(p))) for p in self._assigned}
+        return self._begun | {p: position for p, position in positions.items() if position is not None}
 
     def _record_key(self) -> Hashable:
         """What `_record` depends on."""
@@ -189,7 +189,7 @@ class KafkaSourceTask(FeedTask):
         """
         wanted = self._ids.keys() - self._gone
         try:
-            found = topics(self._admin).of(wanted)
+            present = topics(self._admin).of(wanted)
         except KafkaFailure as error:
             if not self._away:
                 log.warning("source.cluster.away", cause=str(error), hint="its records are copied once it is there again")
@@ -198,23 +198,23 @@ class KafkaSourceTask(FeedTask):
         except RetriableError:  # it has not answered yet
             return False
         self._away = False
-        self._compare({topic: info.topic_id for topic, info in found.items() if info.topic_id})
-        missing = [p for p in self._assigned if p[0] in wanted - found.keys()]
+        self._compare({topic: info.topic_id for topic, info in present.items() if info.topic_id})
+        missing = [p for p in self._assigned if p[0] in wanted - present.keys()]
         self._gone |= {topic for topic, _ in missing}
         warn(StartPositions({}, missing=tuple(missing)), "source")
-        self._warn_of_leaders(found)
+        self._warn_of_leaders(present)
         return False
 
-    def _warn_of_leaders(self, found: Mapping[str, TopicInfo]) -> None:
-        present = [(t, p) for t, p in self._assigned if t in found and p in found[t].partitions]
-        leaderless = {(t, p) for t, p in present if found[t].partitions[p] is None}
+    def _warn_of_leaders(self, known: Mapping[str, TopicInfo]) -> None:
+        present = [(t, p) for t, p in self._assigned if t in known and p in known[t].partitions]
+        leaderless = {(t, p) for t, p in present if known[t].partitions[p] is None}
         for topic, partition in sorted(leaderless - self._leaderless):
             hint = "its broker is away? its records are copied once it has a leader"
             log.warning("source.partition.leaderless", topic=topic, partition=partition, hint=hint)
         self._leaderless = leaderless
 
-    def _compare(self, found: Mapping[str, str]) -> None:
-        for topic, topic_id in found.items():
+    def _compare(self, ids: Mapping[str, str]) -> None:
+        for topic, topic_id in ids.items():
             if self._ids.get(topic, topic_id) != topic_id:
                 raise RetriableError(f"Topic {topic} of the source cluster was deleted and created again while it was read.")
 

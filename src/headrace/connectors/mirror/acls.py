@@ -24,10 +24,10 @@ def copied(acls: Iterable[Acl], accepts: Callable[[str], bool], rename: Callable
 
     Literal ones of mirrored topics; nobody may write to a copy because of them: ALLOW WRITE is left out, ALLOW ALL becomes READ.
     """
-    found = []
+    bindings = []
     for acl in acls:
         if not acl.literal or not accepts(acl.topic) or (acl.permission, acl.operation) == ("ALLOW", "WRITE"):
             continue
         operation = "READ" if (acl.permission, acl.operation) == ("ALLOW", "ALL") else acl.operation
-        found.append(replace(acl, topic=rename(acl.topic), operation=operation))
-    return found
+        bindings.append(replace(acl, topic=rename(acl.topic), operation=operation))
+    return bindings

@@ -36,11 +36,11 @@ class MirrorAdmin(Admin):
     def settings(self, topics: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, list[TopicSetting]]:
         """The settings of topics, each with where its value comes from."""
         resources = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in topics]
-        found: dict[str, list[TopicSetting]] = {}
+        settings: dict[str, list[TopicSetting]] = {}
         for resource in resources:  # librdkafka takes one at a time
             entries = self._wait_all(lambda r=resource: self._client.describe_configs([r], request_timeout=timeout_s), timeout_s)
-            found[resource.name] = [_setting(entry) for entry in entries[resource].values()]
-        return found
+            settings[resource.name] = [_setting(entry) for entry in entries[resource].values()]
+        return settings
 
     def topic_acls(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> list[Acl]:
         """The ACLs of topics, of any pattern; none where the cluster has no authorizer."""
@@ -62,8 +62,8 @@ class MirrorAdmin(Admin):
 
     def groups(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> list[str]:
         """The consumer groups of the cluster."""
-        found = self._wait(lambda: self._client.list_consumer_groups(request_timeout=timeout_s), timeout_s)
-        return sorted(group.group_id for group in found.valid if group.state != ConsumerGroupState.DEAD)
+        listing = self._wait(lambda: self._client.list_consumer_groups(request_timeout=timeout_s), timeout_s)
+        return sorted(group.group_id for group in listing.valid if group.state != ConsumerGroupState.DEAD)
 
     def group_offsets(
         self, group: str, partitions: Iterable[Partition], timeout_s: float = DEFAULT_TIMEOUT_S

@@ -44,15 +44,15 @@ class MirrorCheckpointConnector(SourceConnector):
     @classmethod
     def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
         """MirrorMaker's own rules for several options; none count while the connector is switched off."""
-        found: dict[str, list[str]] = {}
+        problems: dict[str, list[str]] = {}
         if props.get("enabled") == "false":
-            return found
+            return problems
         if props.get("emit.checkpoints.enabled") == "false":
             text = "MirrorCheckpointConnector can't run with emit.checkpoints.enabled set to false"
-            found["emit.checkpoints.enabled"] = [text]
+            problems["emit.checkpoints.enabled"] = [text]
         if props.get("emit.offset-syncs.enabled") == "false":
-            found["emit.offset-syncs.enabled"] = ["MirrorCheckpointConnector can't run without offset syncs"]
-        return found
+            problems["emit.offset-syncs.enabled"] = ["MirrorCheckpointConnector can't run without offset syncs"]
+        return problems
 
     @classmethod
     def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
@@ -96,8 +96,8 @@ class MirrorCheckpointConnector(SourceConnector):
         return relevant_groups(self._source, config.group_filter, config.topic_filter, config.timeout_s)
 
     def _refresh(self) -> None:
-        found = self._find()
-        if found != self._groups:
-            log.info("mirror.groups.changed", groups=len(found), before=len(self._groups))
-            self._groups = found
+        groups = self._find()
+        if groups != self._groups:
+            log.info("mirror.groups.changed", groups=len(groups), before=len(self._groups))
+            self._groups = groups
             self.context.request_reconfiguration()

@@ -68,17 +68,17 @@ class Failover:
         cannot be reached.
         """
         known = self._positions()
-        found: list[Switch] = []
+        switches: list[Switch] = []
         for group, positions in sorted(known.items()):
             committed = self._target.group_offsets(group, positions, self._timeout_s)
             ends = self._target.partition_offsets(positions, "latest", self._timeout_s)
             for where, position in sorted(positions.items()):
                 start, end = position.checkpoint.downstream, ends[where]
-                found.append(Switch(
+                switches.append(Switch(
                     group, *where, position.checkpoint.upstream, start, max(0, end - start), position.exact, committed.get(where),
                     position.from_source,
                 ))  # fmt: skip
-        return found
+        return switches
 
     def commit(self, switches: list[Switch]) -> None:
         """Set the groups' offsets in the target. Raises KafkaFailure, UNKNOWN_MEMBER_ID for a group that is active there."""
@@ -93,7 +93,7 @@ class Failover:
         written: ByGroup = {}
         if self._config.checkpoints_topic in present:
             written = read_checkpoints(self._config.checkpoints_topic, client(self._props, "target", "consumer"), None)
-        found = {
+        translated = {
             group: {where: TranslatedPosition(c, exact=False, from_source=False) for where, c in positions.items()}
             for group, positions in written.items()
         }
@@ -103,10 +103,10 @@ class Failover:
             log.warning("failover.source.unreachable", cause=str(error), meaning="the last checkpoints count")
             asked = {}
         for group, positions in asked.items():
-            found.setdefault(group, {}).update(positions)
+            translated.setdefault(group, {}).update(positions)
         return {
             group: there
-            for group, positions in found.items()
+            for group, positions in translated.items()
             if (there := {(t, p): at for (t, p), at in positions.items() if t in present and p in present[t].partitions})
         }
 
@@ -116,14 +116,14 @@ class Failover:
         groups = relevant_groups(source, config.group_filter, config.topic_filter, self._timeout_s)
         translations = self._translations()
         naming = Naming(config.policy, config.source_cluster_alias, config.target_cluster_alias)
-        found: dict[str, dict[Partition, TranslatedPosition]] = {}
+        by_group: dict[str, dict[Partition, TranslatedPosition]] = {}
         for group in groups:
             committed = source.group_offsets(group, partitions, self._timeout_s)
             names = {(naming.downstream(topic), p): (topic, p) for topic, p in committed}
             for where, checkpoint in checkpoints(group, committed, translations, naming).items():
                 exact = is_exact(translations, names[where], checkpoint.upstream)
-                found.setdefault(group, {})[where] = TranslatedPosition(checkpoint, exact, from_source=True)
-        return found
+                by_group.setdefault(group, {})[where] = TranslatedPosition(checkpoint, exact, from_source=True)
+        return by_group
 
     def _translations(self) -> Translations:
         config = self._config

@@ -47,5 +47,5 @@ class Selection:
 
     def accepts(self, topic: str) -> bool:
         """Whether a topic is mirrored."""
-        wanted = self.filter.accepts(topic) or (self.heartbeats and self.policy.is_heartbeats(topic))
-        return wanted and not self.policy.is_internal(topic) and not self.policy.is_cycle(topic, self.target)
+        accepted = self.filter.accepts(topic) or (self.heartbeats and self.policy.is_heartbeats(topic))
+        return accepted and not self.policy.is_internal(topic) and not self.policy.is_cycle(topic, self.target)

@@ -108,11 +108,11 @@ class _RecordReader:
 
     def number(self, form: str) -> int:
         try:
-            (found,) = struct.unpack_from(form, self._data, self._at)
+            (number,) = struct.unpack_from(form, self._data, self._at)
         except struct.error as error:
             raise FormatError(f"{len(self._data)} bytes are too few: {error}") from None
         self._at += struct.calcsize(form)
-        return found
+        return number
 
     def string(self) -> str:
         end = self._at + 2 + self.number(">h")

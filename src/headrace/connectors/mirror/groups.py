@@ -9,8 +9,8 @@ from headrace.kafka.groups import Partition
 
 def accepted_partitions(admin: MirrorAdmin, topics: NameFilter, timeout_s: float) -> list[Partition]:
     """The partitions of the topics that the filter lets through. Raises KafkaFailure."""
-    found = admin.topics(timeout_s)
-    return [(name, p) for name, info in sorted(found.items()) if topics.accepts(name) for p in sorted(info.partitions)]
+    descriptions = admin.topics(timeout_s)
+    return [(name, p) for name, info in sorted(descriptions.items()) if topics.accepts(name) for p in sorted(info.partitions)]
 
 
 def relevant_groups(admin: MirrorAdmin, groups: NameFilter, topics: NameFilter, timeout_s: float) -> list[str]:

@@ -50,10 +50,10 @@ def flows(props: Props) -> list[ReplicationFlow]:
     clusters = parse_list(props["clusters"])
     beats = _true(props.get("emit.heartbeats.enabled", "true"))
     pairs = [ReplicationFlow(source, target) for source in clusters for target in clusters if source != target]
-    found = [pair for pair in pairs if enabled(props, pair) or _beats(props, pair, beats)]
-    if not found:
+    pairs_enabled = [pair for pair in pairs if enabled(props, pair) or _beats(props, pair, beats)]
+    if not pairs_enabled:
         raise ConfigError("No source->target replication flows: set <source>-><target>.enabled=true for two of the `clusters`.")
-    return found
+    return pairs_enabled
 
 
 def enabled(props: Props, flow: ReplicationFlow) -> bool:
@@ -63,14 +63,14 @@ def enabled(props: Props, flow: ReplicationFlow) -> bool:
 
 def worker(props: Props, flow: ReplicationFlow) -> dict[str, str]:
     """The properties of the worker of a flow, which lives on the target cluster."""
-    found = _cluster(props, flow.target) | {k: v for k, v in props.items() if k.startswith(_WORKER)}
+    cluster = _cluster(props, flow.target) | {k: v for k, v in props.items() if k.startswith(_WORKER)}
     defaults = {
         "client.id": str(flow),
         "group.id": f"{flow.source}-mm2",
         **{f"{kind}.storage.topic": f"mm2-{name}.{flow.source}.internal" for kind, name in _TOPICS},
         **{f"{part}.converter": _BYTES for part in ("key", "value", "header")},
     }
-    return defaults | found
+    return defaults | cluster
 
 
 _TOPICS = (("offset", "offsets"), ("status", "status"), ("config", "configs"))
@@ -79,28 +79,28 @@ _TOPICS = (("offset", "offsets"), ("status", "status"), ("config", "configs"))
 def connector(props: Props, flow: ReplicationFlow, name: str) -> dict[str, str]:
     """The configuration of one of CONNECTORS for a flow."""
     known = _names()
-    found = {k: v for k, v in props.items() if k in known or _top(k)}
+    passed = {k: v for k, v in props.items() if k in known or _top(k)}
     for side, alias in (("source", flow.source), ("target", flow.target)):
         for key, value in _cluster(props, alias).items():
-            found[f"{side}.{key}" if _CLIENT.match(key) else f"{side}.cluster.{key}"] = value
+            passed[f"{side}.{key}" if _CLIENT.match(key) else f"{side}.cluster.{key}"] = value
     defaults = {
         "name": name,
         "connector.class": PACKAGE + name,
         "source.cluster.alias": flow.source,
         "target.cluster.alias": flow.target,
     }
-    return {"enabled": "false"} | defaults | found | under(props, f"{flow}.")
+    return {"enabled": "false"} | defaults | passed | under(props, f"{flow}.")
 
 
 def _cluster(props: Props, alias: str) -> dict[str, str]:
     """The settings of a cluster; how to connect, its own or that of all, is a setting of each kind of client as well."""
-    found = under(props, f"{alias}.")
-    for way in (dict(found), props):
+    settings = under(props, f"{alias}.")
+    for way in (dict(settings), props):
         for key, value in way.items():
             if connects(key):
                 for name in (*(role + key for role in _ROLES), key):
-                    found.setdefault(name, value)
-    return found
+                    settings.setdefault(name, value)
+    return settings
 
 
 def _top(key: str) -> bool:
@@ -118,5 +118,5 @@ def _true(text: str) -> bool:
 
 
 def _beats(props: Props, flow: ReplicationFlow, default: bool) -> bool:
-    given = props.get(f"{flow}.emit.heartbeats.enabled")
-    return default if given is None else _true(given)
+    text = props.get(f"{flow}.emit.heartbeats.enabled")
+    return default if text is None else _true(text)

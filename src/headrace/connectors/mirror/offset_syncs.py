@@ -101,8 +101,8 @@ class SyncWriter:
     def take(self, sync: OffsetSync, inner: Sequence[OffsetSync] = ()) -> None:
         """A newer pair, and those of records before it; returns at once."""
         with self._lock:
-            for one in self._pace.take(sync, time.monotonic(), inner):
-                self._send(one)
+            for sync_due in self._pace.take(sync, time.monotonic(), inner):
+                self._send(sync_due)
 
     def close(self) -> None:
         """Write what waits, and end."""

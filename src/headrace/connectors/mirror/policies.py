@@ -59,8 +59,8 @@ class DefaultPolicy:
     def is_internal(self, topic: str) -> bool:
         """Whether this is a topic of Kafka itself or of MirrorMaker, which is never mirrored."""
         suffix = f"{self._dot}internal"
-        own = topic.startswith("mm2") and topic.endswith(suffix)
-        return own or topic.endswith(f"{self._dot}checkpoints{suffix}") or topic.startswith(("__", "."))
+        is_internal = topic.startswith("mm2") and topic.endswith(suffix)
+        return is_internal or topic.endswith(f"{self._dot}checkpoints{suffix}") or topic.startswith(("__", "."))
 
     def offset_syncs_topic(self, alias: str) -> str:
         """The topic with the pairs of offsets; alias: of the cluster on the other side."""

@@ -51,7 +51,7 @@ def read_checkpoints(
 
     Raises KafkaFailure, retriable if there is no such topic, or it takes too long.
     """
-    found: dict[str, dict[Partition, Checkpoint]] = {}
+    checkpoints: dict[str, dict[Partition, Checkpoint]] = {}
 
     def take(record: LogRecord) -> None:
         if record.value is None:
@@ -62,7 +62,7 @@ def read_checkpoints(
             log.warning("mirror.record.skipped", topic=topic, offset=record.offset, cause=str(error))
             return
         if groups is None or read.group in groups:
-            found.setdefault(read.group, {})[read.topic, read.partition] = read
+            checkpoints.setdefault(read.group, {})[read.topic, read.partition] = read
 
     end = Admin(consumer).partition_offsets([(topic, 0)], "latest", timeout_s)[topic, 0]
     tail = Tail(topic, consumer, take)
@@ -71,4 +71,4 @@ def read_checkpoints(
         tail.wait_for({0: end}, timeout_s)
     finally:
         tail.stop()
-    return found
+    return checkpoints

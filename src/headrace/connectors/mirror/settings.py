@@ -44,8 +44,8 @@ class SettingFilter:
 
     def of_new_topic(self, settings: Iterable[TopicSetting]) -> dict[str, str]:
         """The settings that a new copy is created with."""
-        wanted = [s for s in settings if self._passes(s) and (not s.is_default or self.source_defaults)]
-        return {s.name: s.value for s in wanted if s.value is not None}
+        copied = [s for s in settings if self._passes(s) and (not s.is_default or self.source_defaults)]
+        return {s.name: s.value for s in copied if s.value is not None}
 
     def changes(self, settings: Iterable[TopicSetting]) -> list[Change]:
         """What to set and unset on a copy that exists."""
@@ -56,5 +56,5 @@ class SettingFilter:
 
 def needed(changes: Iterable[Change], present: Iterable[TopicSetting]) -> list[Change]:
     """Those of the changes that change something: a copy that is right is left alone."""
-    own = {s.name: s.value for s in present if s.own and not s.is_default}
-    return [c for c in changes if own.get(c.name) != c.value]
+    overridden = {s.name: s.value for s in present if s.own and not s.is_default}
+    return [c for c in changes if overridden.get(c.name) != c.value]

@@ -185,8 +185,8 @@ class MirrorSourceConfig(DataLossConfig, StreamModeConfig, MirrorConfig):
     @property
     def selection(self) -> Selection:
         """Which topics are mirrored."""
-        wanted = NameFilter(self.topics, self.topics_exclude)
-        return Selection(self.policy, wanted, self.target_cluster_alias, self.heartbeats_replication_enabled)
+        name_filter = NameFilter(self.topics, self.topics_exclude)
+        return Selection(self.policy, name_filter, self.target_cluster_alias, self.heartbeats_replication_enabled)
 
     @property
     def offset_syncs_topic(self) -> str:

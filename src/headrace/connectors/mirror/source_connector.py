@@ -79,14 +79,14 @@ class MirrorSourceConnector(SourceConnector):
     @classmethod
     def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
         """MirrorMaker's own rules for several options."""
-        found: dict[str, list[str]] = {}
+        problems: dict[str, list[str]] = {}
         if props.get("exactly.once.support") == "required" and not reads_committed(props):
-            found["exactly.once.support"] = [READ_COMMITTED]
+            problems["exactly.once.support"] = [READ_COMMITTED]
         syncs = any(key.startswith(("offset-syncs-", "offset-syncs.topic.")) for key in props)
         if props.get("emit.offset-syncs.enabled") == "false" and syncs:
             text = "MirrorSourceConnector can't setup offset-syncs feature while emit.offset-syncs.enabled set to false"
-            found["emit.offset-syncs.enabled"] = [text]
-        return found
+            problems["emit.offset-syncs.enabled"] = [text]
+        return problems
 
     def start(self, props: Props) -> None:
         """Find the topics, make their copies, and keep both in step from here on. Raises ConfigError.
@@ -134,18 +134,18 @@ class MirrorSourceConnector(SourceConnector):
             self._schedule.stop(_STOP_S)
 
     def _find(self) -> MirroredTopics:
-        found = self._source.topics(self._config.timeout_s)
-        return select(found, self._config.selection, self._config.source_cluster_alias)
+        topics = self._source.topics(self._config.timeout_s)
+        return select(topics, self._config.selection, self._config.source_cluster_alias)
 
     def _refresh(self) -> None:
         """Look again; tasks are reassigned if the source's partitions have changed, or a copy is gone."""
         self._create_offset_syncs()
-        found = self._find()
-        lacks = missing(found, self._target.topics(self._config.timeout_s))
-        if found == self._topics and not lacks:
+        topics = self._find()
+        lacks = missing(topics, self._target.topics(self._config.timeout_s))
+        if topics == self._topics and not lacks:
             return
-        log.info("mirror.topics.changed", topics=len(found.counts), partitions=len(found.partitions), missing=len(lacks.create))
-        self._topics = found
+        log.info("mirror.topics.changed", topics=len(topics.counts), partitions=len(topics.partitions), missing=len(lacks.create))
+        self._topics = topics
         self._make(lacks)
         self.context.request_reconfiguration()
 
@@ -174,9 +174,9 @@ class MirrorSourceConnector(SourceConnector):
         timeout, topics, filter_ = self._config.timeout_s, self._topics, self._setting_filter()
         present = self._target.topics(timeout)
         there = {topic: copy for topic, copy in topics.copies.items() if copy in present}
-        wanted, found = self._source.settings(there, timeout), self._target.settings(there.values(), timeout)
+        wanted, there_now = self._source.settings(there, timeout), self._target.settings(there.values(), timeout)
         for topic, copy in there.items():
-            if changes := needed(filter_.changes(wanted[topic]), found[copy]):
+            if changes := needed(filter_.changes(wanted[topic]), there_now[copy]):
                 settings = {change.name: change.value for change in changes}
                 self._change(copy, lambda: self._target.alter(copy, settings, timeout))  # noqa: B023
 
@@ -192,8 +192,8 @@ class MirrorSourceConnector(SourceConnector):
 
     def _sync_acls(self) -> None:
         """Give the copies the ACLs of their topics, as far as they are for reading."""
-        found = self._source.topic_acls(self._config.timeout_s)
-        wanted = acls.copied(found, lambda topic: topic in self._topics.copies, lambda topic: self._topics.copies[topic])
+        source_acls = self._source.topic_acls(self._config.timeout_s)
+        wanted = acls.copied(source_acls, lambda topic: topic in self._topics.copies, lambda topic: self._topics.copies[topic])
         if wanted:
             self._target.create_acls(wanted, self._config.timeout_s)
 

@@ -110,12 +110,12 @@ class MirrorSourceTask(kafka.KafkaSourceTask):
             return
         copies = {partition: self._copy(partition) for partition in upstream}
         try:
-            found = self._target.partition_offsets(copies.values(), "latest", _TARGET_S)
+            ends = self._target.partition_offsets(copies.values(), "latest", _TARGET_S)
         except HeadraceError as error:
             log.warning("mirror.sync.failed", cause=str(error))
             return
         for partition, end in upstream.items():
-            self._take(partition, Ends(end, found[copies[partition]]), alone=False)
+            self._take(partition, Ends(end, ends[copies[partition]]), alone=False)
 
     def acknowledged(self, partitions: Sequence[PartitionUpdate]) -> None:
         """Count what was copied, and write where to: the last record of each partition, with the offset of its copy."""

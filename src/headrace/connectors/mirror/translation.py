@@ -82,14 +82,14 @@ def _updated(original: list[OffsetSync], sync: OffsetSync) -> list[OffsetSync]:
     return syncs
 
 
-def _recent(one: OffsetSync, other: OffsetSync, i: int, j: int) -> bool:
-    """Whether `other`, at entry j, is near enough to `one` at entry i."""
-    return one is other or one.upstream <= other.upstream + (1 << j) - (1 << i)
+def _recent(sync: OffsetSync, other: OffsetSync, i: int, j: int) -> bool:
+    """Whether `other`, at entry j, is near enough to `sync` at entry i."""
+    return sync is other or sync.upstream <= other.upstream + (1 << j) - (1 << i)
 
 
-def _apart(one: OffsetSync, other: OffsetSync, i: int) -> bool:
-    """Whether `other` is far enough from `one`, at entry i, to be worth its place."""
-    return one is other or one.upstream >= other.upstream + (1 << max(i - 2, 0))
+def _apart(sync: OffsetSync, other: OffsetSync, i: int) -> bool:
+    """Whether `other` is far enough from `sync`, at entry i, to be worth its place."""
+    return sync is other or sync.upstream >= other.upstream + (1 << max(i - 2, 0))
 
 
 @dataclass(frozen=True)
@@ -114,13 +114,13 @@ def checkpoints(
 
     Partitions whose offset cannot be translated are left out.
     """
-    found: dict[Partition, Checkpoint] = {}
+    checkpoints: dict[Partition, Checkpoint] = {}
     for (topic, partition), offset in committed.items():
         downstream = translations.translate((topic, partition), offset)
         if downstream is not None and downstream != TOO_OLD:
             remote = naming.downstream(topic)
-            found[remote, partition] = Checkpoint(group, remote, partition, offset, downstream)
-    return found
+            checkpoints[remote, partition] = Checkpoint(group, remote, partition, offset, downstream)
+    return checkpoints
 
 
 def is_news(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:

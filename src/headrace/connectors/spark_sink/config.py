@@ -93,25 +93,25 @@ class SparkSinkConfig(FormatConfig):
     def problems(self) -> dict[str, str]:
         """What needs more than one option: option → sentence."""
         values, given = self.values, self.given
-        found: dict[str, str] = {}
+        problems: dict[str, str] = {}
         name, mode, key = values["format"].lower(), values["insert.mode"], values["pk.mode"]
         wrong = [column for column in values["metadata.columns"] if column not in METADATA]
         if wrong:
-            found["metadata.columns"] = f"{wrong[0]} is none of {', '.join(METADATA)}"
+            problems["metadata.columns"] = f"{wrong[0]} is none of {', '.join(METADATA)}"
         if name == DELTA and "path" not in given:
-            found["option.path"] = "The format delta needs the path of the table"
+            problems["option.path"] = "The format delta needs the path of the table"
         if name == DELTA and mode == "update":
-            found["insert.mode"] = "The format delta takes insert and upsert"
+            problems["insert.mode"] = "The format delta takes insert and upsert"
         if mode != "insert" and key == "none":
-            found["pk.mode"] = f"insert.mode={mode} needs a primary key"
+            problems["pk.mode"] = f"insert.mode={mode} needs a primary key"
         if values["delete.enabled"] and key != "record_key":
-            found["delete.enabled"] = "Deletes need pk.mode=record_key"
+            problems["delete.enabled"] = "Deletes need pk.mode=record_key"
         if key == "kafka" and len(values["pk.fields"]) not in (0, 3):
-            found["pk.fields"] = "pk.mode=kafka needs three names"
+            problems["pk.fields"] = "pk.mode=kafka needs three names"
         if name != JDBC:
-            return found
+            return problems
         if "url" not in given:
-            found["option.url"] = "The format jdbc needs the URL of the database"
+            problems["option.url"] = "The format jdbc needs the URL of the database"
         if "dbtable" not in given:
-            found["option.dbtable"] = "The format jdbc needs the table"
-        return found
+            problems["option.dbtable"] = "The format jdbc needs the table"
+        return problems

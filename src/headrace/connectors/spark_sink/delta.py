@@ -87,9 +87,9 @@ class Commit:
     def append(self, frame: DataFrame, partition_by: list[str], versions: Mapping[str, int]) -> None:
         """Write the files of a frame, and commit them with these versions. Raises Py4JJavaError."""
         scala, none = self._jvm.PythonUtils, self._none
-        made = self._delta.DeltaOptions(scala.toScalaMap(self._options), self._session.sessionState().conf())
+        options = self._delta.DeltaOptions(scala.toScalaMap(self._options), self._session.sessionState().conf())
         mode = self._jvm.org.apache.spark.sql.SaveMode.Append
-        table = (self._log, mode, made, scala.toSeq(partition_by), scala.toScalaMap({}), frame._jdf, none, none, False)
+        table = (self._log, mode, options, scala.toSeq(partition_by), scala.toScalaMap({}), frame._jdf, none, none, False)
         written = self._delta.commands.WriteIntoDelta(*table).write(self._transaction, self._session, none, False)
         actions = self._jvm.java.util.ArrayList(self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(written))
         now = self._jvm.scala.Option.apply(int(time.time() * 1000))

@@ -17,11 +17,11 @@ _MEMBERS = ("op", "after")
 
 def row_after(run: CompileContext, value: Value) -> Value:
     """The `after` of change events; a tombstone stays one, and what is no change event fails."""
-    found: list[Case] = []
+    cases: list[Case] = []
     for a in value:
         typed = a.value
         if typed.kind == "null":
-            found.append(a)
+            cases.append(a)
             continue
         if typed.kind not in ("map", "struct"):
             run.fail(a.when, lit("The value is no change event of Debezium: it is no object"))
@@ -33,5 +33,5 @@ def row_after(run: CompileContext, value: Value) -> Value:
             continue
         with run.only(a.when):
             after = table.get("after")
-            found += only_when(a.when, or_null(after, schemaless=table.schema is None))
-    return combined(found)
+            cases += only_when(a.when, or_null(after, schemaless=table.schema is None))
+    return combined(cases)

@@ -25,8 +25,8 @@ class JdbcSinkTask(SparkSinkTask):
 
     def write(self, batch: SinkBatch, records: DataFrame, options: Mapping[str, str]) -> None:
         """Stage the rows, then one transaction. Raises ConfigError for a table that does not have the columns."""
-        given = {name.lower(): value for name, value in options.items()}
-        database, table = Database(batch.spark, options), given["dbtable"]
+        lowered = {name.lower(): value for name, value in options.items()}
+        database, table = Database(batch.spark, options), lowered["dbtable"]
         if self._config.insert_mode != "insert" and not database.url.startswith("jdbc:postgresql:"):
             raise ConfigError.invalid(
                 "insert.mode", self._config.insert_mode, "It is built for PostgreSQL only; others take insert"
@@ -68,11 +68,11 @@ class JdbcSinkTask(SparkSinkTask):
                 quoted = ", ".join(map(database.quoted, keys))
                 transaction.execute(f"ALTER TABLE {table} ADD PRIMARY KEY ({quoted})")
             there = transaction.columns(table)
-        found = {}
+        types = {}
         for name in empty.columns:
             match = [c for c in there if c == name] or [c for c in there if c.lower() == name.lower()]
             if not match:
                 why = f"The records have a column {name}, the table has {', '.join(there)}"
                 raise ConfigError.invalid("option.dbtable", table, why)
-            found[name] = match[0]
-        return found
+            types[name] = match[0]
+        return types

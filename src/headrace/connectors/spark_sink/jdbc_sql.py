@@ -29,10 +29,10 @@ class Merge:
 
     def statements(self, mode: str, deletes: bool) -> list[str]:
         """What is done in one transaction. mode: `insert`, `upsert` or `update`."""
-        found = [getattr(self, f"_{mode}")()]
+        statements = [getattr(self, f"_{mode}")()]
         if deletes:
-            found.append(f"DELETE FROM {self.table} WHERE EXISTS (SELECT 1 FROM {self._last(1)} WHERE {self._same()})")
-        return [*found, f"DROP TABLE {self.stage}"]
+            statements.append(f"DELETE FROM {self.table} WHERE EXISTS (SELECT 1 FROM {self._last(1)} WHERE {self._same()})")
+        return [*statements, f"DROP TABLE {self.stage}"]
 
     def _insert(self) -> str:
         names = self._list(self.columns)

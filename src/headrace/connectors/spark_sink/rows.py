@@ -66,17 +66,17 @@ def keyed_columns(records: DataFrame, config: SparkSinkConfig) -> tuple[dict[str
 
 
 def _key(records: DataFrame, config: SparkSinkConfig) -> dict[str, Column]:
-    fields, wanted = part_columns(records, "key"), config.pk_fields
+    fields, names = part_columns(records, "key"), config.pk_fields
     if fields:
-        return {name: fields[name] for name in _among(wanted or list(fields), fields, "key")}
-    if len(wanted) != 1:
-        raise ConfigError.invalid("pk.fields", ",".join(wanted), "The keys are no structs: it has to be the name of one column")
-    return {wanted[0]: records["key"]}
+        return {name: fields[name] for name in _among(names or list(fields), fields, "key")}
+    if len(names) != 1:
+        raise ConfigError.invalid("pk.fields", ",".join(names), "The keys are no structs: it has to be the name of one column")
+    return {names[0]: records["key"]}
 
 
-def _among(wanted: list[str], there: Mapping[str, Column], part: str) -> list[str]:
-    for name in wanted:
+def _among(names: list[str], there: Mapping[str, Column], part: str) -> list[str]:
+    for name in names:
         if name not in there:
             why = f"The {part} of the records has no field {name}; it has {', '.join(there)}"
-            raise ConfigError.invalid("pk.fields", ",".join(wanted), why)
-    return wanted
+            raise ConfigError.invalid("pk.fields", ",".join(names), why)
+    return names

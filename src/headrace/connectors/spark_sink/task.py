@@ -58,8 +58,8 @@ class SparkSinkTask(SinkTask):
     def _topics(self, batch: SinkBatch) -> list[str]:
         from pyspark.sql import functions as F
 
-        found: Any = batch.frame.agg(F.collect_set("topic")).first()
-        return found[0]
+        row: Any = batch.frame.agg(F.collect_set("topic")).first()
+        return row[0]
 
     @abstractmethod
     def write(self, batch: SinkBatch, records: DataFrame, options: Mapping[str, str]) -> None:

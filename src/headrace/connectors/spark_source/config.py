@@ -113,31 +113,31 @@ class SparkSourceConfig(FormatConfig):
     def problems(self) -> dict[str, str]:
         """What needs more than one option: option → sentence."""
         values, given = self.values, self.given
-        found: dict[str, str] = {}
+        problems: dict[str, str] = {}
         if bool(values["topic"]) == bool(values["topic.expression"]):
-            found["topic"] = "Either topic or topic.expression has to be set, and not both"
+            problems["topic"] = "Either topic or topic.expression has to be set, and not both"
         name, mode = values["format"].lower(), values["mode"]
         if name == JDBC:
-            found |= _jdbc_problems(values, given)
+            problems |= _jdbc_problems(values, given)
         elif mode in INCREMENTAL:
-            found["mode"] = f"It is for the format jdbc; {values['format']} takes bulk or none"
+            problems["mode"] = f"It is for the format jdbc; {values['format']} takes bulk or none"
         elif name in FILES and "path" not in given:
-            found["option.path"] = f"The format {values['format']} needs the path of its files"
-        return found
+            problems["option.path"] = f"The format {values['format']} needs the path of its files"
+        return problems
 
 
 def _jdbc_problems(values: dict[str, Any], given: set[str]) -> dict[str, str]:
-    found = {}
+    problems = {}
     mode = values["mode"]
     if mode is None:
-        found["mode"] = f"The format jdbc needs one of {', '.join((*INCREMENTAL, 'bulk'))}"
+        problems["mode"] = f"The format jdbc needs one of {', '.join((*INCREMENTAL, 'bulk'))}"
         mode = ""
     if "url" not in given:
-        found["option.url"] = "The format jdbc needs the URL of the database"
+        problems["option.url"] = "The format jdbc needs the URL of the database"
     if ("dbtable" in given) == ("query" in given):
-        found["option.dbtable"] = "The format jdbc needs either option.dbtable or option.query"
+        problems["option.dbtable"] = "The format jdbc needs either option.dbtable or option.query"
     if "incrementing" in mode and not values["incrementing.column.name"]:
-        found["incrementing.column.name"] = f"The mode {mode} needs the column"
+        problems["incrementing.column.name"] = f"The mode {mode} needs the column"
     if "timestamp" in mode and not values["timestamp.column.name"]:
-        found["timestamp.column.name"] = f"The mode {mode} needs the column"
-    return found
+        problems["timestamp.column.name"] = f"The mode {mode} needs the column"
+    return problems

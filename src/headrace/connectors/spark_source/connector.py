@@ -87,9 +87,9 @@ class SparkSourceConnector(SourceConnector):
 
 
 def _needs(*keys: str) -> Callable[[SourcePartition], None]:
-    def check(found: SourcePartition) -> None:
+    def check(partition: SourcePartition) -> None:
         for key in keys:
-            if key not in found:
+            if key not in partition:
                 raise ConnectError(f"Partition objects should contain the key '{key}'")
 
     return check

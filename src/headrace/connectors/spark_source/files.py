@@ -71,8 +71,8 @@ class FilesTask(PollingSourceTask):
             hadoop, options["path"], options.get("pathglobfilter"), modified, last, before, most
         )
         done, *lines = text.split("\n")
-        found = [line.split(" ", 1) for line in lines]
-        return int(done), [(int(ms), name) for ms, name in found]
+        entries = [line.split(" ", 1) for line in lines]
+        return int(done), [(int(ms), name) for ms, name in entries]
 
     def _warn_of_late(self, done: int) -> None:
         if self._done is not None and done > self._done:

@@ -84,8 +84,8 @@ class JdbcTask(PollingSourceTask):
         first = database.table(f"({database.first(inner, list(columns), self._config.batch_max_rows)}) {_NAME}")
         values = {_TIME: F.unix_micros(F.col(_TIME).cast("timestamp")), _NUMBER: F.col(_NUMBER).cast("bigint")}
         row: Any = first.agg(F.max(F.struct(*(values[name].alias(name) for name in columns))).alias("last")).first()
-        found = row["last"]
-        return None if found is None else JdbcPosition(*(found[n] if n in columns else None for n in (_TIME, _NUMBER)))
+        last = row["last"]
+        return None if last is None else JdbcPosition(*(last[n] if n in columns else None for n in (_TIME, _NUMBER)))
 
     def _latest(self, database: Database) -> str:
         """The SQL text of the time that rows have to be before."""

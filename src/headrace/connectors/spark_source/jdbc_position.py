@@ -25,20 +25,20 @@ class JdbcPosition:
         """
         if offset is None:
             return cls()
-        found = {k: whole(k, offset[k]) for k in ("timestamp", "timestamp_nanos", "incrementing") if offset.get(k) is not None}
+        numbers = {k: whole(k, offset[k]) for k in ("timestamp", "timestamp_nanos", "incrementing") if offset.get(k) is not None}
         time = None
-        if "timestamp" in found:
-            ms = found["timestamp"]
-            time = ms // 1000 * MICROS + found["timestamp_nanos"] // 1000 if "timestamp_nanos" in found else ms * 1000
-        return cls(time, found.get("incrementing"))
+        if "timestamp" in numbers:
+            ms = numbers["timestamp"]
+            time = ms // 1000 * MICROS + numbers["timestamp_nanos"] // 1000 if "timestamp_nanos" in numbers else ms * 1000
+        return cls(time, numbers.get("incrementing"))
 
     @property
     def offset(self) -> SourceOffset:
         """The reverse of `of`."""
-        found: dict[str, int] = {}
+        position: dict[str, int] = {}
         if self.time is not None:
-            found |= {"timestamp": self.time // 1000, "timestamp_nanos": self.time % MICROS * 1000}
-        return found if self.number is None else found | {"incrementing": self.number}
+            position |= {"timestamp": self.time // 1000, "timestamp_nanos": self.time % MICROS * 1000}
+        return position if self.number is None else position | {"incrementing": self.number}
 
 
 def whole(name: str, value: object) -> int:

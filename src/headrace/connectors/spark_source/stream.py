@@ -52,9 +52,9 @@ class SparkStreamTask(SourceTask):
 
 def connect_offset(text: str) -> SourceOffset:
     """An offset of Spark's, in JSON, as one of Connect's, which has plain values only."""
-    found = json.loads(text)
-    if isinstance(found, dict) and found and all(isinstance(v, str | int | float | bool) for v in found.values()):
-        return found
+    offset = json.loads(text)
+    if isinstance(offset, dict) and offset and all(isinstance(v, str | int | float | bool) for v in offset.values()):
+        return offset
     return {_TEXT: text}
 
 

@@ -26,14 +26,14 @@ def list_connectors(herder: RestHerder, request: Request) -> Response:
     names = herder.connectors()
     if "expand" not in request.query_params:
         return responses.ok(names)
-    wanted = request.query_params.getlist("expand")
-    return responses.ok({name: found for name in names if (found := _expand(herder, name, wanted)) is not None})
+    views = request.query_params.getlist("expand")
+    return responses.ok({name: expanded for name in names if (expanded := _expand(herder, name, views)) is not None})
 
 
-def _expand(herder: RestHerder, name: str, wanted: list[str]) -> Json | None:
+def _expand(herder: RestHerder, name: str, shown: list[str]) -> Json | None:
     try:
         views = {"status": herder.status, "info": lambda name: info_body(herder.info(name))}
-        return {view: views[view](name) for view in wanted if view in views}
+        return {view: views[view](name) for view in shown if view in views}
     except NotFoundError:  # deleted meanwhile
         return None
 

@@ -24,28 +24,28 @@ _DEFAULT_COUNT = 50
 
 def resource(worker: WorkerConfig) -> Resource:
     """The resource of a worker with these settings."""
-    made = Resource("dead letters")
+    resource = Resource("dead letters")
     spark = partial(session, worker.spark_conf())
 
-    @made.get("/headrace/dead-letters", gives={200: "DeadLetterTopics"})
+    @resource.get("/headrace/dead-letters", gives={200: "DeadLetterTopics"})
     def topics(herder: RestHerder) -> Response:
         """The dead letter topics of all connectors, with how many letters each has."""
         return responses.ok({"topics": redacted(summaries(_topics(herder).values(), worker))})
 
-    @made.get("/headrace/dead-letters/{topic}", gives={200: "DeadLetterPage"}, errors=[400, 404])
+    @resource.get("/headrace/dead-letters/{topic}", gives={200: "DeadLetterPage"}, errors=[400, 404])
     def show(herder: RestHerder, topic: str, count: str = str(_DEFAULT_COUNT), before: str = "") -> Response:
         """The newest `count` letters of a topic, with why they failed; `before`: those before a place that an answer named."""
         if not (count.isascii() and count.isdigit() and 1 <= int(count) <= MOST):
             raise BadRequestError(f"'count' is '{count}'; it has to be a whole number from 1 to {MOST}.")
         return responses.ok(redacted(_letters(herder, topic).page(int(count), before or None)))
 
-    @made.post("/headrace/dead-letters/{topic}/preview", takes="DeadLetterPreview", gives={200: "Preview"}, errors=[400, 404])
+    @resource.post("/headrace/dead-letters/{topic}/preview", takes="DeadLetterPreview", gives={200: "Preview"}, errors=[400, 404])
     def preview(herder: RestHerder, topic: str, entity: OwnJsonBody) -> Response:
         """What a chain makes of letters, step by step: that of `config`, or of the connector as it runs; nothing is written."""
         asked = _Asked.of(entity, "config")
         return responses.ok(_letters(herder, topic).preview(asked.ids, asked.connector, asked.config, spark))
 
-    @made.post(
+    @resource.post(
         "/headrace/dead-letters/{topic}/replay",
         takes="DeadLetterReplay",
         gives={200: "DeadLetterReplayed"},
@@ -64,7 +64,7 @@ def resource(worker: WorkerConfig) -> Resource:
             raise NotFoundError(f"'{topic}' is the dead letter topic of no connector (errors.deadletterqueue.topic.name).")
         return DeadLetterTopic(letter_topic, worker)
 
-    return made
+    return resource
 
 
 def _topics(herder: RestHerder) -> dict[str, LetterTopic]:

@@ -18,7 +18,7 @@ def lag(herder: RestHerder, connector: str, freshness: str = "") -> Response:
     `freshness=false`: without times, for which records of the source are read.
     """
     partitions = herder.lag(connector, ages=freshness.lower() != "false")
-    lags = [one["lag"] for one in partitions if one["lag"] is not None]
-    ages = [one["freshness_ms"] for one in partitions if one["freshness_ms"] is not None]
+    lags = [partition["lag"] for partition in partitions if partition["lag"] is not None]
+    ages = [partition["freshness_ms"] for partition in partitions if partition["freshness_ms"] is not None]
     body = {"connector": connector, "lag": sum(lags), "freshness_ms": max(ages, default=None), "partitions": partitions}
     return responses.ok(body)

@@ -16,9 +16,9 @@ from headrace.rest.streams_reports import GroupReports, applications
 
 def resource(reports: GroupReports) -> Resource:
     """The resource of a worker; reports: of streams applications."""
-    made = Resource("lineage")
+    resource = Resource("lineage")
 
-    @made.get("/headrace/lineage", gives={200: "Lineage"})
+    @resource.get("/headrace/lineage", gives={200: "Lineage"})
     def lineage(
         herder: RestHerder, request: Request, connector: str = "", topic: str = "", application: str = "", columns: str = ""
     ) -> Response:
@@ -28,12 +28,12 @@ def resource(reports: GroupReports) -> Resource:
         transforms, also of which columns of its records each column is made.
         """
         reported = reports.read(herder, request, [])
-        found = joined([lineage_of(herder), *map(of_application, applications(reported.instances))])
+        graph = joined([lineage_of(herder), *map(of_application, applications(reported.instances))])
         if connector or topic or application:
             asked = {("connector", connector), ("topic", topic), ("application", application)}
-            found = found.reached(node.id for node in found.nodes if (node.kind, node.name) in asked)
-        names = [node.name for node in found.nodes if node.kind == CONNECTOR] if columns.lower() == "true" else []
+            graph = graph.reached(node.id for node in graph.nodes if (node.kind, node.name) in asked)
+        names = [node.name for node in graph.nodes if node.kind == CONNECTOR] if columns.lower() == "true" else []
         rows = [row for name in names for row in columns_of(herder, name)]
-        return responses.ok(found.body() | {"columns": rows, "not_reached": reported.not_reached})
+        return responses.ok(graph.body() | {"columns": rows, "not_reached": reported.not_reached})
 
-    return made
+    return resource

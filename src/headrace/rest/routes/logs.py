@@ -20,9 +20,9 @@ _DEFAULT_LINES = 200
 
 def resource(others: WorkerClient) -> Resource:
     """The resource of a worker; others: asks the other workers."""
-    made = Resource("logs")
+    resource = Resource("logs")
 
-    @made.get("/headrace/connectors/{connector}/logs", gives={200: "ConnectorLogs"}, errors=[400, 404])
+    @resource.get("/headrace/connectors/{connector}/logs", gives={200: "ConnectorLogs"}, errors=[400, 404])
     def logs(
         herder: RestHerder, request: Request, connector: str, lines: str = "", level: str = "", task: str = "", forward: str = ""
     ) -> Response:
@@ -30,20 +30,20 @@ def resource(others: WorkerClient) -> Resource:
 
         `forward=false`: only those of this worker; otherwise those of all workers that have any connector or task.
         """
-        wanted = min(_number("lines", lines, _DEFAULT_LINES) or 0, PER_CONNECTOR)
-        found = RECENT.entries(connector, wanted, _level(level), _number("task", task, None))
-        entries, silent = [entry | {"worker_id": herder.worker_id} for entry in found], []
+        count = min(_number("lines", lines, _DEFAULT_LINES) or 0, PER_CONNECTOR)
+        log_entries = RECENT.entries(connector, count, _level(level), _number("task", task, None))
+        entries, silent = [entry | {"worker_id": herder.worker_id} for entry in log_entries], []
         if forward.lower() != "false":
-            query = {"lines": str(wanted), "level": level, "task": task, "forward": "false"}
+            query = {"lines": str(count), "level": level, "task": task, "forward": "false"}
             path = ["headrace", "connectors", connector, "logs"]
             more, silent = others.entries_from_all(sorted(_workers(herder) - {herder.worker_id}), path, query, request)
-            entries = sorted([*entries, *more], key=lambda entry: entry["time"])[-wanted:] if wanted else []
+            entries = sorted([*entries, *more], key=lambda entry: entry["time"])[-count:] if count else []
             if not entries:
                 herder.info(connector)  # raises NotFoundError; entries of a deleted connector are shown
         body = {"connector": connector, "worker_id": herder.worker_id, "entries": entries, "not_reached": silent}
         return responses.ok(body)
 
-    return made
+    return resource
 
 
 def _workers(herder: RestHerder) -> set[str]:

@@ -42,9 +42,9 @@ def _changes(entity: body.Tree) -> list[OffsetChange]:
     return offset_changes(fields.get("offsets"), '"offsets"')
 
 
-def offset_changes(given: body.Tree, what: str) -> list[OffsetChange]:
+def offset_changes(offsets: body.Tree, what: str) -> list[OffsetChange]:
     """The partitions with their offsets in a list of a request; of several for one partition the last. Raises ConnectError."""
-    entries = (_entry(item, what) for item in body.items(given, what) or [])
+    entries = (_entry(item, what) for item in body.items(offsets, what) or [])
     return list({json.dumps(partition, sort_keys=True): (partition, offset) for partition, offset in entries}.values())
 
 
@@ -56,5 +56,5 @@ def _entry(item: body.Tree, what: str) -> OffsetChange:
 
 
 def _object(fields: Json, key: str) -> Json | None:
-    found = body.mapping(fields.get(key), f'"{key}"')
-    return None if found is None else body.plain(found)
+    fields_of = body.mapping(fields.get(key), f'"{key}"')
+    return None if fields_of is None else body.plain(fields_of)

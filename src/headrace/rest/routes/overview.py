@@ -20,9 +20,9 @@ _MOST_POINTS = 360
 
 def resource(overview: Overview) -> Resource:
     """The resource over these snapshots."""
-    made = Resource("overview")
+    resource = Resource("overview")
 
-    @made.get("/headrace/overview", gives={200: "Overview"}, errors=[400])
+    @resource.get("/headrace/overview", gives={200: "Overview"}, errors=[400])
     def all_connectors(
         herder: RestHerder,
         request: Request,
@@ -40,12 +40,12 @@ def resource(overview: Overview) -> Resource:
         query = OverviewQuery(q, state, kind, sort, _whole("page", page, 1))
         return responses.ok(overview_body(overview.read(herder, request), query, herder))
 
-    @made.get("/headrace/figures", gives={200: "Figures"}, errors=[400])
+    @resource.get("/headrace/figures", gives={200: "Figures"}, errors=[400])
     def figures(herder: RestHerder, points: str = str(POINTS)) -> Response:
         """What the tasks of this worker measure now, and the last `points` samples (every 10 s) of each connector."""
         return responses.ok(figures_body(herder, min(_whole("points", points, 0), _MOST_POINTS)))
 
-    return made
+    return resource
 
 
 def _whole(name: str, text: str, least: int) -> int:

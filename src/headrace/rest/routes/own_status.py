@@ -13,9 +13,9 @@ from headrace.rest.resource import Resource
 
 def resource(figures: ClusterFigures) -> Resource:
     """The resource; figures: what the tasks of all workers measure."""
-    made = Resource("own status")
+    resource = Resource("own status")
 
-    @made.get("/headrace/connectors/{connector}/status", gives={200: "OwnConnectorStatus"}, errors=[404])
+    @resource.get("/headrace/connectors/{connector}/status", gives={200: "OwnConnectorStatus"}, errors=[404])
     def own_status(herder: RestHerder, request: Request, connector: str) -> Response:
         """The same as `/connectors/{connector}/status`, and of running tasks how their stream runs, and why, where there is a
         choice (`stream.mode`), for how long they have made no progress while their lag grew (`stalled_ms`), and what they wait
@@ -25,8 +25,8 @@ def resource(figures: ClusterFigures) -> Resource:
         workers = {task["worker_id"] for task in body["tasks"]}
         measured, _ = figures.read(herder, request, workers)
         of_connector = measured.get(connector, ConnectorFigures())
-        told = {"stalled_ms": of_connector.stalled, "waiting_for": of_connector.waiting}
-        tasks = [task | {name: by[task["id"]] for name, by in told.items() if task["id"] in by} for task in body["tasks"]]
+        answer = {"stalled_ms": of_connector.stalled, "waiting_for": of_connector.waiting}
+        tasks = [task | {name: by[task["id"]] for name, by in answer.items() if task["id"] in by} for task in body["tasks"]]
         return responses.ok(body | {"tasks": tasks})
 
-    return made
+    return resource

@@ -32,8 +32,8 @@ resource = Resource("connector-plugins")
 def list_plugins(herder: RestHerder, connectors_only: Annotated[TrueByDefault, Query(alias="connectorsOnly")] = True) -> Response:
     """The connectors; with `connectorsOnly=false` transformations, predicates and converters too."""
     kinds = CONNECTORS if connectors_only else CONNECTORS + OTHERS
-    found = [cls for kind in kinds for cls in plugins.every(kind)]
-    return responses.ok([{"class": c.plugin_name, "type": c.plugin_kind, "version": c.version} for c in found])
+    classes = [cls for kind in kinds for cls in plugins.every(kind)]
+    return responses.ok([{"class": c.plugin_name, "type": c.plugin_kind, "version": c.version} for c in classes])
 
 
 @resource.get("/connector-plugins/{plugin}/config", gives={200: "Definitions"}, errors=[400, 404])

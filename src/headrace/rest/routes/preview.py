@@ -18,9 +18,9 @@ _TAKES = '{"config": {…}, "records": [{"topic", "partition", "offset", "timest
 
 def resource(worker: WorkerConfig) -> Resource:
     """The resource of a worker with these settings; it works beside the herder and tells it nothing."""
-    made = Resource("preview")
+    resource = Resource("preview")
 
-    @made.post("/headrace/preview", takes="PreviewRequest", gives={200: "Preview"}, errors=[400])
+    @resource.post("/headrace/preview", takes="PreviewRequest", gives={200: "Preview"}, errors=[400])
     def preview(herder: RestHerder, entity: OwnJsonBody) -> Response:
         """Each record before and after every transform, where it is dropped or fails and why, and the topic it goes to."""
         fields = _fields(entity)
@@ -28,7 +28,7 @@ def resource(worker: WorkerConfig) -> Resource:
         records = _records(prepared, fields)
         return responses.ok(prepared.run(session(worker.spark_conf()), records))
 
-    return made
+    return resource
 
 
 def _fields(entity: body.Tree) -> dict[str, body.Tree]:
@@ -47,7 +47,11 @@ def _fields(entity: body.Tree) -> dict[str, body.Tree]:
 
 def _records(prepared: Preview, fields: dict[str, body.Tree]) -> list[GivenRecord]:
     try:
-        given = body.plain([fields["records"], fields["live"]])
+        records_and_live = body.plain([fields["records"], fields["live"]])
     except ConnectError as error:
         raise BadRequestError(error.message) from None
-    return from_objects(given[0], prepared.topic) if given[0] is not None else prepared.live(count(given[1]))
+    return (
+        from_objects(records_and_live[0], prepared.topic)
+        if records_and_live[0] is not None
+        else prepared.live(count(records_and_live[1]))
+    )

@@ -14,9 +14,9 @@ from headrace.runtime.schema_usage import USAGE
 
 def resource(others: WorkerClient) -> Resource:
     """The resource. others: asks the other workers."""
-    made = Resource("schemas")
+    resource = Resource("schemas")
 
-    @made.get("/headrace/connectors/{connector}/schemas", gives={200: "ConnectorSchemas"}, errors=[404])
+    @resource.get("/headrace/connectors/{connector}/schemas", gives={200: "ConnectorSchemas"}, errors=[404])
     def schemas(herder: RestHerder, request: Request, connector: str, forward: str = "") -> Response:
         """Which schemas its running tasks have read and written, with their subjects and versions, and since when.
 
@@ -30,4 +30,4 @@ def resource(others: WorkerClient) -> Resource:
             entries = sorted([*entries, *more], key=lambda entry: (entry["task"], entry["since"], entry["id"]))
         return responses.ok({"connector": connector, "entries": entries, "not_reached": silent})
 
-    return made
+    return resource

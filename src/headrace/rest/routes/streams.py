@@ -74,9 +74,9 @@ class StreamsCommandBody(BaseModel):
 
 def resource(group: GroupReports) -> Resource:
     """The resource of a worker of this group."""
-    made, commands = Resource("streams"), StreamsCommands()
+    resource, commands = Resource("streams"), StreamsCommands()
 
-    @made.put(
+    @resource.put(
         "/headrace/streams/{application}/{instance}",
         takes="StreamsReport", gives={200: "StreamsCommandsDue", 204: None}, errors=[400, 413, 429],
     )  # fmt: skip
@@ -91,18 +91,18 @@ def resource(group: GroupReports) -> Resource:
         due = commands.exchange(application, instance, results)
         return responses.ok({"commands": due}) if due else responses.done(204)
 
-    @made.get("/headrace/streams", gives={200: "StreamsApplications"})
+    @resource.get("/headrace/streams", gives={200: "StreamsApplications"})
     def streams(herder: RestHerder, request: Request, forward: str = "") -> Response:
         """The applications that report to any worker (`forward=false`: to this): state, topology, internal topics, lag."""
-        own, asked = group.own.instances(), commands.all()
-        answer = {"instances": own, "commands": asked, "applications": applications(own, asked), "not_reached": []}
+        here, asked = group.own.instances(), commands.all()
+        answer = {"instances": here, "commands": asked, "applications": applications(here, asked), "not_reached": []}
         if forward.lower() != "false":
             reported = group.read(herder, request, asked)
             answer["applications"] = applications(reported.instances, reported.commands)
             answer["not_reached"] = reported.not_reached
         return responses.ok(answer | {"applications": redacted(answer["applications"])})
 
-    @made.post(
+    @resource.post(
         "/headrace/streams/{application}/commands",
         takes="StreamsCommandRequest", gives={202: "StreamsCommand"}, errors=[400, 404, 409],
     )  # fmt: skip
@@ -111,14 +111,14 @@ def resource(group: GroupReports) -> Resource:
 
         It is asked with the answer to its next report, within ten seconds; `GET /headrace/streams` says what became of it.
         """
-        wanted = CommandRequest(**_model(StreamsCommandBody, entity, "command for a streams application").model_dump())
-        found = group.own.instances() if forward else group.read(herder, request, []).instances
-        instance = instance_for(application, wanted, found)
+        command = CommandRequest(**_model(StreamsCommandBody, entity, "command for a streams application").model_dump())
+        instances = group.own.instances() if forward else group.read(herder, request, []).instances
+        instance = instance_for(application, command, instances)
         if (worker_id := instance.get("reported_to", herder.worker_id)) != herder.worker_id:
             raise ElsewhereError(f"The application reports to the worker {worker_id}.", group.others.url_of(worker_id))
-        return responses.ok(commands.ask(application, instance["instance"], wanted, caller_of(request.scope).name), 202)
+        return responses.ok(commands.ask(application, instance["instance"], command, caller_of(request.scope).name), 202)
 
-    return made
+    return resource
 
 
 def _parsed(entity: body.Tree) -> dict[str, Any]:

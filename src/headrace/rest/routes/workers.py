@@ -14,17 +14,17 @@ from headrace.rest.worker_facts import GroupWorkers, worker_facts
 
 def resource(others: WorkerClient) -> Resource:
     """The resource of a worker; others: asks the other workers."""
-    made = Resource("workers")
+    resource = Resource("workers")
     group = GroupWorkers(others)
 
-    @made.get("/headrace/worker", gives={200: "Worker"})
+    @resource.get("/headrace/worker", gives={200: "Worker"})
     def this_worker(herder: RestHerder) -> Response:
         """What this worker is: version, share of the work, data plane, memory."""
         return responses.ok(worker_facts(herder))
 
-    @made.get("/headrace/workers", gives={200: "Workers"})
+    @resource.get("/headrace/workers", gives={200: "Workers"})
     def workers(herder: RestHerder, request: Request) -> Response:
         """All workers of the group, with what each says of itself; one that is away is named as such."""
         return responses.ok(group.body(herder, request))
 
-    return made
+    return resource

@@ -51,14 +51,14 @@ class FigureHistory:
     def add(self, figures: Iterable[TaskFigures], seconds: float) -> None:
         """One more sample; seconds: since the last. A counter that fell is of a task that was started again."""
         by_connector: dict[str, list[TaskFigures]] = {}
-        for one in figures:
-            by_connector.setdefault(one.connector, []).append(one)
+        for shown in figures:
+            by_connector.setdefault(shown.connector, []).append(shown)
         for name, tasks in by_connector.items():
             grown = sum(self._grown(task) for task in tasks)
             ages = [task.age_ms for task in tasks if task.age_ms is not None and grown]
             ring = self._samples.setdefault(name, deque(maxlen=_SAMPLES))
             ring.append(FigureSample(round(grown / max(seconds, 0.001), 3), max(ages, default=None)))
-        self._records = {(one.connector, one.task): one.records for tasks in by_connector.values() for one in tasks}
+        self._records = {(task.connector, task.task): task.records for tasks in by_connector.values() for task in tasks}
         self._samples = {name: ring for name, ring in self._samples.items() if name in by_connector}
 
     def of(self, connector: str) -> list[FigureSample]:

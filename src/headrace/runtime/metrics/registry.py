@@ -107,8 +107,8 @@ class Metrics:
             if before and before.state.status == "paused":
                 return before
             state = TaskMetrics.new(kind, self._span, self._now(), before.state.failures if before else 0)
-            made = self._tasks[connector, task] = TaskRecorder(state, self._now)
-            return made
+            recorder = self._tasks[connector, task] = TaskRecorder(state, self._now)
+            return recorder
 
     def started(self, what: str, ok: bool) -> None:
         """A start of a "connector" or "task" has succeeded or failed."""
@@ -183,13 +183,13 @@ class Metrics:
         by_connector: dict[str, list[TaskMetrics]] = {}
         for (name, _), recorder in here.items():
             by_connector.setdefault(name, []).append(recorder.state)
-        found = list(of_worker(connectors, by_connector, startups))
-        found += [Measure(*of, value, {}) for of, read in gauges.items() if (value := read()) is not None]
+        measures = list(of_worker(connectors, by_connector, startups))
+        measures += [Measure(*of, value, {}) for of, read in gauges.items() if (value := read()) is not None]
         for (name, number), recorder in here.items():
-            found += of_task(recorder.state, recorder.lag, {"connector": name, "task": str(number)}, now)
-            found.append(Measure(OWN, "stalled-ms", recorder.stalled_ms, {"connector": name, "task": str(number)}))
-            found += [Measure(*one) for one in recorder.own()]
-        return found + [Measure(*one) for read in own for one in read()]
+            measures += of_task(recorder.state, recorder.lag, {"connector": name, "task": str(number)}, now)
+            measures.append(Measure(OWN, "stalled-ms", recorder.stalled_ms, {"connector": name, "task": str(number)}))
+            measures += [Measure(*measured) for measured in recorder.own()]
+        return measures + [Measure(*measured) for read in own for measured in read()]
 
     def written(self, connector: str) -> int:
         """Records that the source tasks of a connector on this worker have written since they were started."""

@@ -36,11 +36,11 @@ class HostedSinkWork:
 
     def once(self) -> float:
         """Look at the task; raises what has ended it."""
-        found = self._task.look()
-        for topic in sorted(found.topics):
+        answer = self._task.look()
+        for topic in sorted(answer.topics):
             self._note_topic(topic)
-        before, self._figures = self._figures, found.figures
-        self._measure(lambda name: int(found.figures.get(name, 0) - before.get(name, 0)))
+        before, self._figures = self._figures, answer.figures
+        self._measure(lambda name: int(answer.figures.get(name, 0) - before.get(name, 0)))
         return 0.0
 
     def end(self, timeout_s: float) -> None:

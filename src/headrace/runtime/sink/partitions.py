@@ -63,11 +63,11 @@ class SinkPartitions:
             return False
 
     def _named(self, names: Sequence[str]) -> dict[str, TopicInfo]:
-        found = {name: self._admin.describe(name, _TIMEOUT_S) for name in dict.fromkeys(names)}
+        topics = {name: self._admin.describe(name, _TIMEOUT_S) for name in dict.fromkeys(names)}
         if self._plan.consumer.get("allow.auto.create.topics", "true") == "true":
-            for name in (name for name, info in found.items() if info is None):
+            for name in (name for name, info in topics.items() if info is None):
                 self._admin.ask_for(name, _TIMEOUT_S)
-        return {name: info for name, info in found.items() if info is not None}
+        return {name: info for name, info in topics.items() if info is not None}
 
     def _matching(self) -> dict[str, TopicInfo]:
         topics = self._admin.topics(_TIMEOUT_S)
@@ -85,15 +85,15 @@ class SinkPartitions:
         first = self._admin.partition_offsets(partitions, "earliest", _TIMEOUT_S)
         end = self.ends(partitions)
         logs = {p: (first[p], end[p]) for p in partitions}
-        found = decide(list(partitions), committed, logs, "latest" if self._plan.reset == "latest" else "earliest")
+        start = decide(list(partitions), committed, logs, "latest" if self._plan.reset == "latest" else "earliest")
         if self._plan.reset == "none":
-            _refuse([p for p in partitions if p not in committed or found.positions[p] != committed[p]])
-        earliest = {partition: first[partition] for partition, _, _ in found.lost}
+            _refuse([p for p in partitions if p not in committed or start.positions[p] != committed[p]])
+        earliest = {partition: first[partition] for partition, _, _ in start.lost}
         # What has no records to read yet is committed all the same, as Kafka Connect commits the position there.
-        fresh = tuple(p for p in partitions if p not in committed and found.positions[p] >= end[p])
-        found = replace(found, positions={**found.positions, **earliest}, looked_up=fresh)
-        warn(found, "sink")
-        return found
+        fresh = tuple(p for p in partitions if p not in committed and start.positions[p] >= end[p])
+        start = replace(start, positions={**start.positions, **earliest}, looked_up=fresh)
+        warn(start, "sink")
+        return start
 
     def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
         """Up to which offset each of these can be read now. Raises KafkaFailure."""

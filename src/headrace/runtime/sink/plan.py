@@ -104,10 +104,10 @@ def plan_sink_task(context: TaskContext, settings: SinkConnectorConfig, props: P
     return plan
 
 
-def _reset(given: str) -> str:
-    reset = given.strip().lower()
+def _reset(policy: str) -> str:
+    reset = policy.strip().lower()
     if reset not in RESETS:
-        raise ConfigError.invalid("auto.offset.reset", given, f"it has to be one of {', '.join(RESETS)}")
+        raise ConfigError.invalid("auto.offset.reset", policy, f"it has to be one of {', '.join(RESETS)}")
     return reset
 
 

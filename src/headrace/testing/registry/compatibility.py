@@ -20,13 +20,13 @@ _NAMED = ("record", "enum", "fixed", "error")
 def incompatibilities(new: str, olds: Sequence[str], level: str) -> list[str]:
     """What speaks against a new schema beside earlier ones, the oldest first, at a level; empty if nothing does."""
     compared = olds if level.endswith("_TRANSITIVE") else olds[-1:]
-    found: list[str] = []
+    problems: list[str] = []
     for old in reversed(compared):
         if level.startswith(("BACKWARD", "FULL")):
-            found += unreadable(new, old)
+            problems += unreadable(new, old)
         if level.startswith(("FORWARD", "FULL")):
-            found += unreadable(old, new)
-    return found
+            problems += unreadable(old, new)
+    return problems
 
 
 def unreadable(reader: str, writer: str) -> list[str]:
@@ -60,10 +60,10 @@ class _NamedTypes:
         name = node["name"]
         space = name.rpartition(".")[0] if "." in name else node.get("namespace", namespace)
         full = name if "." in name or not space else f"{space}.{name}"
-        made = self._known[full] = {**node, "name": full}
+        record = self._known[full] = {**node, "name": full}
         if "fields" in node:
-            made["fields"] = [{**field, "type": self.named(field["type"], space)} for field in node["fields"]]
-        return made
+            record["fields"] = [{**field, "type": self.named(field["type"], space)} for field in node["fields"]]
+        return record
 
     def resolved(self, node: Any) -> Any:
         """The definition that a name stands for."""

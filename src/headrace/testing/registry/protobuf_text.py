@@ -23,7 +23,7 @@ def as_text(schema: str) -> str:
 
 
 def _decoded(data: bytes) -> _Message:
-    found: _Message = {}
+    message: _Message = {}
     at = 0
 
     def varint() -> int:
@@ -46,8 +46,8 @@ def _decoded(data: bytes) -> _Message:
             value, at = data[at : at + size], at + size
         else:
             raise ValueError("no FileDescriptorProto")
-        found.setdefault(tag >> 3, []).append(value)
-    return found
+        message.setdefault(tag >> 3, []).append(value)
+    return message
 
 
 def _text(message: _Message, number: int) -> str:

@@ -66,8 +66,8 @@ class SchemaRegistry:
                     return server
                 refused.append(server)
         finally:
-            for one in refused:
-                one.server_close()
+            for status in refused:
+                status.server_close()
 
     def stop(self) -> None:
         """Listen no more; what is registered is kept."""
@@ -93,9 +93,9 @@ class SchemaRegistry:
     def answer(self, method: str, path: str, query: dict[str, str], body: Any) -> Any:
         """What a request is answered, as JSON. Raises RefusedError."""
         for pattern, answer in _ROUTES:
-            found = re.fullmatch(pattern, f"{method} {path}")
-            if found:
-                return answer(self.store, [unquote(part) for part in found.groups()], query, body)
+            match = re.fullmatch(pattern, f"{method} {path}")
+            if match:
+                return answer(self.store, [unquote(part) for part in match.groups()], query, body)
         raise RefusedError(404, 404, "HTTP 404 Not Found")
 
     def knows(self, authorization: str | None) -> bool:
@@ -121,14 +121,14 @@ def _handler(registry: SchemaRegistry) -> type[BaseHTTPRequestHandler]:
             super().finish()
 
         def _do(self) -> None:
-            given = urlsplit(self.path)
-            registry.requests.append(f"{self.command} {given.path}")
-            query = {name: values[-1] for name, values in parse_qs(given.query).items()}
+            url = urlsplit(self.path)
+            registry.requests.append(f"{self.command} {url.path}")
+            query = {name: values[-1] for name, values in parse_qs(url.query).items()}
             raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             try:
                 if not registry.knows(self.headers.get("Authorization")):
                     raise RefusedError(401, 401, "Unauthorized")
-                status, body = 200, registry.answer(self.command, given.path, query, json.loads(raw or b"null"))
+                status, body = 200, registry.answer(self.command, url.path, query, json.loads(raw or b"null"))
             except RefusedError as refused:
                 status, body = refused.status, {"error_code": refused.code, "message": str(refused)}
             data = json.dumps(body).encode()
@@ -160,8 +160,8 @@ def _shown(subject: str, version: Version) -> dict[str, Any]:
 
 def _subjects(store: Store, _path: list[str], query: Query, _body: Any) -> list[str]:
     prefix, deleted = query.get("subjectPrefix", ""), _yes(query, "deleted")
-    found = store.subjects.items()
-    return sorted(s for s, versions in found if s.startswith(prefix) and any(deleted or not v.deleted for v in versions))
+    subjects = store.subjects.items()
+    return sorted(s for s, versions in subjects if s.startswith(prefix) and any(deleted or not v.deleted for v in versions))
 
 
 def _register(store: Store, path: list[str], query: Query, body: Any) -> dict[str, Any]:
@@ -181,8 +181,8 @@ def _by_guid(store: Store, path: list[str], _query: Query, _body: Any) -> dict[s
 
 def _referenced_by(store: Store, path: list[str], _query: Query, _body: Any) -> list[int]:
     version = store.version(path[0], path[1])
-    wanted = (path[0], version.number)
-    return [s.id for s in store.schemas.values() if wanted in [(subject, number) for _, subject, number in s.references]]
+    place = (path[0], version.number)
+    return [s.id for s in store.schemas.values() if place in [(subject, number) for _, subject, number in s.references]]
 
 
 def _compatible(store: Store, path: list[str], query: Query, body: Any) -> dict[str, Any]:

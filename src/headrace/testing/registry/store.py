@@ -37,12 +37,12 @@ class Registered:
 
     def json(self) -> dict[str, Any]:
         """As the registry answers it: the type of Avro is left out."""
-        found: dict[str, Any] = {"schema": self.text, "guid": self.guid}
+        fields: dict[str, Any] = {"schema": self.text, "guid": self.guid}
         if self.type != "AVRO":
-            found["schemaType"] = self.type
+            fields["schemaType"] = self.type
         if self.references:
-            found["references"] = [dict(zip(("name", "subject", "version"), r, strict=True)) for r in self.references]
-        return found
+            fields["references"] = [dict(zip(("name", "subject", "version"), r, strict=True)) for r in self.references]
+        return fields
 
 
 @dataclass
@@ -80,9 +80,9 @@ class Store:
             what = f'Schema being registered is incompatible with an earlier schema for subject "{subject}", details: [{reasons}]'
             raise RefusedError(409, 409, what)
         versions = self.subjects.setdefault(subject, [])
-        made = Version(versions[-1].number + 1 if versions else 1, self._schema(kind, text, references))
-        versions.append(made)
-        return made
+        new_version = Version(versions[-1].number + 1 if versions else 1, self._schema(kind, text, references))
+        versions.append(new_version)
+        return new_version
 
     def _parsed(self, body: dict[str, Any], normalize: bool = False) -> tuple[str, str, tuple[tuple[str, str, int], ...]]:
         kind, text = body.get("schemaType") or "AVRO", body.get("schema")
@@ -105,9 +105,9 @@ class Store:
         for schema in self.schemas.values():
             if _same(schema, kind, text, references):
                 return schema
-        made = Registered(self.first_id + len(self.schemas), str(uuid.uuid4()), kind, text, references)
-        self.schemas[made.id] = made
-        return made
+        registered = Registered(self.first_id + len(self.schemas), str(uuid.uuid4()), kind, text, references)
+        self.schemas[registered.id] = registered
+        return registered
 
     def lookup(self, subject: str, body: dict[str, Any], deleted: bool, normalize: bool = False) -> Version:
         """The version that a schema is under a subject. Raises RefusedError."""
@@ -132,17 +132,17 @@ class Store:
 
     def versions(self, subject: str, deleted: bool = False) -> list[Version]:
         """Those of a subject. Raises RefusedError if there are none."""
-        found = [version for version in self.subjects.get(subject, []) if deleted or not version.deleted]
-        if not found:
+        versions = [version for version in self.subjects.get(subject, []) if deleted or not version.deleted]
+        if not versions:
             raise RefusedError(404, 40401, f"Subject '{subject}' not found.")
-        return found
+        return versions
 
     def version(self, subject: str, number: str, deleted: bool = False) -> Version:
         """One of them: a number, `latest` or -1. Raises RefusedError."""
-        found = self.versions(subject, deleted)
+        versions = self.versions(subject, deleted)
         if number in ("latest", "-1"):
-            return found[-1]
-        for version in found:
+            return versions[-1]
+        for version in versions:
             if str(version.number) == number:
                 return version
         if not number.isdecimal():
@@ -187,12 +187,12 @@ def _same(schema: Registered, kind: str, text: str, references: tuple[tuple[str,
 
 
 def _protobuf(text: str) -> str:
-    found = as_text(text)
+    text_form = as_text(text)
     try:
-        parse(found)
+        parse(text_form)
     except DataError as error:
-        raise RefusedError(422, 42201, f"Invalid schema {found}: {error}") from None
-    return found
+        raise RefusedError(422, 42201, f"Invalid schema {text_form}: {error}") from None
+    return text_form
 
 
 def _is_avro(node: Any, named: set[str], space: str = "") -> bool:
