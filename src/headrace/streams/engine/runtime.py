@@ -194,6 +194,15 @@ class TaskRuntime:
         """
         self._java.run(batch.program, batch.number, _lines(ranges), _lines([batch.partitions]))
 
+    def written(self) -> dict[tuple[str, int], int]:
+        """Where complete batches have written to, the offset after the last record."""
+        return {(topic, int(partition)): int(end) for topic, partition, end in _values(self._java.written())}
+
+    def forget(self, topics: Iterable[str]) -> None:
+        """These topics have gone: what was written to them counts no more."""
+        for topic in topics:
+            self._java.forget(topic)
+
     def cancel(self) -> None:
         """End the batch that is computed now with an error."""
         self._java.cancel()

@@ -73,8 +73,7 @@ class StreamTask:
     _unfinished: Ranges = field(default_factory=dict)
     _pending: dict[Partition, tuple[int, int]] = field(default_factory=dict)
     _lost: bool = False  # whether nobody here knows if the last batch is committed
-    _caught_up: float = -1.0  # when there was nothing left to read the last time, by the monotonic clock
-    _written: float = 0.0  # when the last batch had written everything
+    _ends: Mapping[Partition, int] = field(default_factory=dict)  # at the beginning
     _look_at: float = 0.0  # when brokers are asked where topics end, if nothing has come
 
     @property
@@ -108,7 +107,7 @@ class StreamTask:
         require_filled(notes, self.memory)
         require_same_stores(notes, self._signatures())
         self._restore({p for _, p in self._pending}, bool(found))
-        self._go_back(restoring=True)
+        self._ends = self._go_back(restoring=True)
         self._restore_from_sources()
         if self._pending:
             log.info("A batch that was cut off is done again", subtopology=self.program.number, batch=self.number)
@@ -129,10 +128,8 @@ class StreamTask:
         if ends is None or (not ranges and asked > self._look_at):
             ends = self._go_back()
             ranges, self._look_at = self._unfinished or self._ranges(ends), asked + _LOOK_S
-            if not ranges:
-                self._caught_up = asked
-                if self.dirty:
-                    self.rest()
+            if not ranges and self.dirty:
+                self.rest()
         if not ranges and self.is_due():
             ranges = {p: (offset, offset) for p, offset in self.positions.items()}
         if not ranges:
@@ -142,8 +139,7 @@ class StreamTask:
         if self.transactions is None:  # says as well that the batch before is done
             self._commit({p: end for p, (_, end) in ranges.items()})
         self._batch(ranges)
-        self._unfinished, self._written = {}, time.monotonic()
-        self._look_at = self._written + _REST_S
+        self._unfinished, self._look_at = {}, time.monotonic() + _REST_S
         self.metrics["batches"] += 1
         self.metrics["records"] += sum(end - start for start, end in ranges.values())
         self.metrics["batch-ms"] = (time.monotonic() - begin) * 1000
@@ -174,10 +170,15 @@ class StreamTask:
         self.dirty = False
 
     def unread(self, topics: Collection[str], tasks: Iterable[StreamTask]) -> set[str]:
-        """Those of some repartition topics, which are gone, that may have held records which this task has not read."""
-        mine = {topic for topic, _ in self.partitions if topic in topics}
-        unfinished = {topic for topic, _ in self._unfinished}
-        return {t for t in mine if t in unfinished or any(one._written > self._caught_up for one in tasks if t in one.sinks)}
+        """Those of some repartition topics, which are gone, that held records which this task has not read: what was there at
+        the beginning, and what complete batches have written since. What a batch that failed has written is written again; one
+        of this task's that failed cannot be done again without its records.
+        """
+        ends = dict(self._ends)
+        for partition, end in (one for task in tasks for one in task.memory.runtime.written().items()):
+            ends[partition] = max(end, ends.get(partition, 0))
+        mine = [p for p in self.partitions if p[0] in topics]
+        return {p[0] for p in mine if p in self._unfinished or ends.get(p, 0) > self.positions[p]}
 
     def fresh(self, topics: Collection[str]) -> dict[Partition, int]:
         """Where internal topics that are new begin; asks the cluster, and changes nothing."""
@@ -189,6 +190,8 @@ class StreamTask:
         `refill`. It cannot fail half-way, because who did it twice would read again what was read in between.
         """
         self.positions |= begin
+        self._ends = {p: end for p, end in self._ends.items() if p[0] not in topics}
+        self.memory.runtime.forget(topics)
         self.memory.runtime.following = False
         self.emptied |= {store for store in self.memory.logs if self.memory.changelog(store) in topics}
         self.renewed = self.renewed or bool(begin or self.emptied)

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /** What a batch has made so far. Its records are sent at once, if there is a writer; everything else waits for its end. */
@@ -80,10 +81,8 @@ final class BatchResult {
         }
     }
 
-    /** Wait until all that was sent is acknowledged. */
-    void acknowledged() {
-        if (writer != null) {
-            writer.flush();
-        }
+    /** Wait until all that was sent is acknowledged; returns by partition the offset after the last record. */
+    Map<TopicPartition, Long> acknowledged() {
+        return writer == null ? Map.of() : writer.flush();
     }
 }

@@ -39,6 +39,7 @@ public final class TaskRuntime {
     private final Map<String, Object> producers;
     private final Map<String, Map<Integer, Long>> clocks = new ConcurrentHashMap<>();
     private final Map<String, Map<Integer, Long>> dues = new ConcurrentHashMap<>(); // by node and partition, of each schedule
+    private final Map<TopicPartition, Long> written = new ConcurrentHashMap<>(); // by complete batches, the offset after the last
     private final BatchThreads threads;
     private RecordWriter writer;
     private ProcessorServer processors;
@@ -200,7 +201,7 @@ public final class TaskRuntime {
         boolean good = false;
         try {
             program.run(new ArrayList<>(wanted), threads);
-            threads.run(List.of(0), 1, (piece, context) -> batch.acknowledged()); // once: each flush is a round trip
+            threads.run(List.of(0), 1, (piece, context) -> written(batch.acknowledged())); // once: each flush is a round trip
             good = true;
         } finally {
             inputs.end();
@@ -219,6 +220,22 @@ public final class TaskRuntime {
             writer = new RecordWriter(producers);
         }
         batch = new BatchResult(writer, writer.begin() ? null : ByteBuffer.allocate(8).putLong(number).array());
+    }
+
+    private void written(Map<TopicPartition, Long> ends) {
+        ends.forEach((partition, end) -> written.merge(partition, end, Math::max));
+    }
+
+    /** Where complete batches have written to: lines of topic, partition, the offset after the last record. */
+    public String written() {
+        List<String> found = new ArrayList<>();
+        written.forEach((partition, end) -> found.add(partition.topic() + "\t" + partition.partition() + "\t" + end));
+        return String.join("\n", found);
+    }
+
+    /** A topic has gone: what was written to it counts no more. */
+    public void forget(String topic) {
+        written.keySet().removeIf(partition -> partition.topic().equals(topic));
     }
 
     /** End the batch that is computed now with an error. */
