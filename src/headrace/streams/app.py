@@ -15,7 +15,7 @@ from headrace.kafka.admin import Admin
 from headrace.streams import initialization
 from headrace.streams.config import StreamsConfig
 from headrace.streams.durations import Duration, milliseconds
-from headrace.streams.engine.program import refuse
+from headrace.streams.engine.refused import refuse
 from headrace.streams.initialization import Findings, InitParameters
 from headrace.streams.instance import Handler, StreamsInstance
 from headrace.streams.internal_topics import InternalTopic

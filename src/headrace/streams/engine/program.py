@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from headrace.errors import StreamsError, TopologyError
+from headrace.errors import StreamsError
 from headrace.streams import operations as ops
 from headrace.streams.engine import sinks
 from headrace.streams.engine.context import Context
@@ -18,6 +18,7 @@ from headrace.streams.engine.flows import Answers, Changes, Flow, Pending, Quest
 from headrace.streams.engine.operators import (
     aggregates,
     foreign_keys,
+    grace,
     joins,
     processors,
     sessions,
@@ -26,10 +27,10 @@ from headrace.streams.engine.operators import (
     stream_joins,
     suppress,
     tables,
+    transformers,
 )
 from headrace.streams.engine.places import Places, placed, places
 from headrace.streams.nodes import Node, ProcessorNode, SinkNode, SourceNode
-from headrace.streams.stores import StoreKind
 from headrace.streams.topology import Topology
 from headrace.streams.windows import SessionWindows, SlidingWindows
 
@@ -94,10 +95,7 @@ class Program:
             for child, records in stateless.branch(node.name, operation, _records(node, parents)).items():
                 context.flows[f"{node.name}>{child}"] = records
             return
-        run = _OPERATORS.get(type(operation))
-        if run is None:
-            raise _not_run(node)
-        context.flows[node.name] = run(self, context, node, operation, parents)
+        context.flows[node.name] = _OPERATORS[type(operation)](self, context, node, operation, parents)
 
     def flow(self, context: Context, parent: str, child: str) -> Flow:
         """What a node passes on to one of its children."""
@@ -211,12 +209,21 @@ def _changes(function: Callable[[Context, str, Any, Changes], Flow]) -> Operator
     return lambda _program, context, node, operation, flows: function(context, node.name, operation, cast(Changes, flows[0]))
 
 
+def _transform(
+    _program: Program, context: Context, node: ProcessorNode, operation: ops.TableTransformValues, flows: list[Flow]
+) -> Flow:
+    return transformers.transform(context, node.name, operation, cast(Changes, flows[0]), node.stores)
+
+
 def _join_table(
     program: Program, context: Context, node: ProcessorNode, operation: ops.StreamTableJoin, flows: list[Flow]
 ) -> Flow:
     table = context.flows[operation.table]
     assert isinstance(table, Changes)
-    return joins.stream_table(node.name, operation, _records(node, flows), table)
+    records = _records(node, flows)
+    if operation.grace_ms is not None and operation.buffer is not None:
+        records = grace.wait(context, node.name, operation.buffer, operation.grace_ms, records)
+    return joins.stream_table(node.name, operation, records, table)
 
 
 def _merge_tables(
@@ -287,6 +294,7 @@ _OPERATORS: dict[type, Operator] = {
     ops.TableSource: _table_source,
     ops.TableFilter: _changes(tables.filter_table),
     ops.TableMapValues: _changes(tables.map_table),
+    ops.TableTransformValues: _transform,
     ops.ToStream: lambda p, c, n, o, f: tables.to_stream(cast(Changes, f[0])),
     ops.TableGroupBy: lambda p, c, n, o, f: tables.regroup(n.name, o, cast(Changes, f[0])),
     ops.TableAggregate: lambda p, c, n, o, f: tables.aggregate(c, n.name, o, cast(Regrouped, f[0])),
@@ -304,35 +312,3 @@ _OPERATORS: dict[type, Operator] = {
     ops.ForeignKeyChange: _change,
     ops.ForeignKeyRespond: _respond,
 }  # fmt: skip
-
-
-def refuse(topology: Topology) -> None:
-    """Raise TopologyError for the first operation that is not run here."""
-    for node in topology.nodes.values():
-        if not isinstance(node, ProcessorNode):
-            continue
-        if type(node.operation) not in {*_OPERATORS, ops.Branch}:
-            raise _not_run(node)
-        for store in (topology.stores[name] for name in node.stores if name in topology.stores):
-            if store.kind is StoreKind.VERSIONED:
-                raise TopologyError(
-                    f"{node.name}: the store {store.name} is versioned, and stores keep only the latest row of a key here; "
-                    "without history there are no look-ups at a time, and no joins with a grace period."
-                )
-        if isinstance(node.operation, ops.UserProcessor):
-            _refuse_shared(topology, node)
-
-
-def _refuse_shared(topology: Topology, node: ProcessorNode) -> None:
-    """Raise TopologyError for a store of a processor that another operator uses, too."""
-    for store in node.stores:
-        if others := [other.name for other in topology.nodes.values() if store in getattr(other, "stores", ()) and other != node]:
-            raise TopologyError(
-                f"{node.name} and {others[0]} use the same store {store}. A processor gets all records of a batch before the "
-                "next operator does, so here a store belongs to one processor: do in one what these do."
-            )
-
-
-def _not_run(node: ProcessorNode) -> TopologyError:
-    what = type(node.operation).__name__
-    return TopologyError(f"{node.name}: {what} is described and planned, but not run here (docs/streams.md lists what is).")

@@ -20,15 +20,16 @@ import structlog
 from headrace.errors import RetriableError, StreamsError
 from headrace.spark import failure
 from headrace.streams.durations import BY_DURATION
+from headrace.streams.engine import dead_letters
 from headrace.streams.engine.cluster import BatchTransactions, Cluster
 from headrace.streams.engine.context import Clocks, Context, Memory
-from headrace.streams.engine.dead_letters import dead_letters
-from headrace.streams.engine.flows import Flow, Records
+from headrace.streams.engine.flows import Flow
 from headrace.streams.engine.notes import clocks_after, clocks_of, require_filled, require_same_stores
-from headrace.streams.engine.operators.tables import latest
 from headrace.streams.engine.program import Program
 from headrace.streams.engine.registered import learning
-from headrace.streams.engine.runtime import StreamBatch, is_volatile
+from headrace.streams.engine.restore import StoreRestore
+from headrace.streams.engine.runtime import Output, RecordFailedError, StreamBatch, is_volatile
+from headrace.streams.engine.skipping import Skipping
 from headrace.streams.engine.source import RAW, Partition, Ranges, SourceReading, log_skipped
 from headrace.streams.nodes import SinkNode, SourceNode
 
@@ -58,6 +59,7 @@ class StreamTask:
     source_changelogs: Mapping[str, str] = field(default_factory=dict)
     internal: frozenset[str] = frozenset()
     transactions: BatchTransactions | None = None
+    skipping: Skipping = field(default_factory=Skipping)
     positions: dict[Partition, int] = field(default_factory=dict)
     number: int = 0
     dirty: bool = False
@@ -69,6 +71,7 @@ class StreamTask:
     """Whether `refill` has to."""
     _context: Context | None = None
     _program_job: Any = None
+    _letters_job: Any = None
     _volatile: bool = False
     _unfinished: Ranges = field(default_factory=dict)
     _pending: dict[Partition, tuple[int, int]] = field(default_factory=dict)
@@ -106,9 +109,13 @@ class StreamTask:
         self.memory.set_clocks(clocks_of(notes))
         require_filled(notes, self.memory)
         require_same_stores(notes, self._signatures())
-        self._restore({p for _, p in self._pending}, bool(found))
+        stores = StoreRestore(self.memory, self.cluster, self.partitions)
+        pending = {p: self.number for _, p in self._pending}
+        stores.from_changelogs(pending, lambda topic, rows: bool(found) or self._is_true(topic, rows))
         self._ends = self._go_back(restoring=True)
-        self._restore_from_sources()
+        for store, topic in self.source_changelogs.items():
+            source = next(one for one in self.program.sources if topic in self.topics[one.name])
+            stores.from_source(store, topic, self.positions, lambda raw, source=source: self.reading.flow(source, raw, 0))
         if self._pending:
             log.info("A batch that was cut off is done again", subtopology=self.program.number, batch=self.number)
             ranges, self._pending = self._pending, {}
@@ -277,23 +284,6 @@ class StreamTask:
             )
         return begin
 
-    def _restore(self, cut_off: set[int], has_run: bool) -> None:
-        for store, changelog in self.memory.logs.items():
-            topic = self.memory.changelog(store)
-            if topic is None:
-                continue
-            partitions = [(topic, p) for p in sorted({p for _, p in self.partitions})]
-            first, last = self.cluster.offsets(partitions, "earliest"), self.cluster.offsets(partitions, "latest")
-            ranges = {p: (first[p], last[p]) for p in first if last.get(p, 0) > first[p]}
-            self.memory.tables[store].clear()
-            if not ranges:
-                continue
-            rows = self.cluster.read(ranges)
-            if not has_run and not self._is_true(topic, rows):
-                continue
-            pending = dict.fromkeys(cut_off, self.number)
-            self.memory.tables[store].restore(changelog.restored(rows, pending))
-
     def _is_true(self, changelog: str, rows: DataFrame) -> bool:
         """Whether a changelog holds state although nothing is committed. Raises StreamsError if that would be counted twice."""
         if self.transactions is not None and rows.isEmpty():
@@ -307,22 +297,6 @@ class StreamTask:
         # Its repartition topics were deleted, and what was committed with them. No number of before may come again.
         self.number = max(self.number, int(time.time() * 1000))
         return True
-
-    def _restore_from_sources(self) -> None:
-        """Stores whose changelog is a topic that is read anyway hold what was read of it."""
-        for store, topic in self.source_changelogs.items():
-            partitions = [p for p in self.partitions if p[0] == topic]
-            first = self.cluster.offsets(partitions, "earliest")
-            ranges = {p: (first[p], self.positions[p]) for p in partitions if self.positions[p] > first.get(p, 0)}
-            source = next(one for one in self.program.sources if topic in self.topics[one.name])
-            if ranges and store in self.memory.tables:
-                learning(partial(self._restore_from, store, source, ranges))
-
-    def _restore_from(self, store: str, source: SourceNode, ranges: Ranges) -> None:
-        flow = self.reading.flow(source, self.cluster.read(ranges), 0)
-        assert isinstance(flow, Records)
-        self.memory.tables[store].clear()
-        self.memory.tables[store].load(latest(flow))
 
     def _planned(self) -> Context:
         context = Context(self.memory)
@@ -341,7 +315,7 @@ class StreamTask:
     def _leave_out(self, context: Context, records: DataFrame) -> None:
         context.skip(records)
         if self.reading.dead_letter_topic is not None:
-            context.write([dead_letters(records, self.reading.dead_letter_topic)])
+            context.write([dead_letters.unreadable(records, self.reading.dead_letter_topic)])
 
     def _job(self) -> Any:
         """What a batch computes: planned once, unless it depends on when that is."""
@@ -354,20 +328,51 @@ class StreamTask:
         return self._program_job
 
     def _batch(self, ranges: Ranges) -> None:
-        learning(lambda: self._planned_batch(ranges), self.prepare)
+        try:
+            learning(lambda: self._planned_batch(ranges, self._job()), self.prepare)
+        except RecordFailedError as failure:
+            if not self.skipping.skips(failure):
+                raise
+            self._in_parts(ranges, failure)
 
-    def _planned_batch(self, ranges: Ranges) -> None:
+    def _in_parts(self, ranges: Ranges, failure: RecordFailedError) -> None:
+        """Do a batch that a record has failed, which has left no trace: in halves, until that record is alone and is left out."""
+        if not any(start < end for start, end in ranges.values()):  # a schedule has failed, and no record
+            raise failure
+        parts = self.skipping.halves(ranges)
+        if not parts:
+            self._leave_out_one(ranges, failure)
+        for part in parts:
+            self._unfinished = part
+            self.number += 1  # each is a batch of its own, whatever becomes of the next
+            if self.transactions is None:
+                self._commit({p: end for p, (_, end) in part.items()})
+            self._batch(part)
+
+    def _leave_out_one(self, ranges: Ranges, failure: RecordFailedError) -> None:
+        """Write a record to the dead letter topic, if there is one, and continue behind it."""
+        ((topic, partition), (offset, _)) = next(one for one in ranges.items() if one[1][0] < one[1][1])
+        log.warning("Skipping record due to an error: %s", failure, topic=topic, partition=partition, offset=offset)
+        runtime, to = self.memory.runtime, self.reading.dead_letter_topic
+        runtime.set_letter(failure)
+        if self._letters_job is None:
+            inputs = [runtime.input(source.name, RAW, "partition") for source in self.program.sources]
+            frames = [] if to is None else [dead_letters.failed(raw, to, runtime.id) for raw in inputs]
+            self._letters_job = runtime.program([Output("sink", "", None, frame) for frame in frames])
+        self._planned_batch(ranges, self._letters_job)
+
+    def _planned_batch(self, ranges: Ranges, job: Any) -> None:
         runtime = self.memory.runtime
         inputs = {source: {p: r for p, r in ranges.items() if p[0] in topics} for source, topics in self.topics.items()}
         try:
-            batch = StreamBatch(self._job(), self.number, sorted({p for _, p in ranges}), self.transactions is not None)
+            batch = StreamBatch(job, self.number, sorted({p for _, p in ranges}), self.transactions is not None)
             self.cluster.run(runtime, batch, inputs)
             if self.reading.skips:
                 log_skipped(runtime.skipped())
             clocks = clocks_after(self.memory.clocks, runtime.ticks())
             if self.transactions is not None:
                 self._commit_once(self.transactions, clocks, ranges)
-            self._take_in(clocks)
+            self._take_in(clocks, job is not self._letters_job)
         except BaseException:
             self._lost = self._lost or (self.transactions is not None and not runtime.can_write())
             raise
@@ -388,11 +393,11 @@ class StreamTask:
             self._lost = True
             raise
 
-    def _take_in(self, clocks: Clocks) -> None:
-        """continue from what a batch made."""
+    def _take_in(self, clocks: Clocks, shows: bool) -> None:
+        """continue from what a batch made. shows: whether functions in this process get rows of it."""
         assert self._context is not None
         try:
-            for shown in self._context.shown:
+            for shown in self._context.shown if shows else ():
                 for row in shown.frame.toLocalIterator():
                     shown.show(row)
             self.memory.apply(clocks)

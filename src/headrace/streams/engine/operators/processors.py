@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby, islice
@@ -48,7 +49,11 @@ def process(context: Context, node: str, operation: UserProcessor, records: Reco
     worker = _Rows(node, operation, _access(context, stores), context.memory.runtime.socket(), records.depth)
     found = context.cut(context.spark.createDataFrame(ordered.rdd.mapPartitions(worker), schema))
     for store in stores:
-        context.put_encoded(store, found.where(F.col("store") == store).select("p", "key", "value", "t", "old"))
+        mine = found.where(F.col("store") == store)
+        context.put_encoded(store, mine.where("due is null").select("p", "key", "value", "t", "old"))
+        if context.memory.logs[store].versioned:
+            context.tick(store, mine.where("due is not null").select("p", F.col("t").alias("ct")), store)
+    found = found.where("store is null or due is null")
     context.due(node, found.where("due is not null").select("p", "due", "t"))
     context.tick(node, found.where("due < 0").select("p", F.col("t").alias("ct")), *_expiring(context, stores))
     forwarded = found.where("store is null and due is null").select(*kinds)
@@ -76,7 +81,7 @@ def _access(context: Context, stores: tuple[str, ...]) -> dict[str, StoreAccess]
 def _keys(kind: StoreKind, key: DataType) -> tuple[tuple[str, DataType], ...]:
     from pyspark.sql.types import LongType
 
-    more = {StoreKind.WINDOW: ("w",), StoreKind.SESSION: ("e", "w")}.get(kind, ())
+    more = {StoreKind.WINDOW: ("w",), StoreKind.SESSION: ("e", "w"), StoreKind.VERSIONED: ("w",)}.get(kind, ())
     return (("k", key), *((name, LongType()) for name in more))
 
 
@@ -104,21 +109,34 @@ class _Rows:
         links = {path: ProcessorLink(path) for path in {self._socket, *(one.socket for one in self._stores.values())}}
         try:
             now, tasks = links[self._socket].begin(self._node, running.partitionId())
+            times = self._stream_times(links[self._socket], running.partitionId())
             left = {task.partition: task for task in tasks}
             for partition, mine in groupby(rows, lambda row: row["p"]):
-                yield from _ProcessedTask(self, links, left.pop(partition), now).run(supplier(), mine)
+                yield from _ProcessedTask(self, links, left.pop(partition), now, times[partition]).run(supplier(), mine)
             for task in left.values():
                 if task.dues is None or task.dues:
-                    yield from _ProcessedTask(self, links, task, now).run(supplier(), ())
+                    yield from _ProcessedTask(self, links, task, now, times[task.partition]).run(supplier(), ())
         finally:
             for link in links.values():
                 link.close()
+
+    def _stream_times(self, link: ProcessorLink, piece: int) -> dict[int, dict[str, int]]:
+        """By task, those of versioned stores."""
+        found: dict[int, dict[str, int]] = defaultdict(dict)
+        for name, one in self._stores.items():
+            if one.store.kind is StoreKind.VERSIONED:
+                for task in link.begin(name, piece)[1]:
+                    found[task.partition][name] = task.stream_time
+        return found
 
 
 class _ProcessedTask:
     """The records of one task in a batch, and what follows from them."""
 
-    def __init__(self, rows: _Rows, links: Mapping[str, ProcessorLink], task: TaskTimes, now: int) -> None:
+    def __init__(
+        self, rows: _Rows, links: Mapping[str, ProcessorLink], task: TaskTimes, now: int, times: Mapping[str, int]
+    ) -> None:
+        """times: stream times of versioned stores."""
         self._rows, self._partition = rows, task.partition
         self._changed: dict[str, ChangedRows] = {}
         self._forwarded: list[Record] = []
@@ -126,6 +144,8 @@ class _ProcessedTask:
         stores: dict[str, Any] = {}
         for name, one in rows._stores.items():
             changed = ChangedRows(links[one.socket], name, 0 if one.shared else task.partition)
+            if one.store.kind is StoreKind.VERSIONED:
+                changed.stream_time = times[name]
             stores[name] = STORES[one.store.kind](one, changed, self._now, self._next_keys)
             if not one.shared:
                 self._changed[name] = changed
@@ -172,6 +192,8 @@ class _ProcessedTask:
     def _changes(self) -> Iterator[tuple[Any, ...]]:
         for name, changed in self._changed.items():
             before = changed.before()
+            if changed.stream_time >= 0:
+                yield (self._partition, None, None, changed.stream_time, None, None, name, None, None, None, -2)
             for key, (value, time) in changed.changes.items():
                 if value is not None or before[key] is not None:
                     yield (self._partition, None, None, time, None, None, name, key, value, before[key], None)

@@ -52,6 +52,10 @@ final class RecordWriter implements Callback {
         return writer;
     }
 
+    boolean isTransactional() {
+        return transactional;
+    }
+
     /** Begin a transaction, if this is what it writes in; whether it is. */
     boolean begin() {
         failure = null;
