@@ -175,8 +175,12 @@ class KafkaStreams:
         return self._client.store(name)
 
     def metrics(self) -> dict[str, dict[str, float]]:
-        """By sub-topology: batches, records, the last batch's time in ms, and how many records wait."""
+        """By sub-topology: batches, records, those that were left out, the time of batches in ms, and how many records wait."""
         return self._client.metrics()
+
+    def store_sizes(self) -> dict[str, dict[str, int]]:
+        """About how many rows each store has, by sub-topology."""
+        return self._client.store_sizes()
 
     def _connected(self) -> Admin:
         if self._admin is None:

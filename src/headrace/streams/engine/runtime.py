@@ -253,6 +253,10 @@ class TaskRuntime:
         """Topic, partition and offset of the first records that were left out."""
         return [(topic, int(partition), int(offset)) for topic, partition, offset in _values(self._java.skipped())]
 
+    def skips(self) -> int:
+        """How many records were left out so."""
+        return self._java.skips()
+
     def apply(self) -> None:
         """Take the changes of the batch into the stores, and its stream times."""
         self._java.apply()

@@ -19,9 +19,8 @@ import structlog
 
 from headrace.errors import RetriableError, StreamsError
 from headrace.spark import failure
-from headrace.streams.durations import BY_DURATION
 from headrace.streams.engine import dead_letters
-from headrace.streams.engine.cluster import BatchTransactions, Cluster
+from headrace.streams.engine.cluster import FIGURES, BatchTransactions, Cluster, first_offsets
 from headrace.streams.engine.context import Clocks, Context, Memory
 from headrace.streams.engine.flows import Flow
 from headrace.streams.engine.notes import clocks_after, clocks_of, require_filled, require_same_stores
@@ -63,7 +62,7 @@ class StreamTask:
     positions: dict[Partition, int] = field(default_factory=dict)
     number: int = 0
     dirty: bool = False
-    metrics: dict[str, float] = field(default_factory=lambda: {"batches": 0.0, "records": 0.0, "batch-ms": 0.0, "lag": 0.0})
+    metrics: dict[str, float] = field(default_factory=lambda: dict.fromkeys(FIGURES, 0.0))
     done: dict[Partition, int] = field(default_factory=dict)
     emptied: set[str] = field(default_factory=set)
     """Stores whose changelogs wait to be filled again."""
@@ -101,7 +100,7 @@ class StreamTask:
             self.transactions.begin(self.memory.runtime)
         self._lost, self._unfinished = False, {}
         found = self.cluster.committed(self.partitions)
-        first = self._begin(found)
+        first = first_offsets(self.cluster, [p for p in self.partitions if p not in found], self.reset)
         notes = {partition: json.loads(note) for partition, (_, note) in found.items() if note}
         self.positions = first | {partition: offset for partition, (offset, _) in found.items()}
         self.number = max((int(note["n"]) for note in notes.values()), default=0)
@@ -150,6 +149,7 @@ class StreamTask:
         self.metrics["batches"] += 1
         self.metrics["records"] += sum(end - start for start, end in ranges.values())
         self.metrics["batch-ms"] = (time.monotonic() - begin) * 1000
+        self.metrics["batch-ms-total"] += self.metrics["batch-ms"]
         self.metrics["lag"] = sum(end - self.positions[p] for p, end in (ends or {}).items() if p in self.positions)
         return True
 
@@ -170,6 +170,10 @@ class StreamTask:
     def close(self) -> None:
         """The work is over."""
         self.memory.runtime.close()
+
+    def store_sizes(self) -> dict[str, int]:
+        """About how many rows each store has."""
+        return {name: self.memory.runtime.size(name) for name in self.memory.tables}
 
     def rest(self) -> None:
         """Commit that the last batch is done."""
@@ -272,18 +276,6 @@ class StreamTask:
     def _signatures(self) -> dict[str, str]:
         return {name: log.signature for name, log in self.memory.logs.items() if self.memory.changelog(name) is not None}
 
-    def _begin(self, found: Mapping[Partition, object]) -> dict[Partition, int]:
-        fresh = [partition for partition in self.partitions if partition not in found]
-        begin: dict[Partition, int] = {}
-        policies = {self.reset.get(p[0], "earliest") for p in fresh}
-        for which in (one for one in policies if one in ("earliest", "latest") or one.startswith(BY_DURATION)):
-            begin |= self.cluster.offsets([p for p in fresh if self.reset.get(p[0], "earliest") == which], which)
-        if missing := [p for p in fresh if p not in begin]:
-            raise StreamsError(
-                f"There is no committed offset for {missing[0][0]}-{missing[0][1]}, and auto.offset.reset is none."
-            )
-        return begin
-
     def _is_true(self, changelog: str, rows: DataFrame) -> bool:
         """Whether a changelog holds state although nothing is committed. Raises StreamsError if that would be counted twice."""
         if self.transactions is not None and rows.isEmpty():
@@ -353,6 +345,7 @@ class StreamTask:
         """Write a record to the dead letter topic, if there is one, and continue behind it."""
         ((topic, partition), (offset, _)) = next(one for one in ranges.items() if one[1][0] < one[1][1])
         log.warning("Skipping record due to an error: %s", failure, topic=topic, partition=partition, offset=offset)
+        self.metrics["dropped"] += 1
         runtime, to = self.memory.runtime, self.reading.dead_letter_topic
         runtime.set_letter(failure)
         if self._letters_job is None:
@@ -369,6 +362,7 @@ class StreamTask:
             self.cluster.run(runtime, batch, inputs)
             if self.reading.skips:
                 log_skipped(runtime.skipped())
+                self.metrics["dropped"] += runtime.skips()
             clocks = clocks_after(self.memory.clocks, runtime.ticks())
             if self.transactions is not None:
                 self._commit_once(self.transactions, clocks, ranges)

@@ -20,7 +20,8 @@ final class BatchResult {
     final Map<String, Map<Integer, Long>> ticks = new TreeMap<>(); // stream times by node and partition
     final Map<String, Map<Integer, Long>> dues = new TreeMap<>(); // by node and partition, of each schedule of a processor
     final List<Object[]> held = new ArrayList<>();
-    final List<String> skipped = new ArrayList<>();
+    final List<String> skipped = new ArrayList<>(); // the first of them
+    long skips;
     private final RecordWriter writer;
     private final byte[] number;
 
@@ -55,6 +56,7 @@ final class BatchResult {
         dues.putAll(other.dues);
         kept.putAll(other.kept);
         skipped.addAll(other.skipped);
+        skips += other.skips;
         other.held.forEach(this::put);
     }
 
@@ -112,6 +114,7 @@ final class BatchResult {
     }
 
     private synchronized void skip(String place) {
+        skips++;
         if (skipped.size() < 100) {
             skipped.add(place);
         }

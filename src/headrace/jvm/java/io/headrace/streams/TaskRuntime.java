@@ -341,6 +341,11 @@ public final class TaskRuntime {
         return String.join("\n", batch.skipped);
     }
 
+    /** How many records were left out so. */
+    public long skips() {
+        return batch.skips;
+    }
+
     /** Take the changes of the batch into the stores, and its stream times. */
     public void apply() throws Exception {
         stores.write(batch.changes);
