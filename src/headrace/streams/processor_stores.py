@@ -66,6 +66,8 @@ class StoreAccess:
     """Where its rows are."""
     shared: bool = False
     """Whether it is global: kept under partition 0, and only read."""
+    reads_only: bool = False
+    """Whether it is another operator's."""
 
 
 class ChangedRows:
@@ -126,7 +128,7 @@ class _ProcessorStore:
         store, (key, value) = access.store, access.kinds
         assert store.key_serde is not None and store.value_serde is not None
         self.name = store.name
-        self._rows, self._time, self._ahead, self._writes = rows, time, ahead, not access.shared
+        self._rows, self._time, self._ahead, self._writes = rows, time, ahead, not (access.shared or access.reads_only)
         self._key, self._key_of = encoder(store.key_serde), decoder(store.key_serde, key)
         self._value, self._value_of = encoder(store.value_serde), decoder(store.value_serde, value)
         self._timestamped, self._size, self._retention = store.timestamped, store.window_size_ms or 0, store.retention_ms or 0
@@ -139,7 +141,7 @@ class _ProcessorStore:
 
     def _check_writes(self) -> None:
         if not self._writes:
-            raise StreamsError(f"The store {self.name} is global: processors can read it only.")
+            raise StreamsError(f"The store {self.name} is global, or another operator's: processors can read it only.")
 
     def _put(self, key: bytes, value: Any, timestamp: int | None = None) -> None:
         self._check_writes()

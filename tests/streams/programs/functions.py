@@ -36,6 +36,17 @@ class _Stateful:
         return [self._own]
 
 
+class READER:
+    """Puts the row that a table has for the key behind each value."""
+
+    def init(self, context: Any) -> None:
+        self._context, self._rows = context, context.get_state_store("read")
+
+    def process(self, record: Any) -> None:
+        row = None if record.key is None else self._rows.get(record.key)
+        self._context.forward(record.with_value(f"{record.value or 'null'}-{'null' if row is None else row}"))
+
+
 class NUMBERED:
     """Numbers the values that it gets, by key."""
 

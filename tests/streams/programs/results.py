@@ -24,6 +24,7 @@ from tests.streams.programs.functions import (
     NONE_IF_X,
     NOT_A,
     NUMBERED,
+    READER,
     ROW,
     TEXT,
     TWICE,
@@ -231,6 +232,28 @@ def values_of_a_table_are_numbered_and_kept(b: StreamsBuilder) -> None:
     s = b.stream("in")
     t = s.to_table().transform_values(NUMBERED, Materialized.as_("kept"), "numbers")
     t.group_by(BY_VALUE).reduce(CONCAT, WITHOUT).to_stream().to("out")
+
+
+@case(input=KEYS)
+def a_processor_reads_the_count_of_its_stream(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    s.group_by_key().count(Materialized.as_("read"))
+    s.process(READER, "read").to("out")
+
+
+@case(input=KEYS)
+def a_processor_of_a_view_made_first_reads_the_count_before(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    v = s.map_values(UPPER)
+    s.group_by_key().count(Materialized.as_("read"))
+    v.process(READER, "read").to("out")
+
+
+@case({"statestore.cache.max.bytes": "0"}, input=KEYS)
+def a_processor_reads_a_table_that_is_mapped_and_kept(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    s.to_table(Materialized.as_("rows")).map_values(UPPER, Materialized.as_("read"))
+    s.flat_map_values(TWICE).process(READER, "read").to("out")
 
 
 @case(input=HISTORY)

@@ -28,6 +28,8 @@ QUICK = {  # the others take time that `make test` has not
     "a_stream_sees_the_version_of_its_own_time",
     "records_wait_for_the_table",
     "every_version_is_passed_on",
+    "a_processor_reads_the_count_of_its_stream",
+    "values_of_a_table_are_numbered_and_kept",
     "run_0",
     "run_1",
 }

@@ -7,7 +7,7 @@ functions that Spark refuses before anything has been read. What comes of it is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from headrace.errors import StreamsError
@@ -30,6 +30,7 @@ from headrace.streams.engine.operators import (
     transformers,
 )
 from headrace.streams.engine.places import Places, placed, places
+from headrace.streams.engine.refused import owns
 from headrace.streams.nodes import Node, ProcessorNode, SinkNode, SourceNode
 from headrace.streams.topology import Topology
 from headrace.streams.windows import SessionWindows, SlidingWindows
@@ -51,7 +52,9 @@ class Program:
     has_state: bool
     places: Places
     watched: frozenset[str]
-    """Tables in whose rows joins with streams look, and those from which they follow."""
+    """Tables in whose rows joins with streams or processors look, and those from which they follow."""
+    read: Mapping[str, Mapping[str, str]]
+    """By processor, the stores of tables that it reads, each with the operator whose result it is."""
 
     @classmethod
     def of(cls, topology: Topology, number: int, names: tuple[str, ...]) -> Program:
@@ -59,7 +62,13 @@ class Program:
         added = [topology.nodes[name] for name in names]
         children = {node.name: tuple(other for other in added if node.name in other.parents) for node in added}
         stores = any(isinstance(node, ProcessorNode) and node.stores for node in added)
-        return cls(number, _sorted(added), children, stores, places(added, children, needs), _watched(added))
+        read = {node.name: owners for node in added if (owners := _owners(node, added))}
+
+        def before(node: Node) -> tuple[str, ...]:
+            return (*needs(node), *read.get(node.name, {}).values())
+
+        watched = _watched(added, {name for owners in read.values() for name in owners.values()})
+        return cls(number, _sorted(added, before), children, stores, places(added, children, before), watched, read)
 
     @property
     def sources(self) -> tuple[SourceNode, ...]:
@@ -74,7 +83,7 @@ class Program:
         """Go through the nodes that need no more than these inputs: tells the formats of some of the topics that it writes."""
         unknown = {source.name for source in self.sources} - set(inputs)
         for node in self.nodes:
-            if unknown.intersection(needs(node)):
+            if unknown.intersection((*needs(node), *self.read.get(node.name, {}).values())):
                 unknown.add(node.name)
         self._run(tuple(node for node in self.nodes if node.name not in unknown), context, inputs, topics)
 
@@ -109,7 +118,15 @@ class Program:
         return next(one for one in self.nodes if one.name == node.parents[index])
 
 
-def _sorted(nodes: list[Node]) -> tuple[Node, ...]:
+def _owners(node: Node, nodes: list[Node]) -> dict[str, str]:
+    """Of a processor, the stores that are other operators', with these."""
+    if not isinstance(node, ProcessorNode) or not isinstance(node.operation, ops.UserProcessor | ops.TableTransformValues):
+        return {}
+    others = [other for other in nodes if isinstance(other, ProcessorNode) and other != node]
+    return {store: other.name for store in node.stores for other in others if owns(other, store)}
+
+
+def _sorted(nodes: list[Node], needs: Callable[[Node], tuple[str, ...]]) -> tuple[Node, ...]:
     known, rest, found = {node.name for node in nodes}, list(nodes), []
     done: set[str] = set()
     while rest:
@@ -130,10 +147,10 @@ def needs(node: Node) -> tuple[str, ...]:
     return (*node.parents, operation.send) if isinstance(operation, ops.ForeignKeyRespond) else node.parents
 
 
-def _watched(nodes: list[Node]) -> frozenset[str]:
+def _watched(nodes: list[Node], read: set[str]) -> frozenset[str]:
     by_name = {node.name: node for node in nodes}
     joins_ = [node.operation for node in nodes if isinstance(node, ProcessorNode)]
-    waiting = [one.table for one in joins_ if isinstance(one, ops.StreamTableJoin)]
+    waiting = [*read, *(one.table for one in joins_ if isinstance(one, ops.StreamTableJoin))]
     found: set[str] = set()
     while waiting:
         name = waiting.pop()
@@ -175,8 +192,14 @@ def _show(_program: Program, context: Context, node: ProcessorNode, operation: A
     return stateless.show(context, node.name, operation, _records(node, flows))
 
 
-def _process(_program: Program, context: Context, node: ProcessorNode, operation: Any, flows: list[Flow]) -> Flow:
-    return processors.process(context, node.name, operation, _records(node, flows), node.stores)
+def _process(program: Program, context: Context, node: ProcessorNode, operation: Any, flows: list[Flow]) -> Flow:
+    return processors.process(context, node.name, operation, _records(node, flows), _stores_of(program, context, node))
+
+
+def _stores_of(program: Program, context: Context, node: ProcessorNode) -> processors.ProcessorStores:
+    """The stores of a processor: its own, and the tables that it reads."""
+    read = {store: cast(Changes, context.flows[owner]) for store, owner in program.read.get(node.name, {}).items()}
+    return processors.ProcessorStores(tuple(store for store in node.stores if store not in read), read)
 
 
 def _aggregate(
@@ -210,9 +233,11 @@ def _changes(function: Callable[[Context, str, Any, Changes], Flow]) -> Operator
 
 
 def _transform(
-    _program: Program, context: Context, node: ProcessorNode, operation: ops.TableTransformValues, flows: list[Flow]
+    program: Program, context: Context, node: ProcessorNode, operation: ops.TableTransformValues, flows: list[Flow]
 ) -> Flow:
-    return transformers.transform(context, node.name, operation, cast(Changes, flows[0]), node.stores)
+    stores = _stores_of(program, context, node)
+    stores = replace(stores, own=tuple(store for store in stores.own if store != operation.store))
+    return transformers.transform(context, node.name, operation, cast(Changes, flows[0]), stores)
 
 
 def _join_table(

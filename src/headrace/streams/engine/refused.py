@@ -11,6 +11,9 @@ from headrace.streams.stores import StoreKind
 from headrace.streams.topology import Topology
 
 _NO_HISTORY = ops.StreamAggregate, ops.CogroupMerge, ops.TableAggregate, ops.TableJoinMerge, ops.ForeignKeyRespond
+_OWNERS = (
+    ops.StreamAggregate, ops.TableAggregate, ops.TableSource, ops.TableFilter, ops.TableMapValues, ops.TableTransformValues,
+)  # fmt: skip
 _SEEN_THROUGH = ops.TableFilter, ops.TableMapValues, ops.TableTransformValues
 _NEED_ROWS = ops.TableGroupBy, ops.TableJoin, ops.Suppress, ops.ForeignKeySend, ops.ForeignKeyChange
 
@@ -34,13 +37,42 @@ def refuse(topology: Topology) -> None:
 
 
 def _refuse_shared(topology: Topology, node: ProcessorNode) -> None:
-    """Raise TopologyError for a store of a processor that another operator uses, too."""
+    """Raise TopologyError for a store of a processor that another one uses, too, unless it is a table that both only read."""
     for store in node.stores:
-        if others := [other.name for other in topology.nodes.values() if store in getattr(other, "stores", ()) and other != node]:
+        others = [other for other in _processors(topology) if store in other.stores and other != node]
+        if not others or owns(node, store):
+            continue
+        owner = next((other for other in others if owns(other, store)), None)
+        if owner is None:
             raise TopologyError(
-                f"{node.name} and {others[0]} use the same store {store}. A processor gets all records of a batch before the "
-                "next operator does, so here a store belongs to one processor: do in one what these do."
+                f"{node.name} and {others[0].name} use the same store {store}. A processor gets all records of a batch before "
+                "the next operator does, so here a store belongs to one processor: do in one what these do."
             )
+        if topology.stores[store].kind is not StoreKind.KEY_VALUE:
+            raise TopologyError(
+                f"{node.name} uses the store {store} of {owner.name}, which is {topology.stores[store].kind}: of the results of "
+                "operators a processor can read those with one row for each key. Keep what it needs in a store of its own."
+            )
+        if node.name in _ancestors(topology, owner):
+            raise TopologyError(
+                f"{node.name} uses the store {store} of {owner.name}, which comes behind it: a processor gets all records of a "
+                "batch before the next operator does, so it can read only what comes before it or beside it."
+            )
+
+
+def owns(node: ProcessorNode, store: str) -> bool:
+    """Whether a store is where an operator of the DSL keeps its result."""
+    return isinstance(node.operation, _OWNERS) and node.operation.store == store
+
+
+def _ancestors(topology: Topology, node: ProcessorNode) -> set[str]:
+    found, waiting = set[str](), list(node.parents)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(topology.nodes[name].parents)
+    return found
 
 
 def _who_needs_rows(topology: Topology, table: ProcessorNode) -> str | None:

@@ -9,10 +9,11 @@ from headrace.streams.engine.columns import HEADERS, kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Records
 from headrace.streams.engine.operators import processors, tables
+from headrace.streams.engine.operators.processors import ProcessorStores
 from headrace.streams.operations import TableTransformValues, UserProcessor
 
 
-def transform(context: Context, node: str, operation: TableTransformValues, changes: Changes, stores: tuple[str, ...]) -> Changes:
+def transform(context: Context, node: str, operation: TableTransformValues, changes: Changes, stores: ProcessorStores) -> Changes:
     """Each change with the value that the transformer returns for key and value, deletions among them.
 
     What it returns is computed once, so the value of before is known only of a table that is kept.
@@ -23,8 +24,7 @@ def transform(context: Context, node: str, operation: TableTransformValues, chan
     headers = F.lit(None).cast(HEADERS).alias("h")
     records = Records(frame.select("p", "k", F.col("new").alias("v"), "t", "o", headers), ordered="key")
     processor = UserProcessor(_TransformerSupplier(operation.supplier), keeps_key=True)
-    used = tuple(store for store in stores if store != operation.store)
-    found = processors.process(context, node, processor, records, used).frame
+    found = processors.process(context, node, processor, records, stores).frame
     nothing = null(kind_of(found, "v")).alias("old")
     transformed = Changes(found.select("p", "k", nothing, F.col("v").alias("new"), "t", "o"), has_old=False)
     return transformed if operation.store is None else tables.keep(context, operation.store, transformed)
