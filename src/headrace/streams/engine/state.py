@@ -78,15 +78,20 @@ class StoreTable:
 
     def of_key(self, partition: Column, key: Column) -> Column:
         """The rows of a key, whatever else tells them apart (a window): an array of `Layout.names` but for p and k, `v`, `t`."""
+        prefix = self._log.key({"k": key}, whole=False)
+        return self._scanned(partition, prefix, sum(width for _, width in self._log.tail()), without="k")
+
+    def beginning(self, partition: Column, prefix: Column) -> Column:
+        """The rows whose key begins with some bytes: an array of `Layout.names` but for p, `v`, `t`."""
+        return self._scanned(partition, prefix, -1)
+
+    def _scanned(self, partition: Column, prefix: Column, tail: int, without: str = "") -> Column:
         from pyspark.sql import functions as F
 
-        tails = self._log.tail()
-        prefix = self._log.key({"k": key}, whole=False)
-        length = F.lit(sum(width for _, width in tails))
-        rows = F.call_function("headrace_state_scan", *self._where(), partition.cast("int"), prefix, length)
+        rows = F.call_function("headrace_state_scan", *self._where(), partition.cast("int"), prefix, F.lit(tail))
 
         def row(one: Column) -> Column:
-            columns = [column for column in self._log.keys(one["key"]) if column[0] != "k"]
+            columns = [column for column in self._log.keys(one["key"]) if column[0] != without]
             value, time = self._value(one["value"]), _time(one["value"])
             return F.struct(*[column.alias(name) for name, column in columns], value.alias("v"), time.alias("t"))
 

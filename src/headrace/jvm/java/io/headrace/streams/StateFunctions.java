@@ -31,7 +31,7 @@ public final class StateFunctions {
         return TaskRuntime.of(task).stores.get(store.toString(), key(partition, key));
     }
 
-    /** The rows whose key begins with some bytes and has `tail` more, in the order of their bytes. */
+    /** The rows whose key begins with some bytes and has `tail` more, -1: any number, in the order of their bytes. */
     public static ArrayData scan(UTF8String task, UTF8String store, int partition, byte[] prefix, int tail) {
         byte[] first = key(partition, prefix);
         List<InternalRow> found = new ArrayList<>();
@@ -41,7 +41,7 @@ public final class StateFunctions {
                 if (key.length < first.length || !Arrays.equals(key, 0, first.length, first, 0, first.length)) {
                     break;
                 }
-                if (key.length == first.length + tail) {
+                if (tail < 0 || key.length == first.length + tail) {
                     found.add(new GenericInternalRow(new Object[] {Arrays.copyOfRange(key, 4, key.length), rows.value()}));
                 }
             }
