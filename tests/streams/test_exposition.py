@@ -19,7 +19,11 @@ class Instance:
         return State.RUNNING
 
     def metrics(self) -> dict[str, dict[str, float]]:
-        return {"sub-topology-1": {"batches": 3.0, "records": 70.0, "batch-ms": 12.5, "lag": 4.0}}
+        figures = {"batches": 3.0, "records": 70.0, "dropped": 2.0, "batch-ms": 12.5, "batch-ms-total": 30.0, "lag": 4.0}
+        return {"sub-topology-1": figures}
+
+    def store_sizes(self) -> dict[str, dict[str, int]]:
+        return {"sub-topology-1": {"counts": 9}}
 
 
 def test_an_instance_is_measured_over_http_by_sub_topology() -> None:
@@ -32,6 +36,19 @@ def test_an_instance_is_measured_over_http_by_sub_topology() -> None:
     assert found["headrace_streams_state", "RUNNING", "app"] == 1
     assert found["headrace_streams_state", "ERROR", "app"] == 0
     assert found["headrace_streams_active", "app"] == 1
+
+
+def test_what_kafka_streams_measures_has_its_name() -> None:
+    found = {
+        (s.name, *sorted(s.labels.items())): s.value for f in StreamsCollector("app", Instance()).collect() for s in f.samples
+    }
+    task = (("application_id", "app"), ("task_id", "1"))
+    assert found["kafka_streams_stream_metrics_client_state", ("application_id", "app")] == 2
+    assert found["kafka_streams_stream_task_metrics_process_total", *task] == 70
+    assert found["kafka_streams_stream_task_metrics_dropped_records_total", *task] == 2
+    assert found["kafka_streams_stream_task_metrics_process_latency_avg", *task] == 10
+    rows = ("application_id", "app"), ("rocksdb_state_id", "counts"), ("task_id", "1")
+    assert found["kafka_streams_stream_state_metrics_estimate_num_keys", *rows] == 9
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:many", "127.0.0.1:70000", "192.0.2.1:0"])

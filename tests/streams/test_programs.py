@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from functools import cache
@@ -14,6 +15,7 @@ from headrace.errors import HeadraceError
 from headrace.streams import StreamsBuilder, StreamsConfig, Topology
 from headrace.streams.internal_topics import TopicKind, derive
 from tests.streams import programs
+from tests.streams.programs import generated
 from tests.streams.programs.case import Case
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "streams"
@@ -57,6 +59,17 @@ def topics(case: Case, topology: Topology) -> dict[str, Any]:
     return {topic.name: {"kind": topic.kind, "partitions": topic.partitions, "configs": topic.configs} for topic in found}
 
 
+def made(case: Case) -> dict[str, Any]:
+    """What headrace makes of a program, as it is recorded of Kafka Streams."""
+    try:
+        topology = built(case)
+        found = topics(case, topology)
+    except HeadraceError as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    kinds = {kind: name for name, kind in KINDS.items()}
+    return {"describe": topology.describe(), "topics": {n: {**one, "kind": kinds[one["kind"]]} for n, one in found.items()}}
+
+
 def test_every_program_has_a_name_of_its_own_and_has_been_recorded():
     assert sorted(case.name for case in CASES) == sorted(recorded())
 
@@ -70,6 +83,15 @@ def test_a_topology_is_described_as_kafka_does(case: Case):
 def test_internal_topics_are_those_of_kafka(case: Case):
     expected = recorded()[case.name]["topics"]
     assert topics(case, built(case)) == {name: {**topic, "kind": KINDS[topic["kind"]]} for name, topic in expected.items()}
+
+
+@pytest.mark.parametrize("case", generated.described(), ids=lambda case: case.name)
+def test_so_is_what_is_made_of_random_programs(case: Case):
+    wanted, found = json.loads((GOLDEN / "generated.json").read_text())[case.name], generated.shortened(made(case))
+    if "error" in wanted:
+        assert found["error"].startswith(wanted["error"])
+    else:
+        assert found == wanted, inspect.getsource(case.build)
 
 
 @with_("error")

@@ -31,7 +31,14 @@ from headrace.streams.options import (
     StreamJoined,
     TableJoined,
 )
-from headrace.streams.processor_stores import KeyValueStore, SessionStore, ValueAndTimestamp, WindowStore
+from headrace.streams.processor_stores import (
+    KeyValueStore,
+    SessionStore,
+    ValueAndTimestamp,
+    VersionedKeyValueStore,
+    VersionedRecord,
+    WindowStore,
+)
 from headrace.streams.processors import ProcessorContext, PunctuationType, Record
 from headrace.streams.queries import ReadOnlyStore
 from headrace.streams.serdes import Serde, Serdes
@@ -91,5 +98,7 @@ __all__ = [
     "Topology",
     "UnlimitedWindows",
     "ValueAndTimestamp",
+    "VersionedKeyValueStore",
+    "VersionedRecord",
     "WindowStore",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from headrace.kafka.admin import Admin
 from headrace.streams import initialization
 from headrace.streams.config import StreamsConfig
 from headrace.streams.durations import Duration, milliseconds
-from headrace.streams.engine.program import refuse
+from headrace.streams.engine.refused import refuse
 from headrace.streams.initialization import Findings, InitParameters
 from headrace.streams.instance import Handler, StreamsInstance
 from headrace.streams.internal_topics import InternalTopic
@@ -175,8 +175,12 @@ class KafkaStreams:
         return self._client.store(name)
 
     def metrics(self) -> dict[str, dict[str, float]]:
-        """By sub-topology: batches, records, the last batch's time in ms, and how many records wait."""
+        """By sub-topology: batches, records, those that were left out, the time of batches in ms, and how many records wait."""
         return self._client.metrics()
+
+    def store_sizes(self) -> dict[str, dict[str, int]]:
+        """About how many rows each store has, by sub-topology."""
+        return self._client.store_sizes()
 
     def _connected(self) -> Admin:
         if self._admin is None:

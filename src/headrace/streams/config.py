@@ -30,6 +30,8 @@ _ACCEPTABLE = (
 FAIL, CONTINUE = "fail", "continue"
 AT_LEAST_ONCE, EXACTLY_ONCE = "at_least_once", "exactly_once_v2"
 _HANDLERS = tuple(f"org.apache.kafka.streams.errors.LogAnd{what}ExceptionHandler" for what in ("Fail", "Continue"))
+_PROCESSING = tuple(f"org.apache.kafka.streams.errors.LogAnd{what}ProcessingExceptionHandler" for what in ("Fail", "Continue"))
+_PRODUCTION = "org.apache.kafka.streams.errors.DefaultProductionExceptionHandler"
 _SERDES = "a serde"
 _PREFIXES = ("producer.", "consumer.", "main.consumer.", "restore.consumer.", "global.consumer.", "topic.", "admin.", "spark.")
 
@@ -149,11 +151,24 @@ class StreamsConfig(TopologyConfig):
         doc="What happens to a record that its serde cannot read: `fail` ends the application, `continue` leaves the record out "
         "and logs where it was. Kafka's class names mean the same.",
     )  # fmt: skip
+    processing_handler: str = option(
+        "processing.exception.handler", Type.STRING, FAIL, validator=validators.ValidString(FAIL, CONTINUE, *_PROCESSING),
+        doc="What happens to a record for which a function or an expression fails (KIP-1033): `fail` ends the application, "
+        "`continue` leaves the record out with all that it would have led to in its sub-topology, and logs where it was. With "
+        "`continue`, or that of `production.exception.handler`, nothing of a batch is written before all of it is computed, and "
+        "one that fails is done in halves until the record is found. Kafka's class names mean the same.",
+    )  # fmt: skip
+    production_handler: str = option(
+        "production.exception.handler", Type.STRING, FAIL, validator=validators.ValidString(FAIL, CONTINUE, _PRODUCTION),
+        doc="What happens to a record of which a result is larger than `max.request.size` of the producer: `fail` ends the "
+        "application, `continue` leaves the record out, as `processing.exception.handler` does. What a broker refuses ends the "
+        "application.",
+    )  # fmt: skip
     dead_letter_topic: str | None = option(
         "errors.dead.letter.queue.topic.name", Type.STRING, None,
-        doc="Topic for records that are left out because their serde cannot read them (KIP-1034), as they were read, with the "
-        "reason and the place in headers `__streams.errors.*`. It needs `deserialization.exception.handler=continue`, and has "
-        "to be there.",
+        doc="Topic for records that are left out (KIP-1034), as they were read, with the reason and the place in headers "
+        "`__streams.errors.*`. It needs `continue` as `deserialization.exception.handler`, `processing.exception.handler` or "
+        "`production.exception.handler`, and has to be there.",
     )  # fmt: skip
     poll_ms: int = option(
         "poll.ms", Type.LONG, 100, validator=validators.Range(1), importance=Importance.LOW,
@@ -199,10 +214,12 @@ class StreamsConfig(TopologyConfig):
 
     def check(self) -> None:
         """Segments of internal topics have to hold a batch; dead letters are of records that are left out. Raises ConfigError."""
-        if self.dead_letter_topic is not None and not self.skips_bad_records:
+        skips = self.skips_bad_records or self.skips_failed_records or self.skips_unwritable_results
+        if self.dead_letter_topic is not None and not skips:
             raise ConfigError(
-                "errors.dead.letter.queue.topic.name is set, but deserialization.exception.handler is fail: the "
-                "application would end at such a record, and nothing would be written. Set the handler to continue."
+                "errors.dead.letter.queue.topic.name is set, but deserialization.exception.handler is fail, and so are those of "
+                "processing and production: the application would end at such a record, and nothing would be written. Set one "
+                "of them to continue."
             )
         segment, batch = self.topic_configs.get("segment.bytes"), self.originals.get("producer.batch.size")
         if segment is not None and batch is not None and int(segment) < int(batch):
@@ -247,6 +264,16 @@ class StreamsConfig(TopologyConfig):
     def skips_bad_records(self) -> bool:
         """Whether a record that its serde cannot read is left out."""
         return self.deserialization_handler == CONTINUE or "Continue" in self.deserialization_handler
+
+    @property
+    def skips_failed_records(self) -> bool:
+        """Whether a record that cannot be processed is left out."""
+        return self.processing_handler == CONTINUE or "Continue" in self.processing_handler
+
+    @property
+    def skips_unwritable_results(self) -> bool:
+        """Whether a record is left out of which a result cannot be written."""
+        return self.production_handler == CONTINUE
 
     def _client(self, *prefixes: str) -> dict[str, str]:
         known = {option.name for option in type(self).definition().options.values()} - {"bootstrap.servers", "retry.backoff.ms"}

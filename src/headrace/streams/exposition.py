@@ -1,4 +1,7 @@
-"""What an instance of an application measures, in Prometheus' text format, over HTTP."""
+"""What an instance of an application measures, in Prometheus' text format, over HTTP.
+
+What Kafka Streams measures, too, has its name: `kafka_streams_`, the MBean's type, the attribute. A sub-topology is one task.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,11 @@ from headrace.streams.states import State
 
 _COUNTERS = {"batches": "Batches that were committed.", "records": "Records that were read."}
 _GAUGES = {"batch-ms": ("batch_ms", "Time of the last batch."), "lag": ("record_lag", "Records that are still to be read.")}
+_TASK = {
+    "records": ("process", "Records that were processed."),
+    "dropped": ("dropped_records", "Records that were left out because they cannot be read or processed."),
+}
+_KAFKA = "kafka_streams_stream"
 
 
 class Measured(Protocol):
@@ -30,6 +38,10 @@ class Measured(Protocol):
 
     def metrics(self) -> Mapping[str, Mapping[str, float]]:
         """Figures by sub-topology."""
+        ...
+
+    def store_sizes(self) -> Mapping[str, Mapping[str, int]]:
+        """About how many rows each store has, by sub-topology."""
         ...
 
 
@@ -54,12 +66,36 @@ class StreamsCollector(Collector):
         for key, (name, text) in _GAUGES.items():
             yield self._filled(GaugeMetricFamily(f"headrace_streams_{name}", text, labels=labels), key, figures)
 
+        yield from self._as_kafka(figures)
+
+    def _as_kafka(self, figures: Mapping[str, Mapping[str, float]]) -> Iterator[Metric]:
+        text = f"The present state: {', '.join(f'{one.name}({number})' for number, one in enumerate(State))}."
+        state = GaugeMetricFamily(f"{_KAFKA}_metrics_client_state", text, labels=["application_id"])
+        state.add_metric([self._id], list(State).index(self._streams.state()))
+        yield state
+        labels = ["application_id", "task_id"]
+        for key, (name, about) in _TASK.items():
+            yield self._filled(CounterMetricFamily(f"{_KAFKA}_task_metrics_{name}", about, labels=labels), key, figures)
+        latency = GaugeMetricFamily(f"{_KAFKA}_task_metrics_process_latency_avg", "Time of a batch, in ms.", labels=labels)
+        yield self._filled(latency, "batch-ms-avg", {name: _averaged(values) for name, values in figures.items()})
+        rows = GaugeMetricFamily(
+            f"{_KAFKA}_state_metrics_estimate_num_keys", "About how many rows a store has.", labels=[*labels, "rocksdb_state_id"]
+        )
+        for sub_topology, sizes in self._streams.store_sizes().items():
+            for store, size in sizes.items():
+                rows.add_metric([self._id, sub_topology.removeprefix("sub-topology-"), store], size)
+        yield rows
+
     def _filled(
         self, family: CounterMetricFamily | GaugeMetricFamily, key: str, figures: Mapping[str, Mapping[str, float]]
     ) -> Metric:
         for sub_topology, values in figures.items():
             family.add_metric([self._id, sub_topology.removeprefix("sub-topology-")], values[key])
         return family
+
+
+def _averaged(values: Mapping[str, float]) -> dict[str, float]:
+    return {"batch-ms-avg": values["batch-ms-total"] / values["batches"] if values["batches"] else float("nan")}
 
 
 @contextmanager

@@ -132,6 +132,10 @@ class StreamsInstance:
         """Of the running engine."""
         return self._engine.metrics() if self._engine else {}
 
+    def store_sizes(self) -> dict[str, dict[str, int]]:
+        """Of the running engine."""
+        return self._engine.store_sizes() if self._engine else {}
+
     # ------------------------------------------------------------------------------------------------ topics
     def _watch(self) -> None:
         """Verify the topics again and again (KIP-698): what is wrong with them and stays so ends every instance."""

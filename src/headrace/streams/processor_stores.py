@@ -1,4 +1,4 @@
-"""The stores that a processor gets from its context: Kafka's KeyValueStore, WindowStore and SessionStore, in Python.
+"""The stores that a processor gets from its context: Kafka's KeyValueStore, WindowStore, SessionStore and VersionedKeyValueStore.
 
 A store shows what it held before the batch, and over that what the processor has changed since. What is changed goes with the
 rows of the batch into the changelog and, when all of it is written, into the store.
@@ -18,6 +18,8 @@ from headrace.streams.stores import StateStore, StoreKind
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
+PUT_RETURN_CODE_NOT_PUT = -(1 << 63)
+"""What `VersionedKeyValueStore.put` returns for a version that it does not take."""
 _LONG, _NUMBER = 8, b"\0\0\0\0"  # behind the start of a window stands a number, which is always 0 here
 
 
@@ -27,6 +29,17 @@ class ValueAndTimestamp:
 
     value: Any
     timestamp: int
+
+
+@dataclass(frozen=True)
+class VersionedRecord:
+    """A version of a row in a versioned store."""
+
+    value: Any
+    timestamp: int
+    """Since when it holds, in ms."""
+    valid_to: int | None = None
+    """Until before when, None for the last one."""
 
 
 class StoredRows(Protocol):
@@ -53,6 +66,8 @@ class StoreAccess:
     """Where its rows are."""
     shared: bool = False
     """Whether it is global: kept under partition 0, and only read."""
+    reads_only: bool = False
+    """Whether it is another operator's."""
 
 
 class ChangedRows:
@@ -64,6 +79,8 @@ class ChangedRows:
         self._known: dict[bytes, bytes | None] = {}
         self.changes: dict[bytes, tuple[bytes | None, int]] = {}
         """By key, the value (None: deleted) and the time."""
+        self.stream_time = -1
+        """Of a versioned store: the greatest time that it has got."""
 
     def get(self, key: bytes, ahead: Iterable[bytes] = ()) -> tuple[bytes, int] | None:
         """Value and time of a key. ahead: keys that are going to be asked for, which go with the same request."""
@@ -111,10 +128,10 @@ class _ProcessorStore:
         store, (key, value) = access.store, access.kinds
         assert store.key_serde is not None and store.value_serde is not None
         self.name = store.name
-        self._rows, self._time, self._ahead, self._writes = rows, time, ahead, not access.shared
+        self._rows, self._time, self._ahead, self._writes = rows, time, ahead, not (access.shared or access.reads_only)
         self._key, self._key_of = encoder(store.key_serde), decoder(store.key_serde, key)
         self._value, self._value_of = encoder(store.value_serde), decoder(store.value_serde, value)
-        self._timestamped, self._size = store.timestamped, store.window_size_ms or 0
+        self._timestamped, self._size, self._retention = store.timestamped, store.window_size_ms or 0, store.retention_ms or 0
 
     def _bytes(self, key: Any) -> bytes:
         found = self._key(key)
@@ -122,9 +139,12 @@ class _ProcessorStore:
             raise StreamsError(f"The store {self.name} has no key None.")
         return found
 
-    def _put(self, key: bytes, value: Any, timestamp: int | None = None) -> None:
+    def _check_writes(self) -> None:
         if not self._writes:
-            raise StreamsError(f"The store {self.name} is global: processors can read it only.")
+            raise StreamsError(f"The store {self.name} is global, or another operator's: processors can read it only.")
+
+    def _put(self, key: bytes, value: Any, timestamp: int | None = None) -> None:
+        self._check_writes()
         if isinstance(value, ValueAndTimestamp):
             value, timestamp = value.value, value.timestamp
         self._rows.put(key, self._value(value), self._time() if timestamp is None else timestamp)
@@ -251,6 +271,56 @@ class SessionStore(_ProcessorStore):
                 yield (key, start, end), self._found(value, time)
 
 
+class VersionedKeyValueStore(_ProcessorStore):
+    """Every version of each key's value, for as long as the store keeps history."""
+
+    def put(self, key: Any, value: Any, timestamp: int) -> int | None:
+        """Set the value that a key has from a time on; None deletes it. Returns until before when it holds: None for the last
+        version, and PUT_RETURN_CODE_NOT_PUT for one that comes too late.
+        """
+        self._check_writes()
+        prefix, encoded = self._bytes(key), self._value(value)
+        if timestamp < self._begin:
+            return PUT_RETURN_CODE_NOT_PUT
+        self._rows.stream_time = max(self._rows.stream_time, timestamp)
+        self._rows.put(prefix + _long(timestamp), b"\0" if encoded is None else b"\1" + encoded, timestamp)
+        return next((_last_long(found) for found, _, _ in self._versions(prefix, timestamp + 1, None)), None)
+
+    def get(self, key: Any, as_of_timestamp: int | None = None) -> VersionedRecord | None:
+        """The version of a time, or the last one; None if there is none, or history does not reach back so far."""
+        prefix = self._bytes(key)
+        found = next(self._versions(prefix, 0, as_of_timestamp, backwards=True), None)
+        if found is None:
+            return None
+        since = _last_long(found[0])
+        until = next((_last_long(after) for after, _, _ in self._versions(prefix, since + 1, None)), None)
+        forgotten = as_of_timestamp is not None and as_of_timestamp < self._begin and until is not None
+        value = None if forgotten or found[1][:1] == b"\0" else self._value_of(found[1][1:])
+        return None if value is None else VersionedRecord(value, since, until)
+
+    def delete(self, key: Any, timestamp: int) -> VersionedRecord | None:
+        """Delete a key from a time on; returns the version that it had then."""
+        found = self.get(key, timestamp)
+        self.put(key, None, timestamp)
+        return found
+
+    @property
+    def _begin(self) -> int:
+        return self._rows.stream_time - self._retention
+
+    def _versions(
+        self, prefix: bytes, first: int, last: int | None, *, backwards: bool = False
+    ) -> Iterator[tuple[bytes, bytes, int]]:
+        """The versions of a key between two times, both inclusive; None: to the last."""
+        end = b"\xff" * _LONG if last is None else _long(max(last, -1) + 1)
+        rows = self._rows.scan(prefix + _long(first), prefix + end, backwards)
+        return (row for row in rows if len(row[0]) == len(prefix) + _LONG)
+
+
+def _last_long(key: bytes) -> int:
+    return int.from_bytes(key[-_LONG:], "big")
+
+
 def _long(number: int) -> bytes:
     return min(number, (1 << 63) - 1).to_bytes(_LONG, "big")
 
@@ -263,5 +333,6 @@ STORES: dict[StoreKind, type[_ProcessorStore]] = {
     StoreKind.KEY_VALUE: KeyValueStore,
     StoreKind.WINDOW: WindowStore,
     StoreKind.SESSION: SessionStore,
+    StoreKind.VERSIONED: VersionedKeyValueStore,
 }
 """What a processor gets for a store of a kind."""

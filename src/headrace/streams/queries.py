@@ -35,15 +35,29 @@ class ReadOnlyStore:
         """look: gives the store's table, which stays as it is until the end of the `with` block."""
         self._store, self._look = store, look
 
-    def get(self, key: Any) -> Any:
-        """The value of a key, None if there is none: a look-up, unless the store's serdes need Spark (docs/streams.md)."""
+    def get(self, key: Any, as_of: int | None = None) -> Any:
+        """The value of a key, None if there is none: a look-up, unless the store's serdes need Spark (docs/streams.md).
+
+        as_of: of a versioned store, the time (ms) that it is wanted of; else the last one.
+        """
         from pyspark.sql import functions as F
 
+        if self._store.kind is StoreKind.VERSIONED:
+            versions = self.versions(key)
+            return next((value for time, value in reversed(versions) if as_of is None or time <= as_of), None)
         with self._look() as table:
             if table.reads_alone():
                 return table.get(key)
             found = table.rows().where(F.col("k") == F.lit(key)).select("v").limit(1).collect()
         return found[0][0] if found else None
+
+    def versions(self, key: Any) -> list[tuple[int, Any]]:
+        """The versions of a key that a versioned store keeps: time (ms) and value, None for a deletion; the oldest first."""
+        from pyspark.sql import functions as F
+
+        with self._look() as table:
+            found = table.rows().where(F.col("k") == F.lit(key)).select("w", "v").orderBy("w").collect()
+        return [(row[0], row[1]) for row in found]
 
     def range(self, low: Any, high: Any) -> Iterator[tuple[Any, Any]]:
         """Keys with their values from `low` to `high`, both inclusive, sorted; None is no bound."""
@@ -55,11 +69,16 @@ class ReadOnlyStore:
         if high is not None:
             condition = condition & (F.col("k") <= F.lit(high))
         with self._look() as table:
-            found = table.rows().where(condition).select("k", "v").orderBy("k").collect()
+            rows = table.rows()
+            if self._store.kind is StoreKind.VERSIONED:
+                rows = (
+                    rows.groupBy("p", "k").agg(F.max_by(F.struct("v"), "w").alias("x")).select("k", "x.v").where("v is not null")
+                )
+            found = rows.where(condition).select("k", "v").orderBy("k").collect()
         return ((row[0], row[1]) for row in found)
 
     def all(self) -> Iterator[tuple[Any, Any]]:
-        """All keys with their values, sorted; of a windowed store ((key, start, end or None), value)."""
+        """All keys with their (last) values, sorted; of a windowed store ((key, start, end or None), value)."""
         if self._store.kind in (StoreKind.WINDOW, StoreKind.SESSION):
             return self._windows(None)
         return self.range(None, None)

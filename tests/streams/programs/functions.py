@@ -36,6 +36,29 @@ class _Stateful:
         return [self._own]
 
 
+class READER:
+    """Puts the row that a table has for the key behind each value."""
+
+    def init(self, context: Any) -> None:
+        self._context, self._rows = context, context.get_state_store("read")
+
+    def process(self, record: Any) -> None:
+        row = None if record.key is None else self._rows.get(record.key)
+        self._context.forward(record.with_value(f"{record.value or 'null'}-{'null' if row is None else row}"))
+
+
+class NUMBERED:
+    """Numbers the values that it gets, by key."""
+
+    def init(self, context: Any) -> None:
+        self._numbers = context.get_state_store("numbers")
+
+    def transform(self, key: str, value: str | None) -> str:
+        number = (self._numbers.get(key) or "") + "1"
+        self._numbers.put(key, number)
+        return f"{value or 'null'}{number}"
+
+
 EXTRACTOR, STATEFUL = _Extractor(), _Stateful()
 
 
@@ -94,6 +117,14 @@ def BY_VALUE(key: Any, value: Any) -> Any:
 
 def IN_WINDOW(key: Any, value: Any) -> Any:
     return F.concat(key["key"], F.lit("@"), key["start"].cast("string"))
+
+
+def ROW(key: Any, value: Any) -> Any:
+    return value.startswith("t")
+
+
+def NONE_IF_X(value: Any) -> Any:
+    return F.when(value != "tx", value)
 
 
 def CONCAT(one: Any, other: Any) -> Any:

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from headrace.streams import Joined, JoinWindows, Materialized, Named, Serdes, Stores, StreamJoined, StreamsBuilder, TableJoined
+from headrace.streams import (
+    Joined,
+    JoinWindows,
+    Materialized,
+    Named,
+    Serdes,
+    Stores,
+    StoreType,
+    StreamJoined,
+    StreamsBuilder,
+    TableJoined,
+)
 from tests.streams.programs.functions import ADD, FOREIGN, JOINER, KEY, PAIR, PREDICATE, START, VALUE, minutes, seconds
 
 
@@ -220,3 +231,10 @@ def a_merge_of_joins(b: StreamsBuilder) -> None:
     one = b.stream("a").join(b.stream("b"), JOINER, w)
     two = b.stream("c").left_join(b.table("t"), JOINER)
     one.merge(two).group_by_key().count().to_stream().to("out")
+
+
+def stores_of_a_join_in_memory(b: StreamsBuilder) -> None:
+    w = JoinWindows.of_time_difference_with_no_grace(minutes(5))
+    b.stream("a").outer_join(b.stream("b"), JOINER, w, StreamJoined.with_(StoreType.IN_MEMORY)).to("out")
+    j = StreamJoined.as_("named").with_dsl_store_suppliers(StoreType.ROCKS_DB)
+    b.stream("c").left_join(b.stream("d"), JOINER, w, j).to("out2")

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from headrace.streams import JoinWindows, Materialized, SessionWindows, StreamsBuilder, TimeWindows
+from headrace.streams import (
+    Joined,
+    JoinWindows,
+    Materialized,
+    Serdes,
+    SessionWindows,
+    Stores,
+    StreamsBuilder,
+    TimeWindows,
+)
 from tests.streams.programs.case import case, records
 from tests.streams.programs.functions import (
     APPEND,
     BOTH,
+    BY_VALUE,
     CONCAT,
     CONCATENATED,
     EMPTY,
     IN_WINDOW,
+    NONE_IF_X,
     NOT_A,
+    NUMBERED,
+    READER,
+    ROW,
     TEXT,
     TWICE,
     UPPER,
+    WITHOUT,
     millis,
 )
 
@@ -150,3 +165,124 @@ def records_without_a_key_are_alone_at_once(b: StreamsBuilder) -> None:
 def records_of_the_left_without_a_key_are_alone_at_once(b: StreamsBuilder) -> None:
     windows = JoinWindows.of_time_difference_and_grace(millis(5), millis(2))
     b.stream("left").left_join(b.stream("right"), BOTH, windows).to("out")
+
+
+HISTORY = records(
+    "in",
+    "a:t1@10 a:u@12 a:v@9 a:t2@20 a:w@15 a:x@21 a:t3@14 a:y@16 b:z@16 b:t4@18 b:p@17 b:tx@19 b:q@19 a:tx@12 a:r@13 a:s@14 "
+    "a:t5@20 a:o@20 b:t6@45 a:n@13 a:m@21 a:t7@14 a:l@26 a:tx@30 a:k@31 a:j@29 b:t8@44 b:i@44 b:h@46 c:g@90 a:f@91 a:t9@61 "
+    "a:e@61 a:d@29 b:t0@90",
+)
+
+
+@case(input=HISTORY)
+def a_stream_sees_the_version_of_its_own_time(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
+    t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept)
+    s.filter_not(ROW).left_join(t, BOTH).to("out")
+
+
+@case(input=HISTORY)
+def a_stream_sees_the_version_of_its_own_time_as_it_is_mapped(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
+    t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept).filter(NOT_A).map_values(UPPER)
+    s.filter_not(ROW).join(t, BOTH).to("out")
+
+
+@case(input=HISTORY)
+def a_mapped_table_has_a_history_of_its_own(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
+    mapped = Materialized.as_(Stores.persistent_versioned_key_value_store("mapped", millis(60)))
+    t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept).map_values(UPPER, mapped)
+    s.filter_not(ROW).left_join(t, BOTH).to("out")
+
+
+@case(input=HISTORY)
+def records_wait_for_the_table(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
+    t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept)
+    j = Joined.with_(Serdes.string(), Serdes.string(), Serdes.string())
+    s.filter_not(ROW).left_join(t, BOTH, j.with_grace_period(millis(5))).to("out")
+
+
+@case(input=HISTORY)
+def records_wait_for_rows_of_the_table(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
+    t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept).map_values(UPPER)
+    j = Joined.with_(Serdes.string(), Serdes.string(), Serdes.string())
+    s.filter_not(ROW).join(t, BOTH, j.with_grace_period(millis(0))).to("out")
+
+
+@case(input=KEYS)
+def values_of_a_table_are_numbered(b: StreamsBuilder) -> None:
+    numbers = Stores.in_memory_key_value_store("numbers")
+    b.add_state_store(Stores.key_value_store_builder(numbers, Serdes.string(), Serdes.string()))
+    b.table("in").transform_values(NUMBERED, "numbers").map_values(UPPER).to_stream().to("out")
+
+
+@case(input=KEYS)
+def values_of_a_table_are_numbered_and_kept(b: StreamsBuilder) -> None:
+    numbers = Stores.in_memory_key_value_store("numbers")
+    b.add_state_store(Stores.key_value_store_builder(numbers, Serdes.string(), Serdes.string()))
+    s = b.stream("in")
+    t = s.to_table().transform_values(NUMBERED, Materialized.as_("kept"), "numbers")
+    t.group_by(BY_VALUE).reduce(CONCAT, WITHOUT).to_stream().to("out")
+
+
+@case(input=KEYS)
+def a_processor_reads_the_count_of_its_stream(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    s.group_by_key().count(Materialized.as_("read"))
+    s.process(READER, "read").to("out")
+
+
+@case(input=KEYS)
+def a_processor_of_a_view_made_first_reads_the_count_before(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    v = s.map_values(UPPER)
+    s.group_by_key().count(Materialized.as_("read"))
+    v.process(READER, "read").to("out")
+
+
+@case({"statestore.cache.max.bytes": "0"}, input=KEYS)
+def a_processor_reads_a_table_that_is_mapped_and_kept(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    s.to_table(Materialized.as_("rows")).map_values(UPPER, Materialized.as_("read"))
+    s.flat_map_values(TWICE).process(READER, "read").to("out")
+
+
+@case(input=HISTORY)
+def every_version_is_passed_on(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
+    s.filter(ROW).map_values(NONE_IF_X).to_table(kept).to_stream().to("out")
+
+
+@case(input=HISTORY)
+def only_the_last_version_is_grouped(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
+    t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept)
+    t.group_by(BY_VALUE).reduce(CONCAT, WITHOUT).to_stream().to("out")
+
+
+@case(input=HISTORY)
+def only_the_last_versions_are_joined(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
+    t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept)
+    u = s.filter_not(ROW).to_table(Materialized.as_("plain"))
+    t.left_join(u, BOTH).to_stream().to("out")
+
+
+@case(input=HISTORY)
+def a_plain_store_takes_what_comes_late(b: StreamsBuilder) -> None:
+    s = b.stream("in")
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
+    t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept).map_values(UPPER, Materialized.as_("plain"))
+    s.filter_not(ROW).left_join(t, BOTH).to("out")

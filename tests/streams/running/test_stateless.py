@@ -135,6 +135,53 @@ def test_and_goes_to_the_dead_letter_topic_as_it_was_read(drive):
         drive(builder, config={"errors.dead.letter.queue.topic.name": "dead"})
 
 
+LEFT_OUT = {"processing.exception.handler": "continue", "errors.dead.letter.queue.topic.name": "dead"}
+
+
+def test_a_record_for_which_an_expression_fails_goes_to_the_dead_letter_topic_and_leaves_no_trace(drive):
+    builder = StreamsBuilder()
+    stream = builder.stream("in", STRINGS)
+    stream.group_by_key().count(Materialized.as_("counts"))
+    stream.map_values(lambda value: value.cast("bigint")).to("out", Produced.with_(Serdes.string(), Serdes.long()))
+    with pytest.raises(Exception, match="CAST_INVALID_INPUT"), drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1)])
+    with drive(builder, config=LEFT_OUT) as driver:
+        feed(driver, "in", [("a", "1", 1), ("b", "2", 2), ("a", "three", 3), ("a", "4", 4), ("c", "five", 5), ("b", "6", 6)])
+        feed(driver, "in", [("a", "7", 7)])
+        assert _out(driver, "out", Serdes.long()) == [("a", 1), ("b", 2), ("a", 4), ("b", 6), ("a", 7)]
+        assert dict(driver.store("counts").all()) == {"a": 3, "b": 2}
+        letters = driver.create_output_topic("dead", Serdes.string(), Serdes.string()).read_records()
+    assert [(one.key, one.value, one.timestamp) for one in letters] == [("a", "three", 3), ("c", "five", 5)]
+    headers = dict(letters[1].headers)
+    assert headers["__streams.errors.exception"] == b"org.apache.spark.SparkNumberFormatException"
+    assert b"'five'" in headers["__streams.errors.message"]
+    assert b"\tat org.apache.spark" in headers["__streams.errors.stacktrace"]
+    place = [headers[f"__streams.errors.{name}"] for name in ("topic", "partition", "offset")]
+    assert place == [b"in", b"0", b"4"]
+
+
+def test_so_does_one_for_which_a_processor_fails_or_whose_result_is_too_large(drive):
+    builder = StreamsBuilder()
+    out = builder.stream("in", STRINGS).process_values(Upper, Named("upper"))
+    out.map_values(lambda value: F.repeat(value, 1000)).to("out", Produced.with_(Serdes.string(), Serdes.string()))
+    config = {**LEFT_OUT, "production.exception.handler": "continue"}
+    with drive(builder, config=config) as driver:
+        feed(driver, "in", [("a", "x", 1), ("a", "other", 2), ("b", "y" * 1100, 3), ("a", "z", 4)])
+        assert [(key, value[:1]) for key, value in _out(driver)] == [("a", "X"), ("a", "Z")]
+        letters = driver.create_output_topic("dead", Serdes.string(), Serdes.string()).read_records()
+    said = [dict(one.headers) for one in letters]
+    assert [one["__streams.errors.offset"] for one in said] == [b"1", b"2"]
+    assert b"upper may not change the key" in said[0]["__streams.errors.message"]
+    assert said[1]["__streams.errors.exception"] == b"org.apache.kafka.common.errors.RecordTooLargeException"
+
+
+def test_a_record_that_cannot_be_read_has_a_handler_of_its_own(drive):
+    builder = StreamsBuilder()
+    builder.stream("in", Consumed.with_(Serdes.string(), Serdes.long())).to("out")
+    with pytest.raises(StreamsError, match="cannot be read by the long serde"):
+        drive(builder, config=LEFT_OUT).pipe("in", [(b"a", b"short", 1, None)])
+
+
 @pytest.mark.parametrize(
     ("define", "sentence"),
     [
@@ -219,10 +266,12 @@ def test_a_processor_of_values_keeps_the_key(drive):
     [
         (lambda b: [b.stream("in", STRINGS).process(Numbered, "kept") for _ in "12"],
          "KSTREAM-PROCESSOR-0000000001 and KSTREAM-PROCESSOR-0000000003 use the same store kept. A processor gets all records"),
-        (lambda b: b.table("in", STRINGS).transform_values(object),
-         "KTABLE-TRANSFORMVALUES-0000000003: TableTransformValues is described and planned, but not run here"),
-        (lambda b: b.table("in", STRINGS, Materialized.as_(Stores.persistent_versioned_key_value_store("old", 1000))),
-         "KTABLE-SOURCE-0000000001: the store old is versioned, and stores keep only the latest row of a key here; "),
+        (lambda b: b.table("in", STRINGS).transform_values(object).filter(lambda k, v: v).group_by(lambda k, v: (v, k)).count(),
+         "KTABLE-SELECT-0000000005 needs the rows of KTABLE-TRANSFORMVALUES-0000000003, which is kept nowhere"),
+        (lambda b: b.stream("in", STRINGS).group_by_key().count(
+            Materialized.as_(Stores.persistent_versioned_key_value_store("old", 1000))
+         ),
+         "KSTREAM-AGGREGATE-0000000001: the store old is versioned, and results of aggregations and joins keep only the latest"),
     ],
 )  # fmt: skip
 def test_what_is_not_run_here_says_so(drive, define, sentence):

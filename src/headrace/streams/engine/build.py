@@ -12,8 +12,10 @@ from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.context import Memory
 from headrace.streams.engine.globals import GlobalTable
-from headrace.streams.engine.program import Program, refuse
+from headrace.streams.engine.program import Program
+from headrace.streams.engine.refused import refuse
 from headrace.streams.engine.sinks import SinkTopics
+from headrace.streams.engine.skipping import Skipping
 from headrace.streams.engine.source import SourceReading
 from headrace.streams.engine.state import StoreTable
 from headrace.streams.engine.task import StreamTask
@@ -88,12 +90,15 @@ def _task(
         name: source.consumed.reset_policy or config.offset_reset for source in program.sources for name in read[source.name]
     }
     internal = frozenset(topics.full(name) for name in topics.repartition)
+    skipping = Skipping(config.skips_failed_records, config.skips_unwritable_results)
+    if skipping:
+        memory.runtime.be_careful()
     return StreamTask(
         program, SourceReading(topics, config.skips_bad_records, merged, config.dead_letter_topic), memory, cluster, read,
         [(name, p) for name in names for p in range(counts[name])], config.max_batch_records,
         reset | dict.fromkeys(internal, "earliest"),
         source_changelogs={s: full for s, t in topology.source_changelogs.items() if (full := topics.full(t)) in names},
-        internal=internal,
+        internal=internal, skipping=skipping,
     )  # fmt: skip
 
 

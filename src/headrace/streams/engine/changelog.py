@@ -4,6 +4,9 @@ Key, value and timestamp are those that Kafka Streams writes for a store of this
 exact: `b`, the number of the batch that wrote the record, and `o`, the row that it replaced (time, then value; absent if there
 was none). A batch that was cut off is done again from the state before it, which these rows tell even if the log has been
 compacted meanwhile (docs/decisions/0012).
+
+A versioned store has a row for each version: in the store its time stands behind the key, and a byte before the value says
+whether there is one; in the topic the time is the record's, and a version that deletes has no value.
 """
 
 from __future__ import annotations
@@ -24,7 +27,10 @@ if TYPE_CHECKING:
 
 BATCH, OLD = "b", "o"
 REMEDY = "Reset the application (kafka-streams-application-reset.sh), or give the store another name."
-_TAILS = {StoreKind.WINDOW: (("w", 8), ("n", 4)), StoreKind.SESSION: (("e", 8), ("w", 8))}
+_TAILS = {
+    StoreKind.WINDOW: (("w", 8), ("n", 4)), StoreKind.SESSION: (("e", 8), ("w", 8)), StoreKind.VERSIONED: (("w", 8),),
+}  # fmt: skip
+_GONE, _THERE = b"\x00", b"\x01"
 
 
 @dataclass(frozen=True)
@@ -56,15 +62,20 @@ class Changelog:
         """The store in words."""
         return f"value of store {self.store.name}"
 
-    def encoded(self, rows: DataFrame) -> DataFrame:
-        """Rows of the store as the topic has them: p, key, value, t, and `old`, the row before (time, then value), NULL if none.
+    @property
+    def versioned(self) -> bool:
+        """Whether the store keeps history."""
+        return self.store.kind is StoreKind.VERSIONED
 
-        rows: the names of the layout, v, t, and `ov`, `ot` of the row before if they are known.
+    def encoded(self, rows: DataFrame) -> DataFrame:
+        """Rows as the store has them: p, key, value, t, and `old`, the row before (time, then value), NULL if none.
+
+        rows: the names of the layout, v, t, and `ov`, `ot` of the row before if they are known, or its bytes as `old`.
         """
         from pyspark.sql import functions as F
 
-        value = formats.encoded(self.value_serde, F.col("v"), self.layout.value, self.what)
-        old = F.lit(None).cast("binary")
+        value = self.stored(formats.encoded(self.value_serde, F.col("v"), self.layout.value, self.what))
+        old = F.col("old") if "old" in rows.columns else F.lit(None).cast("binary")
         if "ov" in rows.columns:
             before = formats.encoded(self.value_serde, F.col("ov"), self.layout.value, self.what)
             old = F.concat(formats.long_bytes(F.col("ot")), before)
@@ -78,6 +89,9 @@ class Changelog:
 
         topic, headers = F.lit(self.topic).alias("topic"), F.lit(None).cast(HEADERS).alias("headers")
         encoded = self.encoded(rows.drop("ov", "ot"))
+        if self.versioned:
+            key, value = F.substr("key", F.lit(1), F.length("key") - F.lit(8)), self.body(F.col("value"))
+            encoded = encoded.withColumns({"key": key, "value": value})
         return encoded.select(topic, F.col("p").alias("partition"), "key", "value", headers, "t", F.lit(True).alias("numbered"))
 
     def restored(self, log: DataFrame, pending: Mapping[int, int]) -> DataFrame:
@@ -97,9 +111,28 @@ class Changelog:
         since = F.call_function("headrace_bytes_long", F.substr(old, F.lit(1), F.lit(8)))
         value = F.when(F.coalesce(cut_off, F.lit(False)), before).otherwise(F.col("value"))
         time = F.when(F.coalesce(cut_off, F.lit(False)), since).otherwise(F.col("t"))
-        bad = formats.decoded(self.value_serde, value, self.layout.value)[1]
+        if self.versioned:  # the row before has the byte already
+            log = log.withColumns({"key": F.concat("key", formats.long_bytes(F.col("t")))})
+            value = F.when(F.coalesce(cut_off, F.lit(False)), before).otherwise(self.stored(F.col("value")))
+        bad = formats.decoded(self.value_serde, self.body(value), self.layout.value)[1]
         columns = [self._checked_key().alias("key"), self._checked(value, bad, "value").alias("value"), time.alias("t")]
         return log.select(F.col("partition").alias("p"), *columns)
+
+    def stored(self, value: Column) -> Column:
+        """The value of a row in the store, from the bytes that the value serde writes."""
+        from pyspark.sql import functions as F
+
+        if not self.versioned:
+            return value
+        return F.when(value.isNull(), F.lit(_GONE)).otherwise(F.concat(F.lit(_THERE), value))
+
+    def body(self, value: Column) -> Column:
+        """The bytes that the value serde reads, from the value of a row in the store."""
+        from pyspark.sql import functions as F
+
+        if not self.versioned:
+            return value
+        return F.when(F.substr(value, F.lit(1), F.lit(1)) == F.lit(_THERE), F.substr(value, F.lit(2), F.length(value) - F.lit(1)))
 
     def key(self, columns: Mapping[str, Column], *, whole: bool = True) -> Column:
         """The bytes of a key. columns: by the names of the layout; whole: with what tells the rows of a key apart."""

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from headrace.errors import StreamsError
+from headrace.streams.durations import BY_DURATION
 from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
 from headrace.streams.engine.source import Partition, Ranges
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+FIGURES = ("batches", "records", "dropped", "batch-ms", "batch-ms-total", "lag")
+"""What is counted of a sub-topology."""
 
 
 class Cluster(Protocol):
@@ -58,3 +63,14 @@ class BatchTransactions(Protocol):
     def commit(self, runtime: TaskRuntime, offsets: Mapping[Partition, tuple[int, str]]) -> None:
         """Commit what a batch made, and the offsets with it."""
         ...
+
+
+def first_offsets(cluster: Cluster, partitions: Iterable[Partition], reset: Mapping[str, str]) -> dict[Partition, int]:
+    """Where partitions without a committed offset begin. reset: policies by topic. Raises StreamsError where that is none."""
+    fresh = {p: reset.get(p[0], "earliest") for p in partitions}
+    found: dict[Partition, int] = {}
+    for which in {one for one in fresh.values() if one in ("earliest", "latest") or one.startswith(BY_DURATION)}:
+        found |= cluster.offsets([p for p, policy in fresh.items() if policy == which], which)
+    if missing := [p for p in fresh if p not in found]:
+        raise StreamsError(f"There is no committed offset for {missing[0][0]}-{missing[0][1]}, and auto.offset.reset is none.")
+    return found

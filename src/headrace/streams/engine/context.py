@@ -104,11 +104,12 @@ class Context:
 
     def put(self, store: str, updates: DataFrame) -> None:
         """Change a store. updates: the names of its layout, v, t, and ov, ot of the row before; each key once."""
-        self.outputs.append(Output("store", store, self.memory.changelog(store), self.memory.logs[store].encoded(updates)))
+        self.put_encoded(store, self.memory.logs[store].encoded(updates))
 
     def put_encoded(self, store: str, changes: DataFrame) -> None:
-        """The same for rows as the changelog has them: p, key, value (NULL deletes), t, old."""
-        self.outputs.append(Output("store", store, self.memory.changelog(store), changes))
+        """The same for rows as the store has them: p, key, value (NULL deletes), t, old."""
+        kind = "version" if self.memory.logs[store].versioned else "store"
+        self.outputs.append(Output(kind, store, self.memory.changelog(store), changes))
 
     def due(self, node: str, times: DataFrame) -> None:
         """Say when the schedules of a processor are due: p, number, ms. A number below 0: the processor has begun to work."""

@@ -1,4 +1,4 @@
-"""Dead letters of streams (KIP-1034): records that no serde reads, as they were read, with what is wrong with them in headers."""
+"""Dead letters of streams (KIP-1034): records that are left out, as they were read, with what is wrong with them in headers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,28 @@ _PREFIX = "__streams.errors."
 _EXCEPTION = "org.apache.kafka.common.errors.SerializationException"
 
 
-def dead_letters(records: DataFrame, topic: str) -> DataFrame:
-    """The records for the dead letter topic, columns of `sinks.COLUMNS`. records: columns of `source.RAW`, and `reason`."""
+def unreadable(records: DataFrame, topic: str) -> DataFrame:
+    """Records that no serde reads, for the dead letter topic. records: columns of `source.RAW`, and `reason`."""
+    from pyspark.sql import functions as F
+
+    return _letters(records, topic, (F.lit(_EXCEPTION), F.col("reason"), F.col("reason")))
+
+
+def failed(records: DataFrame, topic: str, runtime: str) -> DataFrame:
+    """A record that cannot be processed, for the dead letter topic. runtime: the id of the one whose `set_letter` says why."""
+    from pyspark.sql import functions as F
+
+    said = [F.call_function("headrace_failure", F.lit(runtime), F.lit(part)) for part in range(3)]
+    return _letters(records, topic, (said[0], said[1], said[2]))
+
+
+def _letters(records: DataFrame, topic: str, why: tuple[Column, Column, Column]) -> DataFrame:
+    """Columns of `sinks.COLUMNS`. why: exception, message and stack trace."""
     from pyspark.sql import functions as F
 
     own = F.coalesce(F.col("headers"), F.expr(f"cast(array() as {HEADERS})"))
     said = {
-        "exception": F.lit(_EXCEPTION), "message": F.col("reason"), "stacktrace": F.col("reason"), "topic": F.col("topic"),
+        "exception": why[0], "message": why[1], "stacktrace": why[2], "topic": F.col("topic"),
         "partition": F.col("partition").cast("string"), "offset": F.col("offset").cast("string"),
     }  # fmt: skip
     headers = F.concat(own, F.array(*[_header(name, value) for name, value in said.items()])).alias("headers")

@@ -203,6 +203,18 @@ class Engine:
         """By sub-topology."""
         return {f"sub-topology-{task.program.number}": dict(task.metrics) for task in self.tasks}
 
+    def store_sizes(self) -> dict[str, dict[str, int]]:
+        """About how many rows each store has, by sub-topology."""
+        found = {}
+        for task in self.tasks:
+            lock = self._locks[task.program.number]  # else it may be closed meanwhile; a restore is not waited for
+            if lock.acquire(timeout=_LOOK_S):
+                try:
+                    found |= {} if self._stopping.is_set() else {f"sub-topology-{task.program.number}": task.store_sizes()}
+                finally:
+                    lock.release()
+        return found
+
     def pause(self) -> None:
         """Begin no further batch."""
         self._paused.set()

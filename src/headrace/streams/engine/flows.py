@@ -50,6 +50,12 @@ class Changes:
     """
     has_old: bool = True
     """Whether `old` is known."""
+    puts: DataFrame | None = None
+    """Of a table with history, whose `frame` tells the changes of its last versions: p, k, old, new, t, o of every version that
+    came, late ones as well (KIP-914).
+    """
+    as_of: Lookup | None = None
+    """Of a table with history: adds `other`, the value that p and k had at the time `t`, as is known at the place `o`."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,8 @@ def placed(flow: Flow, number: int) -> Flow:
         return replace(flow, frame=_behind(flow.frame, "o", number), depth=flow.depth + 1 if flow.depth else 0)
     if isinstance(flow, Changes):
         versions = None if flow.versions is None else _behind(flow.versions, "at", number)
-        return replace(flow, frame=_behind(flow.frame, "o", number), versions=versions)
+        puts = None if flow.puts is None else _behind(flow.puts, "o", number)
+        return replace(flow, frame=_behind(flow.frame, "o", number), versions=versions, puts=puts)
     return flow
 
 

@@ -7,10 +7,10 @@ functions that Spark refuses before anything has been read. What comes of it is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from headrace.errors import StreamsError, TopologyError
+from headrace.errors import StreamsError
 from headrace.streams import operations as ops
 from headrace.streams.engine import sinks
 from headrace.streams.engine.context import Context
@@ -18,6 +18,7 @@ from headrace.streams.engine.flows import Answers, Changes, Flow, Pending, Quest
 from headrace.streams.engine.operators import (
     aggregates,
     foreign_keys,
+    grace,
     joins,
     processors,
     sessions,
@@ -26,10 +27,11 @@ from headrace.streams.engine.operators import (
     stream_joins,
     suppress,
     tables,
+    transformers,
 )
 from headrace.streams.engine.places import Places, placed, places
+from headrace.streams.engine.refused import owns
 from headrace.streams.nodes import Node, ProcessorNode, SinkNode, SourceNode
-from headrace.streams.stores import StoreKind
 from headrace.streams.topology import Topology
 from headrace.streams.windows import SessionWindows, SlidingWindows
 
@@ -50,7 +52,9 @@ class Program:
     has_state: bool
     places: Places
     watched: frozenset[str]
-    """Tables in whose rows joins with streams look, and those from which they follow."""
+    """Tables in whose rows joins with streams or processors look, and those from which they follow."""
+    read: Mapping[str, Mapping[str, str]]
+    """By processor, the stores of tables that it reads, each with the operator whose result it is."""
 
     @classmethod
     def of(cls, topology: Topology, number: int, names: tuple[str, ...]) -> Program:
@@ -58,7 +62,13 @@ class Program:
         added = [topology.nodes[name] for name in names]
         children = {node.name: tuple(other for other in added if node.name in other.parents) for node in added}
         stores = any(isinstance(node, ProcessorNode) and node.stores for node in added)
-        return cls(number, _sorted(added), children, stores, places(added, children, needs), _watched(added))
+        read = {node.name: owners for node in added if (owners := _owners(node, added))}
+
+        def before(node: Node) -> tuple[str, ...]:
+            return (*needs(node), *read.get(node.name, {}).values())
+
+        watched = _watched(added, {name for owners in read.values() for name in owners.values()})
+        return cls(number, _sorted(added, before), children, stores, places(added, children, before), watched, read)
 
     @property
     def sources(self) -> tuple[SourceNode, ...]:
@@ -73,7 +83,7 @@ class Program:
         """Go through the nodes that need no more than these inputs: tells the formats of some of the topics that it writes."""
         unknown = {source.name for source in self.sources} - set(inputs)
         for node in self.nodes:
-            if unknown.intersection(needs(node)):
+            if unknown.intersection((*needs(node), *self.read.get(node.name, {}).values())):
                 unknown.add(node.name)
         self._run(tuple(node for node in self.nodes if node.name not in unknown), context, inputs, topics)
 
@@ -94,10 +104,7 @@ class Program:
             for child, records in stateless.branch(node.name, operation, _records(node, parents)).items():
                 context.flows[f"{node.name}>{child}"] = records
             return
-        run = _OPERATORS.get(type(operation))
-        if run is None:
-            raise _not_run(node)
-        context.flows[node.name] = run(self, context, node, operation, parents)
+        context.flows[node.name] = _OPERATORS[type(operation)](self, context, node, operation, parents)
 
     def flow(self, context: Context, parent: str, child: str) -> Flow:
         """What a node passes on to one of its children."""
@@ -111,7 +118,15 @@ class Program:
         return next(one for one in self.nodes if one.name == node.parents[index])
 
 
-def _sorted(nodes: list[Node]) -> tuple[Node, ...]:
+def _owners(node: Node, nodes: list[Node]) -> dict[str, str]:
+    """Of a processor, the stores that are other operators', with these."""
+    if not isinstance(node, ProcessorNode) or not isinstance(node.operation, ops.UserProcessor | ops.TableTransformValues):
+        return {}
+    others = [other for other in nodes if isinstance(other, ProcessorNode) and other != node]
+    return {store: other.name for store in node.stores for other in others if owns(other, store)}
+
+
+def _sorted(nodes: list[Node], needs: Callable[[Node], tuple[str, ...]]) -> tuple[Node, ...]:
     known, rest, found = {node.name for node in nodes}, list(nodes), []
     done: set[str] = set()
     while rest:
@@ -132,10 +147,10 @@ def needs(node: Node) -> tuple[str, ...]:
     return (*node.parents, operation.send) if isinstance(operation, ops.ForeignKeyRespond) else node.parents
 
 
-def _watched(nodes: list[Node]) -> frozenset[str]:
+def _watched(nodes: list[Node], read: set[str]) -> frozenset[str]:
     by_name = {node.name: node for node in nodes}
     joins_ = [node.operation for node in nodes if isinstance(node, ProcessorNode)]
-    waiting = [one.table for one in joins_ if isinstance(one, ops.StreamTableJoin)]
+    waiting = [*read, *(one.table for one in joins_ if isinstance(one, ops.StreamTableJoin))]
     found: set[str] = set()
     while waiting:
         name = waiting.pop()
@@ -177,8 +192,14 @@ def _show(_program: Program, context: Context, node: ProcessorNode, operation: A
     return stateless.show(context, node.name, operation, _records(node, flows))
 
 
-def _process(_program: Program, context: Context, node: ProcessorNode, operation: Any, flows: list[Flow]) -> Flow:
-    return processors.process(context, node.name, operation, _records(node, flows), node.stores)
+def _process(program: Program, context: Context, node: ProcessorNode, operation: Any, flows: list[Flow]) -> Flow:
+    return processors.process(context, node.name, operation, _records(node, flows), _stores_of(program, context, node))
+
+
+def _stores_of(program: Program, context: Context, node: ProcessorNode) -> processors.ProcessorStores:
+    """The stores of a processor: its own, and the tables that it reads."""
+    read = {store: cast(Changes, context.flows[owner]) for store, owner in program.read.get(node.name, {}).items()}
+    return processors.ProcessorStores(tuple(store for store in node.stores if store not in read), read)
 
 
 def _aggregate(
@@ -211,12 +232,23 @@ def _changes(function: Callable[[Context, str, Any, Changes], Flow]) -> Operator
     return lambda _program, context, node, operation, flows: function(context, node.name, operation, cast(Changes, flows[0]))
 
 
+def _transform(
+    program: Program, context: Context, node: ProcessorNode, operation: ops.TableTransformValues, flows: list[Flow]
+) -> Flow:
+    stores = _stores_of(program, context, node)
+    stores = replace(stores, own=tuple(store for store in stores.own if store != operation.store))
+    return transformers.transform(context, node.name, operation, cast(Changes, flows[0]), stores)
+
+
 def _join_table(
     program: Program, context: Context, node: ProcessorNode, operation: ops.StreamTableJoin, flows: list[Flow]
 ) -> Flow:
     table = context.flows[operation.table]
     assert isinstance(table, Changes)
-    return joins.stream_table(node.name, operation, _records(node, flows), table)
+    records = _records(node, flows)
+    if operation.grace_ms is not None and operation.buffer is not None:
+        records = grace.wait(context, node.name, operation.buffer, operation.grace_ms, records)
+    return joins.stream_table(node.name, operation, records, table)
 
 
 def _merge_tables(
@@ -287,6 +319,7 @@ _OPERATORS: dict[type, Operator] = {
     ops.TableSource: _table_source,
     ops.TableFilter: _changes(tables.filter_table),
     ops.TableMapValues: _changes(tables.map_table),
+    ops.TableTransformValues: _transform,
     ops.ToStream: lambda p, c, n, o, f: tables.to_stream(cast(Changes, f[0])),
     ops.TableGroupBy: lambda p, c, n, o, f: tables.regroup(n.name, o, cast(Changes, f[0])),
     ops.TableAggregate: lambda p, c, n, o, f: tables.aggregate(c, n.name, o, cast(Regrouped, f[0])),
@@ -304,35 +337,3 @@ _OPERATORS: dict[type, Operator] = {
     ops.ForeignKeyChange: _change,
     ops.ForeignKeyRespond: _respond,
 }  # fmt: skip
-
-
-def refuse(topology: Topology) -> None:
-    """Raise TopologyError for the first operation that is not run here."""
-    for node in topology.nodes.values():
-        if not isinstance(node, ProcessorNode):
-            continue
-        if type(node.operation) not in {*_OPERATORS, ops.Branch}:
-            raise _not_run(node)
-        for store in (topology.stores[name] for name in node.stores if name in topology.stores):
-            if store.kind is StoreKind.VERSIONED:
-                raise TopologyError(
-                    f"{node.name}: the store {store.name} is versioned, and stores keep only the latest row of a key here; "
-                    "without history there are no look-ups at a time, and no joins with a grace period."
-                )
-        if isinstance(node.operation, ops.UserProcessor):
-            _refuse_shared(topology, node)
-
-
-def _refuse_shared(topology: Topology, node: ProcessorNode) -> None:
-    """Raise TopologyError for a store of a processor that another operator uses, too."""
-    for store in node.stores:
-        if others := [other.name for other in topology.nodes.values() if store in getattr(other, "stores", ()) and other != node]:
-            raise TopologyError(
-                f"{node.name} and {others[0]} use the same store {store}. A processor gets all records of a batch before the "
-                "next operator does, so here a store belongs to one processor: do in one what these do."
-            )
-
-
-def _not_run(node: ProcessorNode) -> TopologyError:
-    what = type(node.operation).__name__
-    return TopologyError(f"{node.name}: {what} is described and planned, but not run here (docs/streams.md lists what is).")

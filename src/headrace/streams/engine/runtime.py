@@ -31,7 +31,9 @@ class Output:
     """Rows that a batch puts out, and what becomes of them."""
 
     kind: str
-    """`sink`, `store`, `tick` (stream times), `due` (schedules), `skip` (records that no serde reads) or `show`."""
+    """`sink`, `store`, `version` (rows of a store with history), `tick` (stream times), `due` (schedules), `skip` (records that
+    no serde reads) or `show`.
+    """
     name: str
     """Of a store, or of the operator whose stream time it is."""
     topic: str | None
@@ -50,6 +52,20 @@ class StreamBatch:
     """Those with records."""
     commits: bool = False
     """Whether what it makes counts once a transaction is committed, and not before."""
+
+
+class RecordFailedError(StreamsError):
+    """A record cannot be processed, or its results cannot be written."""
+
+    def __init__(self, exception: str, text: str, trace: str) -> None:
+        """exception: its class in Java; text: its message."""
+        super().__init__(text.strip().partition("\n")[0])
+        self.exception, self.text, self.trace = exception, text, trace
+
+    @property
+    def of_production(self) -> bool:
+        """Whether it is a result that cannot be written."""
+        return self.exception.startswith("org.apache.kafka.")
 
 
 class TaskRuntime:
@@ -133,6 +149,10 @@ class TaskRuntime:
         """Delete the rows of a task before a time, which stands `behind` bytes before the end of the key."""
         self._java.expire(store, partition, behind, limit)
 
+    def expire_versions(self, store: str, partition: int, limit: int) -> None:
+        """Delete versions of a task that another one of their key has followed before a time."""
+        self._java.expireVersions(store, partition, limit)
+
     def follow(self, starts: Iterable[tuple[str, str, int, int]]) -> None:
         """Fetch records ahead of the batches. starts: input, topic, partition, offset."""
         self._java.follow(_lines(starts))
@@ -191,8 +211,31 @@ class TaskRuntime:
         """Compute a batch. What it makes is acknowledged then, and in no store yet.
 
         ranges: what inputs have in it, unless it was given: input, topic, partition, first offset, and the one after the last.
+        Raises RecordFailedError if that is a record's fault and the runtime is careful; what Py4J has for everything else.
         """
-        self._java.run(batch.program, batch.number, _lines(ranges), _lines([batch.partitions]))
+        try:
+            self._java.run(batch.program, batch.number, _lines(ranges), _lines([batch.partitions]))
+        except Exception as error:
+            if failure := self._java.failure():
+                raise RecordFailedError(*failure.split("\0")) from error
+            raise
+
+    def be_careful(self) -> None:
+        """Write nothing of a batch before all of it is computed: one with a record that cannot be processed leaves no trace."""
+        self._java.beCareful()
+
+    def set_letter(self, failure: RecordFailedError) -> None:
+        """What went wrong with the record that `dead_letters` writes next."""
+        self._java.setLetter("\0".join((failure.exception, failure.text, failure.trace)))
+
+    def written(self) -> dict[tuple[str, int], int]:
+        """Where complete batches have written to, the offset after the last record."""
+        return {(topic, int(partition)): int(end) for topic, partition, end in _values(self._java.written())}
+
+    def forget(self, topics: Iterable[str]) -> None:
+        """These topics have gone: what was written to them counts no more."""
+        for topic in topics:
+            self._java.forget(topic)
 
     def cancel(self) -> None:
         """End the batch that is computed now with an error."""
@@ -209,6 +252,10 @@ class TaskRuntime:
     def skipped(self) -> list[tuple[str, int, int]]:
         """Topic, partition and offset of the first records that were left out."""
         return [(topic, int(partition), int(offset)) for topic, partition, offset in _values(self._java.skipped())]
+
+    def skips(self) -> int:
+        """How many records were left out so."""
+        return self._java.skips()
 
     def apply(self) -> None:
         """Take the changes of the batch into the stores, and its stream times."""

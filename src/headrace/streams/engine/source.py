@@ -28,6 +28,13 @@ _SET_TO_FAIL = (
     "Deserialization exception handler is set to fail upon a deserialization error. If you would rather have the streaming "
     "pipeline continue after a deserialization error, please set the deserialization.exception.handler appropriately."
 )
+
+
+def is_unreadable(message: str) -> bool:
+    """Whether this is what `deserialization.exception.handler=fail` says of a record."""
+    return _SET_TO_FAIL in message
+
+
 Partition = tuple[str, int]
 Ranges = Mapping[Partition, tuple[int, int]]
 RAW = f"topic string, partition int, offset bigint, t bigint, key binary, value binary, headers {HEADERS}"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from headrace.streams.engine.runtime import TaskRuntime
 
+_ALWAYS = 2**63 - 1
 _SWEEP_ROWS = 20_000  # expired windows are looked for after as many changes, or a fourth of the store's rows
 
 
@@ -41,26 +42,56 @@ class StoreTable:
         return replace(self._log.store, key_serde=self._log.key_serde, value_serde=self._log.value_serde)
 
     def lookup(self, frame: DataFrame, keys: Sequence[str] | None = None) -> DataFrame:
-        """Add `sv` and `st`, value and time of each row's row here, NULL if there is none. keys: the frame's names of them."""
+        """Add `sv` and `st`, value and time of each row's row here, NULL if there is none. keys: the frame's names of them.
+
+        Of a store with history the last version; its keys are p and k.
+        """
         from pyspark.sql import functions as F
 
+        if self._log.versioned:
+            found = self.version(frame, F.lit(_ALWAYS), keys)
+            return found.withColumn("st", F.when(F.col("sv").isNotNull(), F.col("st")))
         partition, *rest = list(keys or self.layout.names)
         key = self._log.key(dict(zip(self.layout.names[1:], map(F.col, rest), strict=True)))
         row = F.call_function("headrace_state_get", *self._where(), F.col(partition).cast("int"), key)
         found = frame.withColumn("__row", row)
         return found.withColumns({"sv": self._value(F.col("__row")), "st": _time(F.col("__row"))}).drop("__row")
 
-    def of_key(self, partition: Column, key: Column) -> Column:
-        """The rows of a key, whatever else tells them apart (a window): an array of `Layout.names` but for p and k, `v`, `t`."""
+    def version(self, frame: DataFrame, time: Column, keys: Sequence[str] | None = None) -> DataFrame:
+        """Add `sv` and `st`, value and time of the last version of p and k that is not after a time: `sv` is NULL for one that
+        deletes, both if there is none.
+        """
         from pyspark.sql import functions as F
 
-        tails = self._log.tail()
+        partition, name = keys or ("p", "k")
+        key = self._log.key({"k": F.col(name)}, whole=False)
+        row = F.call_function("headrace_state_version", *self._where(), F.col(partition).cast("int"), key, time.cast("bigint"))
+        found = frame.withColumn("__row", row)
+        return found.withColumns({"sv": self._value(F.col("__row")), "st": _time(F.col("__row"))}).drop("__row")
+
+    def row_of_version(self, partition: Column, key: Column, time: Column) -> Column:
+        """The bytes of a version, time and then value, NULL if there is none of this time."""
+        from pyspark.sql import functions as F
+
+        whole = self._log.key({"k": key, "w": time})
+        return F.call_function("headrace_state_get", *self._where(), partition.cast("int"), whole)
+
+    def of_key(self, partition: Column, key: Column) -> Column:
+        """The rows of a key, whatever else tells them apart (a window): an array of `Layout.names` but for p and k, `v`, `t`."""
         prefix = self._log.key({"k": key}, whole=False)
-        length = F.lit(sum(width for _, width in tails))
-        rows = F.call_function("headrace_state_scan", *self._where(), partition.cast("int"), prefix, length)
+        return self._scanned(partition, prefix, sum(width for _, width in self._log.tail()), without="k")
+
+    def beginning(self, partition: Column, prefix: Column) -> Column:
+        """The rows whose key begins with some bytes: an array of `Layout.names` but for p, `v`, `t`."""
+        return self._scanned(partition, prefix, -1)
+
+    def _scanned(self, partition: Column, prefix: Column, tail: int, without: str = "") -> Column:
+        from pyspark.sql import functions as F
+
+        rows = F.call_function("headrace_state_scan", *self._where(), partition.cast("int"), prefix, F.lit(tail))
 
         def row(one: Column) -> Column:
-            columns = [column for column in self._log.keys(one["key"]) if column[0] != "k"]
+            columns = [column for column in self._log.keys(one["key"]) if column[0] != without]
             value, time = self._value(one["value"]), _time(one["value"])
             return F.struct(*[column.alias(name) for name, column in columns], value.alias("v"), time.alias("t"))
 
@@ -107,6 +138,9 @@ class StoreTable:
         # A session is kept by its end, which stands before its start; a window by its start, which stands before a number.
         behind = 16 if self._log.store.kind is StoreKind.SESSION else 12
         for partition, first in self.kept_from.items():
+            if self._log.versioned:
+                self.runtime.expire_versions(self._name, partition, first)
+                continue
             self.runtime.expire(self._name, partition, behind, first)
 
     def _where(self) -> tuple[Column, Column]:
@@ -117,7 +151,7 @@ class StoreTable:
     def _value(self, row: Column) -> Column:
         from pyspark.sql import functions as F
 
-        body = F.substr(row, F.lit(9), F.length(row) - F.lit(8))
+        body = self._log.body(F.substr(row, F.lit(9), F.length(row) - F.lit(8)))
         return formats.decoded(self._log.value_serde, body, self.layout.value)[0].cast(self.layout.value)
 
 

@@ -19,16 +19,16 @@ import structlog
 
 from headrace.errors import RetriableError, StreamsError
 from headrace.spark import failure
-from headrace.streams.durations import BY_DURATION
-from headrace.streams.engine.cluster import BatchTransactions, Cluster
+from headrace.streams.engine import dead_letters
+from headrace.streams.engine.cluster import FIGURES, BatchTransactions, Cluster, first_offsets
 from headrace.streams.engine.context import Clocks, Context, Memory
-from headrace.streams.engine.dead_letters import dead_letters
-from headrace.streams.engine.flows import Flow, Records
+from headrace.streams.engine.flows import Flow
 from headrace.streams.engine.notes import clocks_after, clocks_of, require_filled, require_same_stores
-from headrace.streams.engine.operators.tables import latest
 from headrace.streams.engine.program import Program
 from headrace.streams.engine.registered import learning
-from headrace.streams.engine.runtime import StreamBatch, is_volatile
+from headrace.streams.engine.restore import StoreRestore
+from headrace.streams.engine.runtime import Output, RecordFailedError, StreamBatch, is_volatile
+from headrace.streams.engine.skipping import Skipping
 from headrace.streams.engine.source import RAW, Partition, Ranges, SourceReading, log_skipped
 from headrace.streams.nodes import SinkNode, SourceNode
 
@@ -58,10 +58,11 @@ class StreamTask:
     source_changelogs: Mapping[str, str] = field(default_factory=dict)
     internal: frozenset[str] = frozenset()
     transactions: BatchTransactions | None = None
+    skipping: Skipping = field(default_factory=Skipping)
     positions: dict[Partition, int] = field(default_factory=dict)
     number: int = 0
     dirty: bool = False
-    metrics: dict[str, float] = field(default_factory=lambda: {"batches": 0.0, "records": 0.0, "batch-ms": 0.0, "lag": 0.0})
+    metrics: dict[str, float] = field(default_factory=lambda: dict.fromkeys(FIGURES, 0.0))
     done: dict[Partition, int] = field(default_factory=dict)
     emptied: set[str] = field(default_factory=set)
     """Stores whose changelogs wait to be filled again."""
@@ -69,12 +70,12 @@ class StreamTask:
     """Whether `refill` has to."""
     _context: Context | None = None
     _program_job: Any = None
+    _letters_job: Any = None
     _volatile: bool = False
     _unfinished: Ranges = field(default_factory=dict)
     _pending: dict[Partition, tuple[int, int]] = field(default_factory=dict)
     _lost: bool = False  # whether nobody here knows if the last batch is committed
-    _caught_up: float = -1.0  # when there was nothing left to read the last time, by the monotonic clock
-    _written: float = 0.0  # when the last batch had written everything
+    _ends: Mapping[Partition, int] = field(default_factory=dict)  # at the beginning
     _look_at: float = 0.0  # when brokers are asked where topics end, if nothing has come
 
     @property
@@ -99,7 +100,7 @@ class StreamTask:
             self.transactions.begin(self.memory.runtime)
         self._lost, self._unfinished = False, {}
         found = self.cluster.committed(self.partitions)
-        first = self._begin(found)
+        first = first_offsets(self.cluster, [p for p in self.partitions if p not in found], self.reset)
         notes = {partition: json.loads(note) for partition, (_, note) in found.items() if note}
         self.positions = first | {partition: offset for partition, (offset, _) in found.items()}
         self.number = max((int(note["n"]) for note in notes.values()), default=0)
@@ -107,9 +108,13 @@ class StreamTask:
         self.memory.set_clocks(clocks_of(notes))
         require_filled(notes, self.memory)
         require_same_stores(notes, self._signatures())
-        self._restore({p for _, p in self._pending}, bool(found))
-        self._go_back(restoring=True)
-        self._restore_from_sources()
+        stores = StoreRestore(self.memory, self.cluster, self.partitions)
+        pending = {p: self.number for _, p in self._pending}
+        stores.from_changelogs(pending, lambda topic, rows: bool(found) or self._is_true(topic, rows))
+        self._ends = self._go_back(restoring=True)
+        for store, topic in self.source_changelogs.items():
+            source = next(one for one in self.program.sources if topic in self.topics[one.name])
+            stores.from_source(store, topic, self.positions, lambda raw, source=source: self.reading.flow(source, raw, 0))
         if self._pending:
             log.info("A batch that was cut off is done again", subtopology=self.program.number, batch=self.number)
             ranges, self._pending = self._pending, {}
@@ -129,10 +134,8 @@ class StreamTask:
         if ends is None or (not ranges and asked > self._look_at):
             ends = self._go_back()
             ranges, self._look_at = self._unfinished or self._ranges(ends), asked + _LOOK_S
-            if not ranges:
-                self._caught_up = asked
-                if self.dirty:
-                    self.rest()
+            if not ranges and self.dirty:
+                self.rest()
         if not ranges and self.is_due():
             ranges = {p: (offset, offset) for p, offset in self.positions.items()}
         if not ranges:
@@ -142,11 +145,11 @@ class StreamTask:
         if self.transactions is None:  # says as well that the batch before is done
             self._commit({p: end for p, (_, end) in ranges.items()})
         self._batch(ranges)
-        self._unfinished, self._written = {}, time.monotonic()
-        self._look_at = self._written + _REST_S
+        self._unfinished, self._look_at = {}, time.monotonic() + _REST_S
         self.metrics["batches"] += 1
         self.metrics["records"] += sum(end - start for start, end in ranges.values())
         self.metrics["batch-ms"] = (time.monotonic() - begin) * 1000
+        self.metrics["batch-ms-total"] += self.metrics["batch-ms"]
         self.metrics["lag"] = sum(end - self.positions[p] for p, end in (ends or {}).items() if p in self.positions)
         return True
 
@@ -168,16 +171,25 @@ class StreamTask:
         """The work is over."""
         self.memory.runtime.close()
 
+    def store_sizes(self) -> dict[str, int]:
+        """About how many rows each store has."""
+        return {name: self.memory.runtime.size(name) for name in self.memory.tables}
+
     def rest(self) -> None:
         """Commit that the last batch is done."""
         self._commit({})
         self.dirty = False
 
     def unread(self, topics: Collection[str], tasks: Iterable[StreamTask]) -> set[str]:
-        """Those of some repartition topics, which are gone, that may have held records which this task has not read."""
-        mine = {topic for topic, _ in self.partitions if topic in topics}
-        unfinished = {topic for topic, _ in self._unfinished}
-        return {t for t in mine if t in unfinished or any(one._written > self._caught_up for one in tasks if t in one.sinks)}
+        """Those of some repartition topics, which are gone, that held records which this task has not read: what was there at
+        the beginning, and what complete batches have written since. What a batch that failed has written is written again; one
+        of this task's that failed cannot be done again without its records.
+        """
+        ends = dict(self._ends)
+        for partition, end in (one for task in tasks for one in task.memory.runtime.written().items()):
+            ends[partition] = max(end, ends.get(partition, 0))
+        mine = [p for p in self.partitions if p[0] in topics]
+        return {p[0] for p in mine if p in self._unfinished or ends.get(p, 0) > self.positions[p]}
 
     def fresh(self, topics: Collection[str]) -> dict[Partition, int]:
         """Where internal topics that are new begin; asks the cluster, and changes nothing."""
@@ -189,6 +201,8 @@ class StreamTask:
         `refill`. It cannot fail half-way, because who did it twice would read again what was read in between.
         """
         self.positions |= begin
+        self._ends = {p: end for p, end in self._ends.items() if p[0] not in topics}
+        self.memory.runtime.forget(topics)
         self.memory.runtime.following = False
         self.emptied |= {store for store in self.memory.logs if self.memory.changelog(store) in topics}
         self.renewed = self.renewed or bool(begin or self.emptied)
@@ -262,35 +276,6 @@ class StreamTask:
     def _signatures(self) -> dict[str, str]:
         return {name: log.signature for name, log in self.memory.logs.items() if self.memory.changelog(name) is not None}
 
-    def _begin(self, found: Mapping[Partition, object]) -> dict[Partition, int]:
-        fresh = [partition for partition in self.partitions if partition not in found]
-        begin: dict[Partition, int] = {}
-        policies = {self.reset.get(p[0], "earliest") for p in fresh}
-        for which in (one for one in policies if one in ("earliest", "latest") or one.startswith(BY_DURATION)):
-            begin |= self.cluster.offsets([p for p in fresh if self.reset.get(p[0], "earliest") == which], which)
-        if missing := [p for p in fresh if p not in begin]:
-            raise StreamsError(
-                f"There is no committed offset for {missing[0][0]}-{missing[0][1]}, and auto.offset.reset is none."
-            )
-        return begin
-
-    def _restore(self, cut_off: set[int], has_run: bool) -> None:
-        for store, changelog in self.memory.logs.items():
-            topic = self.memory.changelog(store)
-            if topic is None:
-                continue
-            partitions = [(topic, p) for p in sorted({p for _, p in self.partitions})]
-            first, last = self.cluster.offsets(partitions, "earliest"), self.cluster.offsets(partitions, "latest")
-            ranges = {p: (first[p], last[p]) for p in first if last.get(p, 0) > first[p]}
-            self.memory.tables[store].clear()
-            if not ranges:
-                continue
-            rows = self.cluster.read(ranges)
-            if not has_run and not self._is_true(topic, rows):
-                continue
-            pending = dict.fromkeys(cut_off, self.number)
-            self.memory.tables[store].restore(changelog.restored(rows, pending))
-
     def _is_true(self, changelog: str, rows: DataFrame) -> bool:
         """Whether a changelog holds state although nothing is committed. Raises StreamsError if that would be counted twice."""
         if self.transactions is not None and rows.isEmpty():
@@ -304,22 +289,6 @@ class StreamTask:
         # Its repartition topics were deleted, and what was committed with them. No number of before may come again.
         self.number = max(self.number, int(time.time() * 1000))
         return True
-
-    def _restore_from_sources(self) -> None:
-        """Stores whose changelog is a topic that is read anyway hold what was read of it."""
-        for store, topic in self.source_changelogs.items():
-            partitions = [p for p in self.partitions if p[0] == topic]
-            first = self.cluster.offsets(partitions, "earliest")
-            ranges = {p: (first[p], self.positions[p]) for p in partitions if self.positions[p] > first.get(p, 0)}
-            source = next(one for one in self.program.sources if topic in self.topics[one.name])
-            if ranges and store in self.memory.tables:
-                learning(partial(self._restore_from, store, source, ranges))
-
-    def _restore_from(self, store: str, source: SourceNode, ranges: Ranges) -> None:
-        flow = self.reading.flow(source, self.cluster.read(ranges), 0)
-        assert isinstance(flow, Records)
-        self.memory.tables[store].clear()
-        self.memory.tables[store].load(latest(flow))
 
     def _planned(self) -> Context:
         context = Context(self.memory)
@@ -338,7 +307,7 @@ class StreamTask:
     def _leave_out(self, context: Context, records: DataFrame) -> None:
         context.skip(records)
         if self.reading.dead_letter_topic is not None:
-            context.write([dead_letters(records, self.reading.dead_letter_topic)])
+            context.write([dead_letters.unreadable(records, self.reading.dead_letter_topic)])
 
     def _job(self) -> Any:
         """What a batch computes: planned once, unless it depends on when that is."""
@@ -351,20 +320,53 @@ class StreamTask:
         return self._program_job
 
     def _batch(self, ranges: Ranges) -> None:
-        learning(lambda: self._planned_batch(ranges), self.prepare)
+        try:
+            learning(lambda: self._planned_batch(ranges, self._job()), self.prepare)
+        except RecordFailedError as failure:
+            if not self.skipping.skips(failure):
+                raise
+            self._in_parts(ranges, failure)
 
-    def _planned_batch(self, ranges: Ranges) -> None:
+    def _in_parts(self, ranges: Ranges, failure: RecordFailedError) -> None:
+        """Do a batch that a record has failed, which has left no trace: in halves, until that record is alone and is left out."""
+        if not any(start < end for start, end in ranges.values()):  # a schedule has failed, and no record
+            raise failure
+        parts = self.skipping.halves(ranges)
+        if not parts:
+            self._leave_out_one(ranges, failure)
+        for part in parts:
+            self._unfinished = part
+            self.number += 1  # each is a batch of its own, whatever becomes of the next
+            if self.transactions is None:
+                self._commit({p: end for p, (_, end) in part.items()})
+            self._batch(part)
+
+    def _leave_out_one(self, ranges: Ranges, failure: RecordFailedError) -> None:
+        """Write a record to the dead letter topic, if there is one, and continue behind it."""
+        ((topic, partition), (offset, _)) = next(one for one in ranges.items() if one[1][0] < one[1][1])
+        log.warning("Skipping record due to an error: %s", failure, topic=topic, partition=partition, offset=offset)
+        self.metrics["dropped"] += 1
+        runtime, to = self.memory.runtime, self.reading.dead_letter_topic
+        runtime.set_letter(failure)
+        if self._letters_job is None:
+            inputs = [runtime.input(source.name, RAW, "partition") for source in self.program.sources]
+            frames = [] if to is None else [dead_letters.failed(raw, to, runtime.id) for raw in inputs]
+            self._letters_job = runtime.program([Output("sink", "", None, frame) for frame in frames])
+        self._planned_batch(ranges, self._letters_job)
+
+    def _planned_batch(self, ranges: Ranges, job: Any) -> None:
         runtime = self.memory.runtime
         inputs = {source: {p: r for p, r in ranges.items() if p[0] in topics} for source, topics in self.topics.items()}
         try:
-            batch = StreamBatch(self._job(), self.number, sorted({p for _, p in ranges}), self.transactions is not None)
+            batch = StreamBatch(job, self.number, sorted({p for _, p in ranges}), self.transactions is not None)
             self.cluster.run(runtime, batch, inputs)
             if self.reading.skips:
                 log_skipped(runtime.skipped())
+                self.metrics["dropped"] += runtime.skips()
             clocks = clocks_after(self.memory.clocks, runtime.ticks())
             if self.transactions is not None:
                 self._commit_once(self.transactions, clocks, ranges)
-            self._take_in(clocks)
+            self._take_in(clocks, job is not self._letters_job)
         except BaseException:
             self._lost = self._lost or (self.transactions is not None and not runtime.can_write())
             raise
@@ -385,11 +387,11 @@ class StreamTask:
             self._lost = True
             raise
 
-    def _take_in(self, clocks: Clocks) -> None:
-        """continue from what a batch made."""
+    def _take_in(self, clocks: Clocks, shows: bool) -> None:
+        """continue from what a batch made. shows: whether functions in this process get rows of it."""
         assert self._context is not None
         try:
-            for shown in self._context.shown:
+            for shown in self._context.shown if shows else ():
                 for row in shown.frame.toLocalIterator():
                     shown.show(row)
             self.memory.apply(clocks)

@@ -12,7 +12,7 @@ answer that is still under way is not the last word if the very same row comes b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError
 from headrace.streams.engine import formats
@@ -97,9 +97,12 @@ def change(context: Context, store: str, right: Changes, asked: Questions) -> An
 
     changed = right.frame.where("old is not null or new is not null")
     changed = changed.select("p", F.col("k").alias("fk"), F.col("new").alias("row"), F.col("t").alias("row_t"), "o")
-    rows = context.memory.tables[store].rows()
+    # A subscription's key is JSON that begins with the foreign key: those of one are a range of the store.
+    fk = F.to_json(F.struct(F.col("fk").cast(_key_of(context, store)).alias("fk")), {"ignoreNullFields": "false"})
+    prefix = F.concat(F.substr(fk, F.lit(1), F.length(fk) - F.lit(1)), F.lit(",")).cast("binary")
+    rows = changed.withColumn("x", F.explode(context.memory.tables[store].beginning(F.col("p"), prefix)))
     pairs = asked.frame.select("p", F.struct(F.col("k").alias("fk"), F.col("v").alias("pk")).alias("k"))
-    met = rows.withColumn("fk", F.col("k.fk")).join(changed, ["p", "fk"]).join(pairs, ["p", "k"], "left_anti")
+    met = rows.select("p", "x.k", "x.v", "x.t", "row", "row_t", "o").join(pairs, ["p", "k"], "left_anti")
     time = F.greatest("t", "row_t")
     return Answers(met.select("p", F.col("k.pk").alias("k"), F.col("row").alias("v"), "v.hash", "v.home", time.alias("t"), "o"))
 
@@ -154,6 +157,12 @@ def _after(table: Changes, asked: DataFrame) -> DataFrame:
     row = F.when(F.col("__c").isNotNull(), F.col("__c.new")).otherwise(F.col("sv"))
     time = F.when(F.col("__c").isNotNull(), F.col("__c.t")).otherwise(F.col("st"))
     return found.withColumns({"row": row, "row_t": time}).drop("__c", "sv", "st")
+
+
+def _key_of(context: Context, store: str) -> DataType:
+    """The type of the foreign keys in a store of subscriptions."""
+    key: Any = context.memory.tables[store].layout.keys[0][1]
+    return key["fk"].dataType
 
 
 def _subscribers(context: Context, store: str, last: DataFrame) -> StoreTable:

@@ -24,6 +24,12 @@ def stream_table(node: str, operation: StreamTableJoin, records: Records, table:
     if table.lookup is None:
         raise StreamsError(f"{node}: the table of this join is kept nowhere; give it a store with Materialized.")
     frame = records.frame.where("v is not null" if operation.kind is JoinKind.LEFT else "k is not null and v is not null")
+    if table.as_of is not None:
+        found = table.as_of(frame.select("p", "k", "v", "t", "o", "h"))
+        if operation.kind is JoinKind.INNER:
+            found = found.where("other is not null")
+        found = found.sortWithinPartitions("p", *records.order())
+        return replace(_joined(node, operation.joiner, found, records), ordered="key")
     versions = table.versions
     if versions is None:
         versions = table.frame.select("p", "k", F.col("new").alias("v"), "o")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.streams.engine import fold
@@ -10,8 +11,10 @@ from headrace.streams.engine.columns import apply, checked, column, keyed, kind_
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Records, Regrouped
 from headrace.streams.engine.layout import Layout
+from headrace.streams.engine.operators import versioned
 from headrace.streams.engine.versions import folded
 from headrace.streams.operations import TableAggregate, TableFilter, TableGroupBy, TableMapValues
+from headrace.streams.stores import StateStore, StoreKind
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -25,6 +28,8 @@ def source(context: Context, node: str, store: str, kept: bool, records: Records
     from pyspark.sql import functions as F
 
     frame = records.frame.where("k is not null").select("p", "k", "v", "t", "o")
+    if kept and context.memory.stores[store].kind is StoreKind.VERSIONED:
+        return versioned.put(context, store, frame)
     if not kept:
         return Changes(
             frame.select("p", "k", null(kind_of(frame, "v")).alias("old"), F.col("v").alias("new"), "t", "o"), has_old=False
@@ -51,10 +56,13 @@ def source(context: Context, node: str, store: str, kept: bool, records: Records
     )
 
 
-def latest(records: Records) -> DataFrame:
-    """The last row of each key that is not a deletion: p, k, v, t."""
+def restored(store: StateStore, records: Records) -> DataFrame:
+    """What a store holds that is filled with records: the last row of each key that is not a deletion, or every version."""
     from pyspark.sql import functions as F
 
+    if store.kind is StoreKind.VERSIONED:
+        rows = records.frame.where("k is not null").groupBy("p", "k", "t").agg(F.max_by(F.struct("v"), "o").alias("x"))
+        return rows.select("p", "k", F.col("t").alias("w"), F.col("x.v").alias("v"), "t")
     last = records.frame.where("k is not null").groupBy("p", "k").agg(F.max_by(F.struct("v", "t"), "o").alias("x"))
     return last.select("p", "k", F.col("x.v").alias("v"), F.col("x.t").alias("t")).where("v is not null")
 
@@ -87,7 +95,8 @@ def to_stream(changes: Changes) -> Records:
     from headrace.streams.engine.columns import HEADERS
 
     headers = F.lit(None).cast(HEADERS).alias("h")
-    return Records(changes.frame.select("p", "k", F.col("new").alias("v"), "t", "o", headers), ordered="key")
+    frame = changes.frame if changes.puts is None else changes.puts
+    return Records(frame.select("p", "k", F.col("new").alias("v"), "t", "o", headers), ordered="key")
 
 
 def regroup(node: str, operation: TableGroupBy, changes: Changes) -> Regrouped:
@@ -149,6 +158,11 @@ def keep(context: Context, store: str, changes: Changes) -> Changes:
     """Keep a table that was computed, because its store has a name."""
     from pyspark.sql import functions as F
 
+    every = changes.frame if changes.puts is None else changes.puts
+    if context.memory.stores[store].kind is StoreKind.VERSIONED:
+        return versioned.put(context, store, every.select("p", "k", F.col("new").alias("v"), "t", "o"))
+    if changes.puts is not None:  # this store takes what comes, late or not
+        changes = replace(changes, frame=changes.puts, has_old=False)
     frame, versions = one_each(changes), changes.versions
     if not changes.has_old:
         versions = changes.frame.select("p", "k", F.col("new").alias("v"), "o", F.col("o").alias("at"))
@@ -180,7 +194,23 @@ def _derived(context: Context, node: str, store: str | None, changes: Changes, o
     versions = changes.versions
     if versions is not None:
         versions = versions.withColumn("v", of(F.col("v")))
-    derived = Changes(checked(frame, node), lookup if changes.lookup else None, versions, changes.has_old)
+    puts = None
+    if changes.puts is not None:
+        puts = changes.puts.select("p", "k", *[of(F.col(name)).alias(name) for name in ("old", "new")], "t", "o")
+        puts = puts.where("old is not null or new is not null")
+
+    def as_of(asked: DataFrame) -> DataFrame:
+        assert changes.as_of is not None
+        return changes.as_of(asked).withColumn("other", of(F.col("other")))
+
+    derived = Changes(
+        checked(frame, node),
+        lookup if changes.lookup else None,
+        versions,
+        changes.has_old,
+        puts,
+        as_of if changes.as_of else None,
+    )
     return derived if store is None else keep(context, store, derived)
 
 

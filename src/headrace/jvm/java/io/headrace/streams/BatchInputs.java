@@ -18,6 +18,8 @@ final class BatchInputs {
     private final IntUnaryOperator pieceOf;
     private final Object arrivals = new Object();
     private final Map<String, RangeReader> readers = new ConcurrentHashMap<>(); // by input and piece
+    private final Map<String, KeptRows> kept = new ConcurrentHashMap<>(); // the same
+    private boolean keeps;
     private final Map<String, List<InternalRow>> given = new HashMap<>();
     private volatile Map<String, Map<TopicPartition, long[]>> ranges = Map.of();
 
@@ -82,6 +84,11 @@ final class BatchInputs {
         given.put(input, records);
     }
 
+    /** Keep what a batch has read, so that parts of it can be done without reading it again. */
+    void keep() {
+        keeps = true;
+    }
+
     /** The batch is over. */
     void end() {
         given.clear();
@@ -102,7 +109,16 @@ final class BatchInputs {
         if (mine.isEmpty()) {
             return List.<InternalRow>of().iterator();
         }
-        return readers.compute(name + "/" + piece, (key, known) -> at(known, mine)).read(mine, context);
+        String reader = name + "/" + piece;
+        if (!keeps) {
+            return readers.compute(reader, (key, known) -> at(known, mine)).read(mine, context);
+        }
+        KeptRows rows = kept.get(reader);
+        if (rows == null || !rows.cover(mine)) {
+            rows = new KeptRows(mine, readers.compute(reader, (key, known) -> at(known, mine)).read(mine, context));
+            kept.put(reader, rows);
+        }
+        return rows.of(mine);
     }
 
     /** A reader that continues where ranges begin: the one that is there, unless it is elsewhere. */
@@ -133,6 +149,7 @@ final class BatchInputs {
             all.next().close();
             all.remove();
         }
+        kept.clear();
     }
 
     /** Lines of values with tabs between them: between Python and Java a list costs a call for each of its values. */

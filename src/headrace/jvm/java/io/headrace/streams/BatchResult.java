@@ -1,21 +1,27 @@
 package io.headrace.streams;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /** What a batch has made so far. Its records are sent at once, if there is a writer; everything else waits for its end. */
 final class BatchResult {
+    private static final int OVERHEAD_BYTES = 256; // of a record alone in its batch
     final Map<String, List<InternalRow>> kept = new ConcurrentHashMap<>(); // rows that several operators read
     final Map<String, List<byte[][]>> changes = new HashMap<>(); // by store
     final Map<String, Map<Integer, Long>> ticks = new TreeMap<>(); // stream times by node and partition
     final Map<String, Map<Integer, Long>> dues = new TreeMap<>(); // by node and partition, of each schedule of a processor
     final List<Object[]> held = new ArrayList<>();
-    final List<String> skipped = new ArrayList<>();
+    final List<String> skipped = new ArrayList<>(); // the first of them
+    long skips;
     private final RecordWriter writer;
     private final byte[] number;
 
@@ -25,6 +31,35 @@ final class BatchResult {
         this.number = number;
     }
 
+    /** Fail if a record that is held is larger than a producer sends. */
+    void checkSizes(int most) {
+        for (Object[] one : held) {
+            int size = size((byte[]) one[2]) + size((byte[]) one[3]);
+            for (Object header : (List<?>) one[4]) {
+                size += size(((byte[][]) header)[0]) + size(((byte[][]) header)[1]);
+            }
+            if (size + OVERHEAD_BYTES > most) {
+                throw new RecordTooLargeException("A record for " + one[0] + " has " + size + " bytes, which is more than the "
+                    + most + " of " + ProducerConfig.MAX_REQUEST_SIZE_CONFIG + ".");
+            }
+        }
+    }
+
+    private static int size(byte[] bytes) {
+        return bytes == null ? 0 : bytes.length;
+    }
+
+    /** Take all that another one holds, which has no writer. */
+    void take(BatchResult other) {
+        changes.putAll(other.changes);
+        ticks.putAll(other.ticks);
+        dues.putAll(other.dues);
+        kept.putAll(other.kept);
+        skipped.addAll(other.skipped);
+        skips += other.skips;
+        other.held.forEach(this::put);
+    }
+
     /** Take a row. */
     void take(BatchProgram.Output output, InternalRow row) {
         switch (output.kind()) {
@@ -32,7 +67,7 @@ final class BatchResult {
                 row.getUTF8String(0).toString(), row.isNullAt(1) ? null : row.getInt(1), TaskRuntime.bytes(row, 2),
                 TaskRuntime.bytes(row, 3), RecordWriter.headers(row, 4), row.getLong(5), false,
             });
-            case "store" -> change(output, row);
+            case "store", "version" -> change(output, row);
             case "tick" -> {
                 synchronized (this) {
                     ticks.computeIfAbsent(output.name(), name -> new TreeMap<>()).merge(row.getInt(0), row.getLong(1), Math::max);
@@ -57,6 +92,10 @@ final class BatchResult {
             changes.computeIfAbsent(output.name(), name -> new ArrayList<>()).add(pair);
         }
         if (output.topic() != null) {
+            if (output.kind().equals("version")) { // the topic has the time as its records', and of a deletion no value
+                key = Arrays.copyOf(key, key.length - 8);
+                value = value[0] == 0 ? null : Arrays.copyOfRange(value, 1, value.length);
+            }
             put(new Object[] {
                 output.topic(), row.getInt(0), key, value, RecordWriter.changelogHeaders(TaskRuntime.bytes(row, 4), number), row.getLong(3),
                 true,
@@ -75,15 +114,14 @@ final class BatchResult {
     }
 
     private synchronized void skip(String place) {
+        skips++;
         if (skipped.size() < 100) {
             skipped.add(place);
         }
     }
 
-    /** Wait until all that was sent is acknowledged. */
-    void acknowledged() {
-        if (writer != null) {
-            writer.flush();
-        }
+    /** Wait until all that was sent is acknowledged; returns by partition the offset after the last record. */
+    Map<TopicPartition, Long> acknowledged() {
+        return writer == null ? Map.of() : writer.flush();
     }
 }

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.Callback;
@@ -28,6 +29,7 @@ final class RecordWriter implements Callback {
 
     private final KafkaProducer<byte[], byte[]> producer;
     private final boolean transactional;
+    private final Map<TopicPartition, Long> ends = new ConcurrentHashMap<>(); // of what this batch has written, as acknowledged
     private volatile Exception failure;
 
     RecordWriter(Map<String, Object> settings) {
@@ -50,9 +52,14 @@ final class RecordWriter implements Callback {
         return writer;
     }
 
+    boolean isTransactional() {
+        return transactional;
+    }
+
     /** Begin a transaction, if this is what it writes in; whether it is. */
     boolean begin() {
         failure = null;
+        ends.clear();
         if (transactional) {
             producer.beginTransaction();
         }
@@ -89,9 +96,11 @@ final class RecordWriter implements Callback {
             (byte[]) record[3], headers), this);
     }
 
-    void flush() {
+    /** Wait until all of the batch is acknowledged; returns by partition the offset after its last record. */
+    Map<TopicPartition, Long> flush() {
         producer.flush();
         check();
+        return ends;
     }
 
     private void check() {
@@ -104,6 +113,8 @@ final class RecordWriter implements Callback {
     public void onCompletion(RecordMetadata metadata, Exception exception) {
         if (exception != null && failure == null) {
             failure = exception;
+        } else if (exception == null) {
+            ends.merge(new TopicPartition(metadata.topic(), metadata.partition()), metadata.offset() + 1L, Math::max);
         }
     }
 

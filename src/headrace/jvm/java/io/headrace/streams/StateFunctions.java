@@ -31,7 +31,7 @@ public final class StateFunctions {
         return TaskRuntime.of(task).stores.get(store.toString(), key(partition, key));
     }
 
-    /** The rows whose key begins with some bytes and has `tail` more, in the order of their bytes. */
+    /** The rows whose key begins with some bytes and has `tail` more, -1: any number, in the order of their bytes. */
     public static ArrayData scan(UTF8String task, UTF8String store, int partition, byte[] prefix, int tail) {
         byte[] first = key(partition, prefix);
         List<InternalRow> found = new ArrayList<>();
@@ -41,7 +41,7 @@ public final class StateFunctions {
                 if (key.length < first.length || !Arrays.equals(key, 0, first.length, first, 0, first.length)) {
                     break;
                 }
-                if (key.length == first.length + tail) {
+                if (tail < 0 || key.length == first.length + tail) {
                     found.add(new GenericInternalRow(new Object[] {Arrays.copyOfRange(key, 4, key.length), rows.value()}));
                 }
             }
@@ -49,9 +49,32 @@ public final class StateFunctions {
         return new GenericArrayData(found.toArray());
     }
 
+    /** The row of the last version of a key that is not after a time; null if there is none. Its time stands behind the key. */
+    public static byte[] version(UTF8String task, UTF8String store, int partition, byte[] key, long time) {
+        byte[] last = ByteBuffer.allocate(12 + key.length).putInt(partition).put(key).putLong(time).array();
+        int prefix = last.length - 8;
+        try (RocksIterator rows = TaskRuntime.of(task).stores.iterator(store.toString())) {
+            for (rows.seekForPrev(last); rows.isValid(); rows.prev()) {
+                byte[] found = rows.key();
+                if (Arrays.compareUnsigned(found, 0, Math.min(prefix, found.length), last, 0, prefix) < 0) {
+                    return null;
+                }
+                if (found.length == last.length) { // else a version of a longer key that begins like this one
+                    return rows.value();
+                }
+            }
+        }
+        return null;
+    }
+
     /** The stream time of a task at an operator before this batch; null if it has none. */
     public static Long clock(UTF8String task, UTF8String node, int partition) {
         return TaskRuntime.of(task).clock(node.toString(), partition);
+    }
+
+    /** What went wrong with the record that is written to the dead letter topic now: exception, message or stack trace. */
+    public static UTF8String failure(UTF8String task, int part) {
+        return UTF8String.fromString(TaskRuntime.of(task).letter(part));
     }
 
     static byte[] key(int partition, byte[] key) {

@@ -13,6 +13,7 @@ import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
@@ -39,10 +40,14 @@ public final class TaskRuntime {
     private final Map<String, Object> producers;
     private final Map<String, Map<Integer, Long>> clocks = new ConcurrentHashMap<>();
     private final Map<String, Map<Integer, Long>> dues = new ConcurrentHashMap<>(); // by node and partition, of each schedule
+    private final Map<TopicPartition, Long> written = new ConcurrentHashMap<>(); // by complete batches, the offset after the last
     private final BatchThreads threads;
     private RecordWriter writer;
     private ProcessorServer processors;
     private Long fixedTime; // of a test
+    private boolean isCareful;
+    private volatile List<String> failure = List.of(); // exception, message, stack trace
+    private volatile List<String> letter = List.of(); // the same
     private volatile BatchResult batch = new BatchResult(null, null);
 
     /**
@@ -191,16 +196,18 @@ public final class TaskRuntime {
      * @param partitions with records, a line
      */
     public void run(BatchProgram program, long number, String ranges, String partitions) throws Throwable {
+        failure = List.of();
+        if (isCareful) {
+            runCarefully(program, number, ranges, partitions);
+            return;
+        }
         begin(number);
         inputs.begin(ranges);
-        TreeSet<Integer> wanted = new TreeSet<>();
-        for (String partition : partitions.split("\t")) {
-            wanted.add(piece(Integer.parseInt(partition)));
-        }
+        TreeSet<Integer> wanted = pieces(partitions);
         boolean good = false;
         try {
             program.run(new ArrayList<>(wanted), threads);
-            threads.run(List.of(0), 1, (piece, context) -> batch.acknowledged()); // once: each flush is a round trip
+            acknowledge();
             good = true;
         } finally {
             inputs.end();
@@ -208,6 +215,78 @@ public final class TaskRuntime {
                 abandon();
             }
         }
+    }
+
+    /** The same, but nothing is written before everything is computed: a record that cannot be processed leaves no trace. */
+    private void runCarefully(BatchProgram program, long number, String ranges, String partitions) throws Throwable {
+        boolean withoutBroker = !producers.containsKey("bootstrap.servers");
+        boolean numbered = !withoutBroker && (writer == null || !writer.isTransactional());
+        batch = new BatchResult(null, numbered ? ByteBuffer.allocate(8).putLong(number).array() : null);
+        inputs.begin(ranges);
+        try {
+            program.run(new ArrayList<>(pieces(partitions)), threads);
+            batch.checkSizes(mostBytes());
+        } catch (Throwable error) {
+            failure = RecordFailure.of(error);
+            if (failure.isEmpty()) {
+                abandon();
+            }
+            throw error;
+        } finally {
+            inputs.end();
+        }
+        if (withoutBroker) {
+            return;
+        }
+        boolean good = false;
+        try {
+            BatchResult computed = batch;
+            begin(number);
+            batch.take(computed);
+            acknowledge();
+            good = true;
+        } finally {
+            if (!good) {
+                abandon();
+            }
+        }
+    }
+
+    private void acknowledge() throws Throwable {
+        threads.run(List.of(0), 1, (piece, context) -> written(batch.acknowledged())); // once: each flush is a round trip
+    }
+
+    private TreeSet<Integer> pieces(String partitions) {
+        TreeSet<Integer> wanted = new TreeSet<>();
+        for (String partition : partitions.split("\t")) {
+            wanted.add(piece(Integer.parseInt(partition)));
+        }
+        return wanted;
+    }
+
+    /** Write nothing of a batch before all of it is computed, and keep what it has read until it is done. */
+    public void beCareful() {
+        isCareful = true;
+        inputs.keep();
+    }
+
+    /** Of a record that cannot be processed, by which the last batch has failed: exception, message, stack trace; else nothing. */
+    public String failure() {
+        return String.join("\u0000", failure);
+    }
+
+    /** What went wrong with the record that is written to the dead letter topic now: exception, message, stack trace. */
+    public void setLetter(String text) {
+        letter = List.of(text.split("\u0000", -1));
+    }
+
+    String letter(int part) {
+        return letter.get(part);
+    }
+
+    private int mostBytes() {
+        Object given = producers.getOrDefault(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, 1 << 20);
+        return Integer.parseInt(given.toString());
     }
 
     private synchronized void begin(long number) {
@@ -219,6 +298,22 @@ public final class TaskRuntime {
             writer = new RecordWriter(producers);
         }
         batch = new BatchResult(writer, writer.begin() ? null : ByteBuffer.allocate(8).putLong(number).array());
+    }
+
+    private void written(Map<TopicPartition, Long> ends) {
+        ends.forEach((partition, end) -> written.merge(partition, end, Math::max));
+    }
+
+    /** Where complete batches have written to: lines of topic, partition, the offset after the last record. */
+    public String written() {
+        List<String> found = new ArrayList<>();
+        written.forEach((partition, end) -> found.add(partition.topic() + "\t" + partition.partition() + "\t" + end));
+        return String.join("\n", found);
+    }
+
+    /** A topic has gone: what was written to it counts no more. */
+    public void forget(String topic) {
+        written.keySet().removeIf(partition -> partition.topic().equals(topic));
     }
 
     /** End the batch that is computed now with an error. */
@@ -244,6 +339,11 @@ public final class TaskRuntime {
     /** Records that no serde could read and that were left out: lines of topic, partition, offset of the first of them. */
     public String skipped() {
         return String.join("\n", batch.skipped);
+    }
+
+    /** How many records were left out so. */
+    public long skips() {
+        return batch.skips;
     }
 
     /** Take the changes of the batch into the stores, and its stream times. */
@@ -276,6 +376,30 @@ public final class TaskRuntime {
                 if (ByteBuffer.wrap(key).getLong(key.length - behind) < limit) {
                     rows.add(new byte[][] {key, null});
                 }
+                if (rows.size() == 10000) {
+                    stores.write(gone);
+                    rows.clear();
+                }
+            }
+        }
+        stores.write(gone);
+    }
+
+    /** Delete the versions of a task that another one of their key has followed before a limit; their time is the key's end. */
+    public void expireVersions(String store, int partition, long limit) throws Exception {
+        byte[] first = ByteBuffer.allocate(4).putInt(partition).array();
+        Map<String, List<byte[][]>> gone = new HashMap<>();
+        List<byte[][]> rows = gone.computeIfAbsent(store, name -> new ArrayList<>());
+        byte[] before = first;
+        try (RocksIterator all = stores.iterator(store)) {
+            for (all.seek(first); all.isValid() && Arrays.equals(all.key(), 0, 4, first, 0, 4); all.next()) {
+                byte[] key = all.key();
+                int end = key.length - 8;
+                if (before.length == key.length && Arrays.equals(before, 0, end, key, 0, end)
+                    && ByteBuffer.wrap(key).getLong(end) < limit) {
+                    rows.add(new byte[][] {before, null});
+                }
+                before = key;
                 if (rows.size() == 10000) {
                     stores.write(gone);
                     rows.clear();

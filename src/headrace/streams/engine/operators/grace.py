@@ -1,0 +1,88 @@
+"""Records of a stream wait for a table (KIP-923): each until the stream time is its own time and the grace period.
+
+Then it goes on as if it came at that moment, the oldest first. One that is too late to wait goes on at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.streams.engine.columns import HEADERS, kind_of
+from headrace.streams.engine.context import Context
+from headrace.streams.engine.flows import Records
+from headrace.streams.engine.layout import Layout
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def wait(context: Context, node: str, store: str, grace_ms: int, records: Records) -> Records:
+    """The records whose time has come, at the place of the record that has brought it."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    at_once = records.frame.where("k is null or v is null")  # has no row, or is left out
+    until_now = Window.partitionBy("p").orderBy("o").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    frame = records.frame.where("k is not null and v is not null")
+    timed = frame.withColumn("now", F.greatest(F.max("t").over(until_now), context.clock(store)))
+    timed = context.cut(timed)
+    context.tick(store, timed.groupBy("p").agg(F.max("now").alias("ct")))
+    late = timed.where(F.col("t") < F.col("now") - F.lit(grace_ms))
+    fresh = timed.where(F.col("t") >= F.col("now") - F.lit(grace_ms))
+    rows = context.cut(_until(_waiting(context, store, frame, fresh), timed, grace_ms))
+    _keep(context, store, rows)
+    # A record and those whose time it has brought: itself first, if it is late.
+    passed = rows.where("until is not null")
+    turn = F.concat("until", F.array(F.lit(1).cast("bigint"), F.col("t"), F.col("fresh").cast("bigint")), F.col("o")).alias("o")
+    turns = passed.select("p", "k", "v", "t", turn, "h")
+    first = [
+        one.select("p", "k", "v", "t", F.concat("o", F.array(F.lit(0).cast("bigint"))).alias("o"), "h") for one in (at_once, late)
+    ]
+    return Records(turns.unionByName(first[0]).unionByName(first[1]), ordered="not")
+
+
+def _waiting(context: Context, store: str, frame: DataFrame, fresh: DataFrame) -> DataFrame:
+    """All that waits: p, k, v, t, h; o, its place when it came; now, the stream time then; fresh, whether it is of this batch."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import ArrayType, LongType, StructField, StructType
+
+    from headrace.streams.engine.formats import parse
+
+    kinds = {"k": kind_of(frame, "k"), "t": LongType(), "o": ArrayType(LongType())}
+    key = StructType([StructField(name, kind) for name, kind in kinds.items()])
+    value = StructType([StructField("v", kind_of(frame, "v")), StructField("h", parse(HEADERS))])
+    table = context.memory.table(store, Layout((("k", key),), value))
+    there = table.rows().select("p", "k.k", "v.v", "k.t", "v.h", "k.o", F.lit(None).cast("bigint").alias("now"))
+    come = fresh.select("p", "k", "v", "t", "h", "o", "now")
+    return there.withColumn("fresh", F.lit(False)).unionByName(come.withColumn("fresh", F.lit(True)))
+
+
+def _until(rows: DataFrame, timed: DataFrame, grace_ms: int) -> DataFrame:
+    """Add `until`, the place of the first record with which the time of a row is over, NULL if that is not in this batch."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    names = rows.columns
+    steps = timed.groupBy("p", "now").agg(F.min("o").alias("step"))
+    due = F.col("t") + F.lit(grace_ms)
+    # From the latest time down: the last step before a row is the first one in time that is enough for it.
+    asks = rows.select("p", due.alias("at"), F.lit(1).alias("asks"), F.struct(*names).alias("r"), F.lit(None).alias("step"))
+    says = steps.select("p", F.col("now").alias("at"), F.lit(0).alias("asks"), F.lit(None).alias("r"), "step")
+    down = Window.partitionBy("p").orderBy(F.col("at").desc(), "asks").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    both = asks.unionByName(says).withColumn("step", F.last("step", ignorenulls=True).over(down)).where("r is not null")
+    until = F.when(F.col("r.now") >= F.col("at"), F.col("r.o")).otherwise(F.col("step"))
+    return both.select("p", *[F.col(f"r.{name}").alias(name) for name in names if name != "p"], until.alias("until"))
+
+
+def _keep(context: Context, store: str, rows: DataFrame) -> None:
+    from pyspark.sql import functions as F
+
+    table = context.memory.tables[store]
+    key, value = F.struct("k", "t", "o").alias("k"), F.struct("v", "h")
+    nothing = F.lit(None).cast(table.layout.value)
+    stays = rows.where("fresh and until is null")
+    leaves = rows.where("not fresh and until is not null")
+    none = [nothing.alias("ov"), F.lit(None).cast("bigint").alias("ot")]
+    put = stays.select("p", key, value.cast(table.layout.value).alias("v"), "t", *none)
+    gone = leaves.select("p", key, nothing.alias("v"), "t", value.cast(table.layout.value).alias("ov"), F.col("t").alias("ot"))
+    context.put(store, context.cut(put.unionByName(gone)))

@@ -1,0 +1,62 @@
+"""Transformers of a table's values (`KTable.transform_values`): objects of Python with stores, as processors are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.streams.engine.columns import HEADERS, kind_of, null
+from headrace.streams.engine.context import Context
+from headrace.streams.engine.flows import Changes, Records
+from headrace.streams.engine.operators import processors, tables
+from headrace.streams.engine.operators.processors import ProcessorStores
+from headrace.streams.operations import TableTransformValues, UserProcessor
+
+
+def transform(context: Context, node: str, operation: TableTransformValues, changes: Changes, stores: ProcessorStores) -> Changes:
+    """Each change with the value that the transformer returns for key and value, deletions among them.
+
+    What it returns is computed once, so the value of before is known only of a table that is kept.
+    """
+    from pyspark.sql import functions as F
+
+    frame = changes.frame if changes.puts is None else changes.puts
+    headers = F.lit(None).cast(HEADERS).alias("h")
+    records = Records(frame.select("p", "k", F.col("new").alias("v"), "t", "o", headers), ordered="key")
+    processor = UserProcessor(_TransformerSupplier(operation.supplier), keeps_key=True)
+    found = processors.process(context, node, processor, records, stores).frame
+    nothing = null(kind_of(found, "v")).alias("old")
+    transformed = Changes(found.select("p", "k", nothing, F.col("v").alias("new"), "t", "o"), has_old=False)
+    return transformed if operation.store is None else tables.keep(context, operation.store, transformed)
+
+
+@dataclass(frozen=True)
+class _TransformerSupplier:
+    """Supplies processors that forward what a transformer returns."""
+
+    supplier: Any
+
+    @property
+    def value_serde(self) -> Any:
+        """Of what the transformer returns, None for that of what it gets."""
+        return getattr(self.supplier, "value_serde", None)
+
+    def __call__(self) -> _Transforming:
+        return _Transforming(self.supplier())
+
+
+class _Transforming:
+    def __init__(self, transformer: Any) -> None:
+        self._transformer = transformer
+
+    def init(self, context: Any) -> None:
+        self._context = context
+        if hasattr(self._transformer, "init"):
+            self._transformer.init(context)
+
+    def process(self, record: Any) -> None:
+        self._context.forward(record.with_value(self._transformer.transform(record.key, record.value)))
+
+    def close(self) -> None:
+        if hasattr(self._transformer, "close"):
+            self._transformer.close()

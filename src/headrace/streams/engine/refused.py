@@ -1,0 +1,93 @@
+"""What a topology may have and what is not run here: said when an application is made, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headrace.errors import TopologyError
+from headrace.streams import operations as ops
+from headrace.streams.nodes import ProcessorNode
+from headrace.streams.stores import StoreKind
+from headrace.streams.topology import Topology
+
+_NO_HISTORY = ops.StreamAggregate, ops.CogroupMerge, ops.TableAggregate, ops.TableJoinMerge, ops.ForeignKeyRespond
+_OWNERS = (
+    ops.StreamAggregate, ops.TableAggregate, ops.TableSource, ops.TableFilter, ops.TableMapValues, ops.TableTransformValues,
+)  # fmt: skip
+_SEEN_THROUGH = ops.TableFilter, ops.TableMapValues, ops.TableTransformValues
+_NEED_ROWS = ops.TableGroupBy, ops.TableJoin, ops.Suppress, ops.ForeignKeySend, ops.ForeignKeyChange
+
+
+def refuse(topology: Topology) -> None:
+    """Raise TopologyError for the first operation that is not run here."""
+    for node in _processors(topology):
+        for store in (topology.stores[name] for name in node.stores if name in topology.stores):
+            if store.kind is StoreKind.VERSIONED and isinstance(node.operation, _NO_HISTORY):
+                raise TopologyError(
+                    f"{node.name}: the store {store.name} is versioned, and results of aggregations and joins keep only the "
+                    "latest row of a key here. Keep them in another store, or read them as a table of their own topic."
+                )
+        if isinstance(node.operation, ops.UserProcessor | ops.TableTransformValues):
+            _refuse_shared(topology, node)
+        if isinstance(node.operation, ops.TableTransformValues) and (user := _who_needs_rows(topology, node)):
+            raise TopologyError(
+                f"{user} needs the rows of {node.name}, which is kept nowhere, and a transformer is called once for each change: "
+                "give transform_values a store with Materialized.as_(…)."
+            )
+
+
+def _refuse_shared(topology: Topology, node: ProcessorNode) -> None:
+    """Raise TopologyError for a store of a processor that another one uses, too, unless it is a table that both only read."""
+    for store in node.stores:
+        others = [other for other in _processors(topology) if store in other.stores and other != node]
+        if not others or owns(node, store):
+            continue
+        owner = next((other for other in others if owns(other, store)), None)
+        if owner is None:
+            raise TopologyError(
+                f"{node.name} and {others[0].name} use the same store {store}. A processor gets all records of a batch before "
+                "the next operator does, so here a store belongs to one processor: do in one what these do."
+            )
+        if topology.stores[store].kind is not StoreKind.KEY_VALUE:
+            raise TopologyError(
+                f"{node.name} uses the store {store} of {owner.name}, which is {topology.stores[store].kind}: of the results of "
+                "operators a processor can read those with one row for each key. Keep what it needs in a store of its own."
+            )
+        if node.name in _ancestors(topology, owner):
+            raise TopologyError(
+                f"{node.name} uses the store {store} of {owner.name}, which comes behind it: a processor gets all records of a "
+                "batch before the next operator does, so it can read only what comes before it or beside it."
+            )
+
+
+def owns(node: ProcessorNode, store: str) -> bool:
+    """Whether a store is where an operator of the DSL keeps its result."""
+    return isinstance(node.operation, _OWNERS) and node.operation.store == store
+
+
+def _ancestors(topology: Topology, node: ProcessorNode) -> set[str]:
+    found, waiting = set[str](), list(node.parents)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(topology.nodes[name].parents)
+    return found
+
+
+def _who_needs_rows(topology: Topology, table: ProcessorNode) -> str | None:
+    """An operator that looks up rows of a table, or needs their old values; None if the table is kept, or there is none."""
+    if table.operation.store is not None:  # type: ignore[union-attr]
+        return None
+    for node in _processors(topology):
+        operation = node.operation
+        looks = isinstance(operation, ops.StreamTableJoin | ops.ForeignKeyLookup) and operation.table == table.name
+        if looks or (table.name in node.parents and isinstance(operation, _NEED_ROWS)):
+            return node.name
+        if table.name in node.parents and isinstance(operation, _SEEN_THROUGH) and (user := _who_needs_rows(topology, node)):
+            return user
+    return None
+
+
+def _processors(topology: Topology) -> Iterator[ProcessorNode]:
+    return (node for node in topology.nodes.values() if isinstance(node, ProcessorNode))

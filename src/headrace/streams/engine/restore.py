@@ -1,0 +1,63 @@
+"""The stores of a sub-topology again, from the topics that keep what they held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headrace.streams.engine.cluster import Cluster
+from headrace.streams.engine.context import Memory
+from headrace.streams.engine.flows import Flow, Records
+from headrace.streams.engine.operators.tables import restored
+from headrace.streams.engine.registered import learning
+from headrace.streams.engine.source import Partition
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class StoreRestore:
+    """Where stores are restored from."""
+
+    memory: Memory
+    cluster: Cluster
+    partitions: Sequence[Partition]
+    """What the sub-topology reads."""
+
+    def from_changelogs(self, pending: Mapping[int, int], counts: Callable[[str, DataFrame], bool]) -> None:
+        """Restore every store that has a changelog. pending: by partition, the number of the batch that was cut off; counts:
+        whether a changelog with these records is to be believed. Raises what `counts` raises.
+        """
+        for store, changelog in self.memory.logs.items():
+            topic = self.memory.changelog(store)
+            if topic is None:
+                continue
+            partitions = [(topic, p) for p in sorted({p for _, p in self.partitions})]
+            first, last = self.cluster.offsets(partitions, "earliest"), self.cluster.offsets(partitions, "latest")
+            ranges = {p: (first[p], last[p]) for p in first if last.get(p, 0) > first[p]}
+            self.memory.tables[store].clear()
+            if not ranges:
+                continue
+            rows = self.cluster.read(ranges)
+            if counts(topic, rows):
+                self.memory.tables[store].restore(changelog.restored(rows, pending))
+
+    def from_source(self, store: str, topic: str, positions: Mapping[Partition, int], flow: Callable[[DataFrame], Flow]) -> None:
+        """Restore a store whose changelog is a topic that is read anyway, from what was read of it. flow: of the topic's
+        records.
+        """
+        partitions = [p for p in self.partitions if p[0] == topic]
+        first = self.cluster.offsets(partitions, "earliest")
+        ranges = {p: (first[p], positions[p]) for p in partitions if positions[p] > first.get(p, 0)}
+        if not ranges or store not in self.memory.tables:
+            return
+
+        def load() -> None:
+            records = flow(self.cluster.read(ranges))
+            assert isinstance(records, Records)
+            self.memory.tables[store].clear()
+            self.memory.tables[store].load(restored(self.memory.stores[store], records))
+
+        learning(load)

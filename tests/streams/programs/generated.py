@@ -1,0 +1,198 @@
+"""Random topologies: a generator that writes programs, which record.py turns into Java like every other.
+
+`described` are not run, and use what there is with and without names; `run` have records, and give texts to the topic `out`.
+The seed is fixed, and so what Kafka Streams says of them is recorded; for another one see tests/golden/streams/differ.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import linecache
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headrace import streams
+from tests.streams.programs import functions
+from tests.streams.programs.case import Case, records
+
+SEED, DESCRIBED, RUN = 1, 300, 24
+_WINDOWS = (
+    "TimeWindows.of_size_with_no_grace(minutes(5))",
+    "TimeWindows.of_size_and_grace(minutes(5), minutes(1)).advance_by(minutes(1))",
+    "SlidingWindows.of_time_difference_with_no_grace(minutes(5))", "SessionWindows.of_inactivity_gap_with_no_grace(minutes(5))",
+)  # fmt: skip
+
+
+class _Program:
+    """A program that grows line by line. Streams, tables and groups are the names of its variables."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance, self.lines, self.numbers = chance, list[str](), 0
+        self.streams, self.tables = list[str](), list[str]()
+
+    def number(self) -> int:
+        self.numbers += 1
+        return self.numbers
+
+    def stream(self, text: str) -> None:
+        self.streams.append(self._put("s", text))
+
+    def table(self, text: str) -> None:
+        self.tables.append(self._put("t", text))
+
+    def do(self, text: str) -> None:
+        self.lines.append(text)
+
+    def one(self, names: list[str]) -> str:
+        return self.chance.choice(names[-4:])
+
+    def option(self, kind: str, *before: str) -> str:
+        """The arguments, and sometimes a name."""
+        named = [f'{kind}.as_("{kind[0].lower()}{self.number()}")'] if self.chance.random() < 0.35 else []
+        return ", ".join([*before, *named])
+
+    def _put(self, prefix: str, text: str) -> str:
+        name = f"{prefix}{self.number()}"
+        self.lines.append(f"{name} = {text}")
+        return name
+
+
+def _described(p: _Program) -> None:
+    """One more step of a program that is not run."""
+    s = p.one(p.streams)
+    steps: list[Callable[[], None]] = [
+        lambda: p.stream(f'b.stream("a{p.number()}")'),
+        lambda: p.table("b.table(" + p.option("Materialized", f'"b{p.number()}"') + ")"),
+        lambda: p.stream(f"{s}.filter({p.option('Named', 'PREDICATE')})"),
+        lambda: p.stream(f"{s}.map_values({p.option('Named', 'VALUE')})"),
+        lambda: p.stream(f"{s}.flat_map_values({p.option('Named', 'VALUES')})"),
+        lambda: p.stream(f"{s}.map({p.option('Named', 'PAIR')})"),
+        lambda: p.stream(f"{s}.select_key({p.option('Named', 'KEY')})"),
+        lambda: p.stream(f"{s}.flat_map({p.option('Named', 'PAIRS')})"),
+        lambda: p.stream(f"{s}.process({p.option('Named', 'PROCESSOR')})"),
+        lambda: p.stream(f"{s}.process_values({p.option('Named', 'FIXED')})"),
+        lambda: p.stream(f"{s}.merge({p.option('Named', p.one(p.streams))})"),
+        lambda: p.stream(f"{s}.repartition({p.option('Repartitioned')})"),
+        lambda: p.table(f"{s}.to_table({p.option('Materialized')})"),
+        lambda: p.do(f'{s}.to("out{p.number()}")'),
+        lambda: p.table(f"{s}.group_by_key({p.option('Grouped')}).count({p.option('Materialized')})"),
+        lambda: p.table(f"{s}.group_by_key({p.option('Grouped')}).reduce({p.option('Materialized', 'REDUCER')})"),
+        lambda: p.table(f"{s}.group_by({p.option('Grouped', 'KEY')}).aggregate({p.option('Materialized', 'START', 'ADD')})"),
+        lambda: _windowed(p, s),
+        lambda: _joined(p, s),
+        lambda: _joined(p, s),
+        lambda: p.stream(f'{s}.join(b.global_table("g{p.number()}"), KEY, ' + p.option("Named", "JOINER") + ")"),
+    ]  # fmt: skip
+    if p.tables:
+        t, u = p.one(p.tables), p.one(p.tables)
+        steps += [
+            lambda: p.stream(f"{s}.join({t}, {p.option('Joined', 'JOINER')})"),
+            lambda: p.stream(f"{s}.left_join({t}, JOINER)"),
+            lambda: p.stream(f"{t}.to_stream({p.option('Named')})"),
+            lambda: p.table(f"{t}.filter({p.option('Materialized', 'PREDICATE')})"),
+            lambda: p.table(f"{t}.map_values({p.option('Named', 'VALUE')})"),
+            lambda: p.table(f"{t}.group_by({p.option('Grouped', 'PAIR')}).count({p.option('Materialized')})"),
+            lambda: p.table(
+                f"{t}.group_by({p.option('Grouped', 'PAIR')}).reduce({p.option('Materialized', 'REDUCER', 'UNREDUCER')})"
+            ),
+            lambda: p.table(f"{t}.join({u}, {p.option('Materialized', 'JOINER')})"),
+            lambda: p.table(f"{t}.left_join({u}, {p.option('Named', 'JOINER')})"),
+            lambda: p.table(f"{t}.outer_join({u}, JOINER)"),
+            lambda: p.table(f"{t}.join({u}, FOREIGN, {p.option('TableJoined', 'JOINER')})"),
+        ]  # fmt: skip
+    p.chance.choice(steps)()
+
+
+def _windowed(p: _Program, s: str) -> None:
+    group = f"{s}.group_by_key({p.option('Grouped')}).windowed_by({p.chance.choice(_WINDOWS)})"
+    p.table(f"{group}.count({p.option('Materialized')})")
+
+
+def _joined(p: _Program, s: str) -> None:
+    windows = "JoinWindows.of_time_difference_with_no_grace(minutes(5))"
+    kind = p.chance.choice(("join", "left_join", "outer_join"))
+    p.stream(f"{s}.{kind}({p.one(p.streams)}, {p.option('StreamJoined', 'JOINER', windows)})")
+
+
+def _run(p: _Program) -> None:
+    """One more step of a program that is run: no new keys, because what comes through a topic comes later."""
+    s = p.one(p.streams)
+    steps: list[Callable[[], None]] = [
+        lambda: p.stream(f"{s}.filter(NOT_A)"),
+        lambda: p.stream(f"{s}.filter_not(NOT_A)"),
+        lambda: p.stream(f"{s}.map_values(UPPER)"),
+        lambda: p.stream(f"{s}.flat_map_values(TWICE)"),
+        lambda: p.stream(f"{s}.merge({p.one(p.streams)})"),
+        lambda: p.table(f"{s}.group_by_key().reduce(CONCAT)"),
+        lambda: p.table(f"{s}.group_by_key().count().map_values(TEXT)"),
+        lambda: p.table(f"{s}.group_by_key().aggregate(EMPTY, APPEND)"),
+        lambda: p.stream(
+            f"{s}.join({p.one(p.streams)}, BOTH, JoinWindows.of_time_difference_and_grace(millis(3), millis(50)))"
+        ),
+    ]  # fmt: skip
+    if p.tables:
+        t = p.one(p.tables)
+        steps += [
+            lambda: p.stream(f"{s}.join({t}, BOTH)"),
+            lambda: p.stream(f"{s}.left_join({t}, BOTH)"),
+            lambda: p.table(f"{t}.filter(NOT_A)"),
+            lambda: p.table(f"{t}.map_values(UPPER)"),
+        ]  # fmt: skip
+    p.chance.choice(steps)()
+
+
+def _case(name: str, lines: list[str], config: dict[str, str], given: Any = ()) -> Case:
+    text = f"def {name}(b):\n" + "".join(f"    {line}\n" for line in lines)
+    file = f"<{name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    known = {name: getattr(source, name) for source in (streams, functions) for name in vars(source)}
+    exec(compile(text, file, "exec"), known)
+    return Case(name, known[name], config, {}, False, given)
+
+
+def described(seed: int = SEED, count: int = DESCRIBED) -> list[Case]:
+    """Programs to be described."""
+    found = []
+    for number in range(count):
+        p = _Program(random.Random(f"{seed}-{number}"))
+        p.stream('b.stream("in")')
+        for _ in range(p.chance.randrange(2, 12)):
+            _described(p)
+        config = p.chance.choice(({}, {"topology.optimization": "all"}, {"topology.optimization": "merge.repartition.topics"}))
+        found.append(_case(f"described_{number}", p.lines, config))
+    return found
+
+
+def run(seed: int = SEED, count: int = RUN) -> list[Case]:
+    """Programs to be run, each with records of few keys whose times mostly grow."""
+    found = []
+    for number in range(count):
+        p = _Program(random.Random(f"run {seed}-{number}"))
+        p.stream('b.stream("in")')
+        for _ in range(p.chance.randrange(2, 7)):
+            _run(p)
+        p.do(f'{p.streams[-1]}.to("out")')
+        time, rows = 10, []
+        for value in "bcdefghijklmnop":
+            time += p.chance.randrange(-1, 4)
+            rows.append(f"{p.chance.choice('aabc')}:{value}@{time}")
+        found.append(_case(f"run_{number}", p.lines, {}, records("in", " ".join(rows))))
+    return found
+
+
+def shortened(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What is recorded of a program: digests of its description and topics, which are many; errors without Java's objects."""
+    if "error" in found:
+        return {"error": found["error"].partition(": ")[2].partition("OptimizableRepartitionNode{")[0]}
+    return {name: part if name == "results" else _digest(part) for name, part in found.items()}
+
+
+def _digest(part: Any) -> str:
+    return hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def cases() -> list[Case]:
+    """All of the fixed seed."""
+    return described() + run()

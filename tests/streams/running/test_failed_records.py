@@ -1,0 +1,48 @@
+"""Records that fail on a real broker: what is left out leaves no trace, and everything else counts once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from headrace.streams import Consumed, KafkaStreams, Materialized, Produced, Serdes, StreamsBuilder
+from headrace.streams.states import State
+from tests.streams.running.application import WAIT_S, Application
+from tests.support import wait_until
+
+
+def _numbers(app: Application) -> KafkaStreams:
+    builder = StreamsBuilder()
+    stream = builder.stream(app.source, Consumed.with_(Serdes.string(), Serdes.string()))
+    stream.group_by(lambda key, value: value).count(Materialized.as_("counts"))  # also of what fails beside it
+    numbers = stream.map_values(lambda value: value.cast("bigint"))
+    numbers.map(lambda key, value: (value.cast("string"), value)).to(app.sink, Produced.with_(Serdes.string(), Serdes.long()))
+    return KafkaStreams(builder.build(app.config), app.config)
+
+
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+def test_records_that_fail_are_dead_letters_and_the_others_count_once(
+    make: Callable[..., Application], topic_name: Callable[[str], str], guarantee: str
+):
+    dead = topic_name("dead")
+    more = {"processing_exception_handler": "continue", "errors_dead_letter_queue_topic_name": dead}
+    app = make(processing_guarantee=guarantee, **more)
+    app.cluster.create(dead, 1)
+    app.send("1", "x", "2", "3", "y", "3", "z")
+    expected = {"1": 1, "2": 1, "3": 2, "4": 1}
+    with _numbers(app) as streams:
+        streams.start()
+        assert streams.wait_for(State.RUNNING, State.ERROR, timeout=WAIT_S * 1000), streams.state()
+        wait_until(lambda: len(app.cluster.read(dead)) == 3, WAIT_S, "three dead letters")
+        app.send("4")
+        wait_until(lambda: app.results() == {"1": 1, "2": 2, "3": 3, "4": 4}, WAIT_S, "the numbers")
+        wait_until(lambda: dict(streams.store("counts").all()) == expected, WAIT_S, "the counts")
+    letters = app.cluster.read(dead)
+    assert {one.value for one in letters} == {b"x", b"y", b"z"}
+    names = {name for one in letters for name, _ in one.headers}
+    assert {f"__streams.errors.{name}" for name in ("exception", "message", "topic", "offset")} <= names
+    with _numbers(app) as streams:
+        streams.start()
+        assert streams.wait_for(State.RUNNING, State.ERROR, timeout=WAIT_S * 1000), streams.state()
+        assert dict(streams.store("counts").all()) == expected

@@ -1,0 +1,80 @@
+"""Stores with history (KIP-889): what they keep comes back from the changelog, and processors read and write it."""
+
+from __future__ import annotations
+
+from headrace.streams import Materialized, Produced, Serdes, Stores, StreamsBuilder
+from headrace.streams.processor_stores import PUT_RETURN_CODE_NOT_PUT
+from headrace.testing.topics_in_memory import TopicsInMemory
+from tests.streams.running.conftest import STRINGS, feed
+
+
+def _history(name: str, retention_ms: int):
+    return Stores.persistent_versioned_key_value_store(name, retention_ms)
+
+
+def test_the_history_of_a_table_comes_back_from_its_changelog(drive, spark):
+    topics, builder = TopicsInMemory(spark), StreamsBuilder()
+    table = builder.table("rows", STRINGS, Materialized.as_(_history("kept", 30)))
+    builder.stream("in", STRINGS).left_join(table, lambda a, b: b).to("out", Produced.with_(Serdes.string(), Serdes.string()))
+    with drive(builder, topics=topics) as driver:
+        feed(driver, "rows", [("a", "one", 10), ("a", "three", 30), ("a", None, 20), ("b", "x", 5), ("a", "zero", 0)])
+    with drive(builder, topics=topics) as driver:
+        store = driver.store("kept")
+        assert store.versions("a") == [(0, "zero"), (10, "one"), (20, None), (30, "three")]
+        assert [store.get("a", at) for at in (9, 15, 25, 30)] == ["zero", "one", None, "three"]
+        assert (store.get("a"), dict(store.all())) == ("three", {"a": "three", "b": "x"})
+        feed(driver, "rows", [("a", "late", 12), ("b", "y", 41), ("a", "too late", 10)])
+        feed(driver, "in", [("a", "", 11), ("a", "", 13), ("a", "", 31), ("b", "", 41), ("a", "", 9)])
+        found = driver.create_output_topic("out", Serdes.string(), Serdes.string()).read_records()
+        # At 41 nothing before 11 is known, but for rows that no other has followed.
+        assert [r.value for r in found] == ["one", "late", "three", "y", None]
+    changelog = topics.rows["app-kept-changelog"]
+    assert [(row[4], row[5], row[3]) for row in changelog[-2:]] == [(b"a", b"late", 12), (b"b", b"y", 41)]
+    assert {row[3] for row in changelog if row[5] is None} == {20}
+
+
+class Past:
+    """Puts each value, and tells the one of two milliseconds before."""
+
+    @staticmethod
+    def stores():
+        return [Stores.versioned_key_value_store_builder(_history("past", 10), Serdes.string(), Serdes.string())]
+
+    def init(self, context) -> None:
+        self.context, self.past = context, context.get_state_store("past")
+
+    def process(self, record) -> None:
+        code = self.past.put(record.key, record.value, record.timestamp)
+        before, last = self.past.get(record.key, record.timestamp - 2), self.past.get(record.key)
+        text = "late" if code == PUT_RETURN_CODE_NOT_PUT else str(code)
+        told = [f"{one.value}@{one.timestamp}-{one.valid_to}" if one else "-" for one in (before, last)]
+        self.context.forward(record.with_value(" ".join([text, *told])))
+
+
+def test_a_processor_has_a_store_with_history(drive, spark):
+    topics, builder = TopicsInMemory(spark), StreamsBuilder()
+    builder.stream("in", STRINGS).process(Past).to("out", Produced.with_(Serdes.string(), Serdes.string()))
+
+    def told(batch):
+        with drive(builder, topics=topics) as driver:
+            feed(driver, "in", batch)
+            found = driver.create_output_topic("out", Serdes.string(), Serdes.string()).read_records()
+            return [r.value for r in found][-len(batch) :]
+
+    assert told([("a", "x", 5), ("a", "y", 9), ("a", "z", 7), ("ab", "q", 8)]) == [
+        "None - x@5-None", "None x@5-9 y@9-None", "9 x@5-7 y@9-None", "None - q@8-None",
+    ]  # fmt: skip
+    assert told([("a", None, 18), ("a", "w", 10), ("a", "v", 7), ("a", "u", 20)]) == [
+        "None y@9-18 -", "18 z@7-9 -", "late - -", "None - u@20-None",
+    ]  # fmt: skip
+
+
+def test_versions_that_others_have_followed_are_swept_away(drive, spark, monkeypatch):
+    monkeypatch.setattr("headrace.streams.engine.state._SWEEP_ROWS", 1)
+    builder = StreamsBuilder()
+    builder.table("rows", STRINGS, Materialized.as_(_history("kept", 10)))
+    with drive(builder) as driver:
+        feed(driver, "rows", [("a", "x", 1), ("a", "y", 2), ("b", "only", 1), ("a", "z", 90)])
+        feed(driver, "rows", [("c", "now", 100)])
+        assert driver.store("kept").versions("a") == [(2, "y"), (90, "z")]
+        assert driver.store("kept").versions("b") == [(1, "only")]
