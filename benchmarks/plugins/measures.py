@@ -32,15 +32,15 @@ class Size:
     """How much is measured; the first copy of the file and of the table is not counted."""
 
     lines: int = 1_000_000
-    rows: int = 200_000
+    rows: int = 100_000
     starts: int = 5
     rate: int = 100
     """Rows that are inserted per second."""
-    warm_up_s: int = 10
-    measured_s: int = 30
+    warm_up_s: int = 5
+    measured_s: int = 20
     idle: int = 10
-    settle_s: float = 10
-    idle_s: float = 30
+    settle_s: float = 5
+    idle_s: float = 20
 
 
 @dataclass(frozen=True)

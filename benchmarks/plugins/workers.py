@@ -25,7 +25,8 @@ class Plugged(Engine):
 
     def worker_properties(self) -> dict[str, str]:
         """Return what both sides share, and where the plugins are."""
-        return super().worker_properties() | peer.PLUGINS | {"plugin.path": str(self.plugins)}
+        own = {"plugin.path": str(self.plugins), "header.converter": "org.apache.kafka.connect.storage.SimpleHeaderConverter"}
+        return super().worker_properties() | peer.PLUGINS | own
 
 
 class Headrace(Plugged):

@@ -18,7 +18,12 @@ CONNECT = "org.apache.kafka.connect."
 BYTES, STRING = CONNECT + "converters.ByteArrayConverter", CONNECT + "storage.StringConverter"
 JSON = CONNECT + "json.JsonConverter"
 SAYS = {"transforms": "say", "transforms.say.type": DESCRIBE}
-MANY = [record(b"k", b"1", [("h", b"x"), ("h", None)]), record(None, b"2"), record(b"", None), record(b"k", b"")]
+MANY = [
+    record(b"k", b"1", [("h", b'"x"'), ("h", b"\xff"), ("h", None)]),
+    record(None, b"2"),
+    record(b"", None),
+    record(b"k", b""),
+]
 
 
 def seen(cluster: Cluster, topic: str, count: int) -> list[tuple[bytes | None, bytes | None, list[str]]]:
@@ -33,21 +38,36 @@ def lines_of(file: Path, count: int) -> list[str]:
     return file.read_text().splitlines()
 
 
-def test_in_a_mirror(connector: Create, cluster: Cluster, source: Cluster, topic_name: Callable[[str], str]):
+def mirrored(connector: Create, clusters: dict[str, str], topic: str, engine: str, **settings: str) -> str:
+    """A mirror of a topic; returns the copy's name."""
+    alias = f"{engine}{len(settings)}"
+    connector(
+        CONNECT + "mirror.MirrorSourceConnector", connector_engine=engine, source_cluster_alias=alias,
+        target_cluster_alias="there", topics=topic, replication_factor="1", sync_topic_acls_enabled="false",
+        **{"offset-syncs.topic.replication.factor": "1"}, **clusters, **SAYS, **settings,
+        **{f"{part}.converter": BYTES for part in ("key", "value")},
+    )  # fmt: skip
+    return f"{alias}.{topic}"
+
+
+def test_in_a_mirror_whose_headers_stay_as_they_are(
+    connector: Create, cluster: Cluster, source: Cluster, topic_name: Callable[[str], str]
+):
     topic = topic_name("mirrored")
     source.create(topic)
     source.produce(topic, MANY)
     clusters = {"source.cluster.bootstrap.servers": source.bootstrap, "target.cluster.bootstrap.servers": cluster.bootstrap}
-    parts = {f"{part}.converter": BYTES for part in ("key", "value")}
-    both = []
-    for engine in ("java", "auto"):
-        connector(
-            CONNECT + "mirror.MirrorSourceConnector", connector_engine=engine, source_cluster_alias=engine,
-            target_cluster_alias="there", topics=topic, replication_factor="1", sync_topic_acls_enabled="false",
-            **{"offset-syncs.topic.replication.factor": "1"}, **clusters, **parts, **SAYS,
-        )  # fmt: skip
-        both.append(seen(cluster, f"{engine}.{topic}", len(MANY)))
+    as_bytes = {"header_converter": BYTES, "transforms_say_into": "bytes"}
+    both = [
+        [
+            (key, value, [line.replace("BYTES?", "BYTES") for line in said])
+            for key, value, said in seen(cluster, mirrored(connector, clusters, topic, engine, **as_bytes), len(MANY))
+        ]
+        for engine in ("java", "auto")
+    ]
     assert both[1] == both[0]
+    plain = records_of(cluster, mirrored(connector, clusters, topic, "auto"), len(MANY))
+    assert [header for header in plain[0].headers if header[0] == "h"] == MANY[0].headers
 
 
 def test_in_a_file_source(connector: Create, cluster: Cluster, topic_name: Callable[[str], str], tmp_path: Path):

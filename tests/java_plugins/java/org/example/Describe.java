@@ -8,13 +8,13 @@ import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.transforms.Transformation;
 
-/** Says what it is given, as the header `seen`, or with `into=value` as the value. */
+/** Says what it is given, as the header `seen`, a text or with `into=bytes` bytes, or with `into=value` as the value. */
 public class Describe<R extends ConnectRecord<R>> implements Transformation<R> {
-    private boolean value;
+    private Object into;
 
     @Override
     public void configure(Map<String, ?> props) {
-        value = "value".equals(props.get("into"));
+        into = props.get("into");
     }
 
     @Override
@@ -35,13 +35,17 @@ public class Describe<R extends ConnectRecord<R>> implements Transformation<R> {
             text.append(" offset ").append(sink.kafkaOffset()).append(' ').append(sink.timestampType()).append(" of ")
                 .append(sink.originalTopic()).append('-').append(sink.originalKafkaPartition()).append('@').append(sink.originalKafkaOffset());
         }
-        if (value) {
+        if ("value".equals(into)) {
             return record.newRecord(record.topic(), record.kafkaPartition(), record.keySchema(), record.key(), Schema.STRING_SCHEMA,
                 text.toString(), record.timestamp());
         }
         R described = record.newRecord(record.topic(), record.kafkaPartition(), record.keySchema(), record.key(), record.valueSchema(),
             record.value(), record.timestamp(), record.headers().duplicate());
-        described.headers().addString("seen", text.toString());
+        if ("bytes".equals(into)) {
+            described.headers().addBytes("seen", text.toString().getBytes());
+        } else {
+            described.headers().addString("seen", text.toString());
+        }
         return described;
     }
 
