@@ -14,6 +14,7 @@ from benchmarks.cpu import adopt_orphans
 from benchmarks.formats import bench as formats
 from benchmarks.many import bench as many
 from benchmarks.options import Options
+from benchmarks.plugins import bench as plugins
 from benchmarks.process import BenchmarkError
 from benchmarks.soak import bench as soak
 from benchmarks.streams import bench as streams
@@ -30,6 +31,7 @@ BENCHMARKS: dict[str, Callable[[Options, Console], None]] = {
     "monitor": monitor.run,
     "scale": scale.run,
     "many": many.run,
+    "plugins": plugins.run,
     "soak": soak.run,
 }
 UNNAMED = tuple(name for name in BENCHMARKS if name != "soak")

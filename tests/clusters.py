@@ -127,6 +127,11 @@ class Cluster:
                 continue
             headers: Any = message.headers() or []
             partition: Any = message.partition()
+            if partition not in open_partitions:
+                continue
+            offset: Any = message.offset()
+            if offset + 1 >= ends[topic, partition]:  # there may be no end to come, while others write
+                open_partitions.discard(partition)
             found.append(Sent(message.key(), message.value(), headers, message.timestamp()[1], partition))
         consumer.close()
         return sorted(found, key=lambda r: r.partition)

@@ -28,7 +28,12 @@ MYSQL = "io.debezium:debezium-connector-mysql:3.6.1.Final:tar.gz:plugin"
 MONGODB = "io.debezium:debezium-connector-mongodb:3.6.1.Final:tar.gz:plugin"
 JDBC = "io.debezium:debezium-connector-jdbc:3.6.0.Final:tar.gz:plugin"
 SOURCE, SINK = "source.SourceConnector", "sink.SinkConnector"
-CHAIN = {"transforms.Transformation": SHOUT, "transforms.predicates.Predicate": IS_ODD, "storage.Converter": PLAIN}
+DESCRIBE = "org.example.Describe"
+CHAIN = {
+    "transforms.Transformation": f"{SHOUT}\n{DESCRIBE}",
+    "transforms.predicates.Predicate": IS_ODD,
+    "storage.Converter": PLAIN,
+}
 
 
 def compiled(into: Path) -> Path:

@@ -29,7 +29,7 @@ def plugin_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def java_worker(destination_broker: Broker, plugin_path: Path) -> Iterator[EmbeddedWorker]:
     """A worker of its own group with Kafka's JSON converter; what it makes known is forgotten at the end."""
     props = worker_properties("java-plugins", f"http://127.0.0.1:{free_port()}")
-    props |= {"plugin.path": str(plugin_path), "plugin.discovery": "service_load"}
+    props |= {"plugin.path": str(plugin_path), "plugin.discovery": "service_load", "offset.flush.interval.ms": "500"}
     for part in ("key", "value"):
         props |= {f"{part}.converter": "org.apache.kafka.connect.json.JsonConverter", f"{part}.converter.schemas.enable": "false"}
     with EmbeddedWorker(destination_broker.bootstrap, props) as running:

@@ -66,7 +66,7 @@ def test_headraces_own_transforms_follow_those_in_java(connector: Create, cluste
 def test_a_record_that_fails_ends_the_task_after_those_before_it(connector: Create, cluster: Cluster, topic: str):
     fails = {"transforms.loud.fail": "2", "transforms.loud.secret": "hunter2hunter2"}
     trace = connector(COUNTING, topic=topic, records="4", **LOUD, **fails).trace()
-    assert "Transform loud failed for the record at source offset {at=3}" in trace
+    assert "TRANSFORMATION by org.example.Shout failed for the record at source offset {at=3}" in trace
     assert "Caused by: java.lang.IllegalStateException: no luck with 2 [hidden]" in trace
     assert "hunter2" not in trace
     assert len(records_of(cluster, topic, 2)) == 2

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from headrace.connect_config.common import SourceConnectorConfig
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from headrace.testing.worker import EmbeddedWorker
+from tests.clusters import Cluster, record
 from tests.conformance.test_interoperability import KafkaConnect
-from tests.java_plugins.archives import COUNTING
+from tests.deployed import CONNECTOR_S
+from tests.java_plugins.archives import COUNTING, JOURNAL
+from tests.java_plugins.conftest import CREATION
 from tests.java_plugins.test_debezium import CONNECTOR as DEBEZIUM
+from tests.java_plugins.test_source import lines
 from tests.process import worker_properties
 from tests.support import wait_until
 
 FILE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+STRING, JSON = "org.apache.kafka.connect.storage.StringConverter", "org.apache.kafka.connect.json.JsonConverter"
+TYPES = {"key.converter": JSON, "value.converter": JSON, "key.converter.schemas.enable": "true"}
+FAILING = {
+    "transforms.loud.fail": "2", "transforms.loud.drop": "3", "transforms.loud.predicate": "tombstone",
+    "transforms.loud.negate": "true", "predicates": "tombstone",
+    "predicates.tombstone.type": "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone",
+}  # fmt: skip
 CONFIGS = [
     {"connector.class": COUNTING, "topic": "t", "records": "-1", "secret": "hunter2"},
     {"connector.class": COUNTING, "topic": "t", "connector.plugin.version": "1.0"},
@@ -32,19 +46,107 @@ def own_entries(answer: dict[str, Any]) -> dict[str, Any]:
     return {name: entry for name, entry in entries.items() if name not in common and not name.startswith("connector.engine")}
 
 
-def test_validations_are_equal_entry_by_entry(
-    java_worker: EmbeddedWorker, destination_broker: Broker, plugin_path: Path, tmp_path: Path, topic_name: Callable[[str], str]
-):
-    properties = worker_properties(topic_name("real"), f"http://localhost:{free_port()}")
+@pytest.fixture(scope="module")
+def real(destination_broker: Broker, plugin_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaConnect]:
+    """A worker of Apache Kafka Connect with the same plugins on the same cluster."""
+    properties = worker_properties("real-plugins", f"http://localhost:{free_port()}")
     properties |= {"bootstrap.servers": destination_broker.bootstrap, "plugin.path": str(plugin_path)}
-    real = KafkaConnect(tmp_path, properties)
-    try:
-        wait_until(real.ready, 120, "Kafka Connect to be ready")
-        for config in CONFIGS:
-            path = f"/connector-plugins/{config['connector.class']}/config/validate"
-            theirs = own_entries(real.call("PUT", path, {"name": "c", **config}))
-            ours = own_entries(java_worker.call("PUT", path, {"name": "c", **config, "connector.engine": "java"}))
-            assert {name for name in theirs | ours if theirs.get(name) != ours.get(name)} == set(), config
-    finally:
-        real.process.kill()
-        real.process.wait(60)
+    worker = KafkaConnect(tmp_path_factory.mktemp("real"), properties)
+    wait_until(worker.ready, 180, "Kafka Connect to be ready")
+    yield worker
+    worker.process.kill()
+    worker.process.wait(60)
+
+
+def test_validations_are_equal_entry_by_entry(java_worker: EmbeddedWorker, real: KafkaConnect):
+    for config in CONFIGS:
+        path = f"/connector-plugins/{config['connector.class']}/config/validate"
+        theirs = own_entries(real.call("PUT", path, {"name": "c", **config}))
+        ours = own_entries(java_worker.call("PUT", path, {"name": "c", **config, "connector.engine": "java"}))
+        assert {name for name in theirs | ours if theirs.get(name) != ours.get(name)} == set(), config
+
+
+@dataclass(frozen=True)
+class Side:
+    """A connector in one of the workers, with a topic and a journal of its own."""
+
+    worker: KafkaConnect | EmbeddedWorker
+    topic: str
+    journal: Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.topic}-connector"
+
+    def create(self, config: dict[str, str]) -> None:
+        whole = {**config, **CREATION, "journal": str(self.journal)}
+        self.worker.call("POST", "/connectors", {"name": self.name, "config": whole})
+
+    def call(self, method: str, path: str = "") -> Any:
+        return self.worker.call(method, f"/connectors/{self.name}{path}")
+
+    def lines(self) -> list[str]:
+        """What the task has written down, but for commits, whose number is a matter of time, and names."""
+        known = lines(self.journal)
+        return [line.replace(self.name, "CONNECTOR").replace(self.topic, "TOPIC") for line in known if line != "commit"]
+
+    def positions(self) -> list[dict[str, Any]]:
+        """The stored offsets."""
+        found = self.call("GET", "/offsets")["offsets"]
+        for one in found:
+            one["partition"].pop("kafka_topic", None)
+        return found
+
+
+def sides(java_worker: EmbeddedWorker, real: KafkaConnect, topic_name: Callable[[str], str], tmp_path: Path) -> list[Side]:
+    return [Side(worker, topic_name(f"s{n}"), tmp_path / str(n)) for n, worker in enumerate((java_worker, real))]
+
+
+def await_equal(what: str, of: Callable[[Side], list[Any]], both: list[Side], there: Callable[[list[Any]], bool]) -> list[Any]:
+    """Wait until what both sides have is there; it has to be the same."""
+    wait_until(lambda: all(there(of(side)) for side in both), CONNECTOR_S, lambda: f"{what}, not {[of(side) for side in both]}")
+    ours, theirs = map(of, both)
+    assert ours == theirs, what
+    return ours
+
+
+def test_a_source_task_sees_what_it_sees_in_kafka_connect(
+    java_worker: EmbeddedWorker, real: KafkaConnect, cluster: Cluster, topic_name: Callable[[str], str], tmp_path: Path
+):
+    both = sides(java_worker, real, topic_name, tmp_path)
+    for side in both:
+        config = {"connector.class": COUNTING, "topic": side.topic, "varied": "yes", "errors.tolerance": "all", **TYPES}
+        side.create({**config, "transforms": "loud", "transforms.loud.type": "org.example.Shout", **FAILING})
+
+    def records(side: Side) -> list[Any]:
+        return [(r.key, r.value, r.headers, r.partition) for r in cluster.read(side.topic)]
+
+    await_equal("records", records, both, lambda found: len(found) == 2)
+    await_equal("calls", Side.lines, both, lambda found: sum(line.startswith("commitRecord") for line in found) == 4)
+    await_equal("offsets", Side.positions, both, bool)
+    for side in both:
+        side.call("DELETE")
+    last = await_equal("calls until the end", Side.lines, both, lambda found: found[-1] == "stop")
+    assert [line for line in last if line.startswith("commitRecord")].count("commitRecord 3") == 1  # without metadata
+
+
+def test_a_sink_task_sees_what_it_sees_in_kafka_connect(
+    java_worker: EmbeddedWorker, real: KafkaConnect, cluster: Cluster, topic_name: Callable[[str], str], tmp_path: Path
+):
+    both = sides(java_worker, real, topic_name, tmp_path)
+    values = [b"a", b"retry", None, b"errant", b"rewind", b"commit", b"last", b"pause"]
+    for side in both:
+        cluster.create(side.topic)
+        cluster.produce(side.topic, [record(b"k", value, [("h", b"1")]) for value in values])
+        config = {"connector.class": JOURNAL, "topics": side.topic, "errors.tolerance": "all", "errors.log.enable": "true"}
+        config |= {"consumer.override.max.poll.records": "1", "key.converter": STRING, "value.converter": STRING}
+        side.create(config)
+    await_equal("calls", Side.lines, both, lambda found: bool(found) and "=pause " in found[-1])
+    await_equal(
+        "offsets", Side.positions, both, lambda found: bool(found) and found[0]["offset"] == {"kafka_offset": len(values)}
+    )
+    for side in both:
+        side.call("PUT", "/stop")
+    await_equal("calls until the end", Side.lines, both, lambda found: found[-1] == "stop")
+    for side in both:
+        side.call("DELETE")

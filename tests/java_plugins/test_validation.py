@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from headrace.errors import RestError
+from headrace.connectors.base import TaskContext
+from headrace.connectors.java.polled_task import JavaPolledTask
+from headrace.errors import ConnectError, RestError
 from headrace.testing.worker import EmbeddedWorker
 from tests.deployed import Deployed
 from tests.java_plugins.archives import COUNTING, NEEDY
@@ -78,13 +80,14 @@ def test_a_sink_in_java_says_what_it_thinks_of_its_options(java_worker: Embedded
     assert not errors(validate(java_worker, connector_class=name, topics="t"))
 
 
-def test_mirror_source_in_java_is_refused_in_favour_of_headraces_own(java_worker: EmbeddedWorker):
-    name = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
-    servers = {f"{side}.cluster.bootstrap.servers": "127.0.0.1:1" for side in ("source", "target")}
-    config = {"connector_class": name, "source.cluster.alias": "a", "target.cluster.alias": "b", **servers}
-    assert "connector.class" not in errors(validate(java_worker, **config))
-    (why,) = errors(validate(java_worker, **config, connector_engine="java"))["connector.class"]
-    assert why.endswith("use headrace's own class of this name, by leaving out connector.engine.")
+def test_mirror_source_in_java_says_where_it_cannot_work():
+    class Mirror:
+        plugin_name = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
+        host = None
+
+    task = JavaPolledTask.of(Mirror)(TaskContext("c", 0))
+    with pytest.raises(ConnectError, match=r"which is not known where Spark writes.* Use headrace's own class of this name"):
+        task.start({})
 
 
 MYSQL = {

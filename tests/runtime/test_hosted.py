@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from headrace.connect_config.common import SourceConnectorConfig
-from headrace.connectors.base import Poll, Props, SourcePartition, StoredOffsets, TaskContext
-from headrace.connectors.hosted import Conversion, HostedTask
-from headrace.runtime.hosted import plan_hosted
+from headrace.connectors.hosted import Conversion, HostedClients
+from headrace.runtime.distributed_config import DistributedConfig
+from headrace.runtime.hosted import plan_hosted, plan_polled
 from headrace.runtime.plan import TaskPlan, plan_source_task
-from headrace.runtime.worker_config import StandaloneConfig
+from headrace.runtime.worker_config import StandaloneConfig, WorkerConfig
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 WORKER = StandaloneConfig({"key.converter": STRING, "value.converter": STRING, "offset.storage.file.filename": "/o"})
@@ -16,25 +18,20 @@ KAFKAS = {"transforms.k.type": HOIST, "transforms.k.field": "f"}
 OWN = {"transforms.o.type": "headrace.transforms.Sql", "transforms.o.topic": "'t'"}
 
 
-class Hosted(HostedTask):
-    """Keeps what it is told."""
-
-    def convert_by(self, conversion: Conversion) -> None:
-        self.conversion = conversion
-
-    def start(self, props: Props) -> None: ...
-
-    def partitions(self) -> list[SourcePartition]:
-        return []
-
-    def poll(self, spark: object, stored: StoredOffsets) -> Poll | None: ...
+def tasks_plan(whole: dict[str, str]) -> TaskPlan:
+    return plan_source_task("c", 0, SourceConnectorConfig(whole), {}, WORKER)
 
 
-def planned(config: dict[str, str]) -> tuple[TaskPlan, Conversion]:
-    """The plan of a task, and what its host does."""
-    task = Hosted(TaskContext("c", 0))
+def polled(config: dict[str, str]) -> tuple[TaskPlan, Conversion]:
+    """The plan of a task whose records Spark delivers, and what its host does."""
     whole = {"name": "c", "connector.class": "C", **config}
-    return plan_hosted(plan_source_task("c", 0, SourceConnectorConfig(whole), {}, WORKER), task, whole, WORKER), task.conversion
+    return plan_polled(tasks_plan(whole), whole, WORKER)
+
+
+def hosted(config: dict[str, str], worker: WorkerConfig = WORKER) -> tuple[Conversion, HostedClients] | None:
+    """What Kafka Connect's own classes are told, if they run the task."""
+    whole = {"name": "c", "connector.class": "C", **config}
+    return plan_hosted(tasks_plan(whole), whole, worker)
 
 
 def aliases(conversion: Conversion) -> list[str]:
@@ -42,7 +39,7 @@ def aliases(conversion: Conversion) -> list[str]:
 
 
 def test_without_transforms_the_connectors_converters_make_the_bytes():
-    plan, conversion = planned({"value.converter": "JsonConverter", "value.converter.schemas.enable": "false"})
+    plan, conversion = polled({"value.converter": "JsonConverter", "value.converter.schemas.enable": "false"})
     assert conversion.key == {"class": STRING, "location": None, "props": {}}
     assert conversion.value["props"] == {"schemas.enable": "false"}
     assert type(plan.value_converter).__name__ == "ByteArrayConverter"
@@ -50,7 +47,7 @@ def test_without_transforms_the_connectors_converters_make_the_bytes():
 
 
 def test_kafkas_own_transforms_are_left_to_the_host():
-    plan, conversion = planned({"transforms": "k", **KAFKAS})
+    plan, conversion = polled({"transforms": "k", **KAFKAS})
     assert conversion.stages == [
         {
             "alias": "k", "class": HOIST, "location": None, "props": {"type": HOIST, "field": "f"}, "predicate": None,
@@ -61,7 +58,7 @@ def test_kafkas_own_transforms_are_left_to_the_host():
 
 
 def test_what_follows_one_of_headraces_own_is_compiled_from_json_with_schemas():
-    plan, conversion = planned(
+    plan, conversion = polled(
         {"transforms": "k,o,l", **KAFKAS, **OWN, **{k.replace(".k.", ".l."): v for k, v in KAFKAS.items()}}
     )
     assert aliases(conversion) == ["k"]
@@ -71,6 +68,31 @@ def test_what_follows_one_of_headraces_own_is_compiled_from_json_with_schemas():
 
 
 def test_where_errors_are_tolerated_kafkas_own_are_compiled_so_that_dead_letters_have_their_records():
-    plan, conversion = planned({"transforms": "k", **KAFKAS, "errors.tolerance": "all"})
+    plan, conversion = polled({"transforms": "k", **KAFKAS, "errors.tolerance": "all"})
     assert aliases(conversion) == []
     assert [stage.alias for stage in plan.stages] == ["k"]
+
+
+def test_kafka_connects_own_classes_run_what_is_all_in_java():
+    read = {f"topic.creation.default.{what}": "3" for what in ("partitions", "replication.factor")} | {"errors.tolerance": "all"}
+    told = hosted({"transforms": "k", **KAFKAS, **read, "x": "y"})
+    assert told is not None
+    conversion, clients = told
+    assert aliases(conversion) == ["k"]
+    assert clients.settings == {"name": "c", "connector.class": "C", **read}
+    assert clients.producer["client.id"] == "connector-producer-c-0"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{"transforms": "o", **OWN}, {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": "letters"}],
+    ids=["a transform of headrace's own", "dead letters"],
+)
+def test_what_kafka_connect_does_not_do_is_done_by_spark(config: dict[str, str]):
+    assert hosted(config) is None
+
+
+def test_transactions_are_written_by_spark():
+    topics = {f"{kind}.storage.topic": kind for kind in ("config", "offset", "status")}
+    once = {"group.id": "g", "bootstrap.servers": "b:1", "exactly.once.source.support": "enabled", **topics}
+    assert hosted({}, DistributedConfig({**once, "key.converter": STRING, "value.converter": STRING})) is None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.connectors.base import Measured, PollingSourceTask, Props, Task
+from headrace.connectors.base import Measured, Offsets, PollingSourceTask, Props, Task
 
 
 @dataclass(frozen=True)
@@ -31,31 +31,25 @@ class Conversion:
     """Of the JVM of its own that the task runs in; None: it runs in the worker's."""
 
 
-class HostedTask(PollingSourceTask):
-    """A polling task whose records exist elsewhere than in Spark, and are converted to bytes there."""
-
-    @abstractmethod
-    def convert_by(self, conversion: Conversion) -> None:
-        """Take the converters; called once, before `start`."""
-
-
 @dataclass(frozen=True)
-class SinkClients:
-    """Settings of what a hosted sink task makes itself, under Java's names."""
+class HostedClients:
+    """Settings of what a task in Kafka Connect's own classes makes itself, under Java's names."""
 
-    consumer: Props
-    """Of its consumer, with its group."""
+    settings: Props
+    """The connector's own that say what becomes of records that fail, and which topics are created."""
     producer: Props
-    """Of what writes dead letters."""
+    """Of what writes the records of a source, or the dead letters of a sink."""
     admin: Props
-    """Of what creates their topic."""
-    errors: Props
-    """The connector's own that say what becomes of records that fail."""
+    """Of what creates topics."""
+    consumer: Props = field(default_factory=dict)
+    """Of a sink's consumer, with its group."""
+    store: Callable[[Offsets], None] | None = None
+    """Returns once these offsets of a source are stored."""
 
 
 @dataclass(frozen=True)
-class SinkLook:
-    """How a hosted sink task is."""
+class HostedLook:
+    """How a task in Kafka Connect's own classes is."""
 
     topics: frozenset[str]
     """Topics that it has had records of since the last look."""
@@ -63,18 +57,18 @@ class SinkLook:
     """Kafka Connect's metrics of the task, by name."""
 
 
-class HostedSink(Task):
-    """A sink task that is run elsewhere than in Spark, with a consumer of its own.
+class HostedTask(Task):
+    """A task that Kafka Connect's own classes run, in the host, with clients of its own: no record comes to Spark.
 
     Life: `run_with` → `start` → `look`* → `end` → `stop`.
     """
 
     @abstractmethod
-    def run_with(self, conversion: Conversion, clients: SinkClients) -> None:
-        """Take what reads the records, and the settings of the clients; called once, before `start`."""
+    def run_with(self, conversion: Conversion, clients: HostedClients) -> None:
+        """Take what reads or makes the bytes of the records, and the clients; called once, before `start`."""
 
     @abstractmethod
-    def look(self) -> SinkLook:
+    def look(self) -> HostedLook:
         """How the task is now, after waiting a little. Raises what it has failed with."""
 
     def measures(self) -> Iterable[Measured]:
@@ -84,3 +78,15 @@ class HostedSink(Task):
     @abstractmethod
     def end(self, timeout_s: float) -> None:
         """Have it commit and end within `timeout_s`; after that nothing of it counts."""
+
+
+class HostedPoll(PollingSourceTask):
+    """A polling task whose records exist elsewhere than in Spark, and are converted to bytes there."""
+
+    @abstractmethod
+    def in_kafkas_classes(self) -> HostedTask:
+        """What takes the place of this task, before its start, where there is nothing for Spark to do with its records."""
+
+    @abstractmethod
+    def convert_by(self, conversion: Conversion) -> None:
+        """Take the converters; called once, before `start`."""

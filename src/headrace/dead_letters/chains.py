@@ -18,7 +18,7 @@ from headrace.errors import BadRequestError
 from headrace.preview.records import GivenRecord, as_bytes
 from headrace.preview.run import Preview
 from headrace.preview.trace import traces
-from headrace.runtime.hosted import hosted_plan
+from headrace.runtime.hosted import plan_polled
 from headrace.runtime.letter_values import type_of
 from headrace.runtime.plan import client_settings, plan_source_task
 from headrace.runtime.tolerance import KEY_TYPE, VALUE_TYPE
@@ -93,7 +93,7 @@ def _hosted(prepared: Preview) -> Preview:
     config, worker = prepared.config, prepared.worker
     settings = connector_settings(config, prepared.connector.plugin_kind)
     task = plan_source_task(settings.name, 0, settings, config, worker)  # type: ignore[arg-type]
-    hosted, _ = hosted_plan(task, config, worker)
+    hosted, _ = plan_polled(task, config, worker)
     key, value = hosted.source_key_converter or TypedColumn("bytes"), hosted.source_value_converter or TypedColumn("bytes")
     plan = replace(prepared.plan, stages=hosted.stages, reading=Readers(key, value, TypedHeaders()), writing=hosted.converters)
     return replace(prepared, plan=plan)

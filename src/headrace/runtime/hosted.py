@@ -1,8 +1,8 @@
-"""How the records of a hosted task become those that are written: by Java's converters alone, or through the compiled chain.
+"""How the records of a hosted task become those that are written: by Kafka Connect's own classes, or through Spark.
 
-Transforms in Java, and Kafka's own, are applied by the host as long as none of headrace's stands before them; if none is left
-after that, the host makes the final bytes, at the cost that a Kafka Connect worker has. Else it hands the records over as JSON
-with schemas, which the compiled chain reads.
+Where there is nothing for Spark to do, Kafka Connect's own classes run the task, at the cost that a Kafka Connect worker has.
+Else transforms in Java, and Kafka's own, are applied by the host as long as none of headrace's stands before them; it hands the
+records over as JSON with schemas, which the compiled chain reads, or as final bytes if no transform is left.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headrace.config.prefixes import under
 from headrace.connect_config.engine import heap
 from headrace.connect_config.versions import with_version
 from headrace.connectors.base import Props
-from headrace.connectors.hosted import Conversion, HostedTask, SinkClients
+from headrace.connectors.hosted import Conversion, HostedClients
 from headrace.converters.byte_array import ByteArrayConverter
 from headrace.converters.json import NAME as JSON
 from headrace.converters.json import JsonConverter
@@ -36,28 +36,22 @@ _IN_CONNECT = "org.apache.kafka.connect."
 """What is called so is on the host's own class path."""
 _OF_KAFKA = "org.apache.kafka.connect.transforms."
 _NOT_IN_JAVA = "it is headrace's own, and cannot run in a sink connector that is written in Java"
-_OF_SINKS = ("name", "connector.class", "topics", "topics.regex")
+_OF_SINKS = ("name", "connector.class", "topics", "topics.regex", "errors.")
+_OF_SOURCES = ("name", "connector.class", "errors.", "topic.creation.")
+"""The settings of a connector, or prefixes of theirs, that Kafka Connect's own classes read."""
 
 
-def plan_hosted(plan: TaskPlan, task: HostedTask, config: Props, worker: WorkerConfig) -> TaskPlan:
-    """The plan of a hosted task, which is told its converters.
+def plan_polled(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[TaskPlan, Conversion]:
+    """The plan of a task whose records the host polls and Spark delivers, and what the host does before.
 
     plan: as for any source; config: the connector's, resolved. Raises ConfigError.
     """
-    hosted, conversion = hosted_plan(plan, config, worker)
-    task.convert_by(conversion)
-    return hosted
-
-
-def hosted_plan(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[TaskPlan, Conversion]:
-    """The plan of a hosted task, and what the host does before it; as `plan_hosted`."""
-    key, value = (_settings(f"{part}.converter", Kind.CONVERTER, config, worker) for part in ("key", "value"))
-    header = _settings("header.converter", Kind.HEADER_CONVERTER, config, worker)
-    tolerant = plan.tolerance.all
-    hosted = _leading(plan.stages, all_of_kafka=not (tolerant or plan.tolerance.dead_letters))
+    key, value, header = _converters(config, worker)
+    tolerant, letters = plan.tolerance.all, bool(plan.tolerance.dead_letters)
+    hosted = _leading(plan.stages, all_of_kafka=not (tolerant or letters))
     secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
     stages, left = [_stage(stage, config) for stage in plan.stages[:hosted]], plan.stages[hosted:]
-    if left or plan.tolerance.all or plan.tolerance.dead_letters or not (_in_java(key) and _in_java(value)):
+    if left or tolerant or letters or not (_in_java(key) and _in_java(value)):
         reading = {"schemas.enable": "true", "replace.null.with.default": "false"}
         with_schemas = replace(
             plan,
@@ -77,11 +71,26 @@ def hosted_plan(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Ta
     return as_bytes, Conversion(key, value, header, stages, secrets=secrets, heap=heap(config))
 
 
-def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tuple[Conversion, SinkClients]:
+def plan_hosted(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Conversion, HostedClients] | None:
+    """What a source task is told that Kafka Connect's own classes run; None where Spark has something to do with its records.
+
+    That is: transforms and converters of headrace's own, dead letters, which Kafka Connect has none of for sources, and
+    transactions. As `plan_polled`.
+    """
+    converters = _converters(config, worker)
+    in_java = all(map(_in_java, converters)) and all(map(_runs_in_host, plan.stages))
+    if worker.exactly_once_enabled or plan.tolerance.dead_letters or not in_java:
+        return None
+    secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
+    stages = [_stage(stage, config) for stage in plan.stages]
+    conversion = Conversion(*converters, stages, secrets=secrets, heap=heap(config))
+    return conversion, HostedClients(_settings_of(config, *_OF_SOURCES), plan.producer, plan.admin)
+
+
+def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tuple[Conversion, HostedClients]:
     """What a hosted sink task is told. plan: as for any sink; config: the connector's, resolved. Raises ConfigError."""
-    key, value = (_settings(f"{part}.converter", Kind.CONVERTER, config, worker) for part in ("key", "value"))
-    header = _settings("header.converter", Kind.HEADER_CONVERTER, config, worker)
-    for option, settings in (("key.converter", key), ("value.converter", value), ("header.converter", header)):
+    converters = _converters(config, worker)
+    for option, settings in zip(("key.converter", "value.converter", "header.converter"), converters, strict=True):
         if not _in_java(settings):
             raise ConfigError.invalid(option, settings["class"], f"{_NOT_IN_JAVA}; use a converter in Java, on plugin.path")
     for stage in plan.stages:
@@ -90,10 +99,10 @@ def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tup
             raise ConfigError.invalid(f"transforms.{stage.alias}.type", name, f"{_NOT_IN_JAVA}; leave it out")
     secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
     stages = [_stage(stage, config) for stage in plan.stages]
-    conversion = Conversion(key, value, header, stages, secrets=secrets, heap=heap(config))
+    conversion = Conversion(*converters, stages, secrets=secrets, heap=heap(config))
     consumer = {**plan.consumer, "group.id": plan.group, "enable.auto.commit": "false"}
-    errors = {k: v for k, v in config.items() if k in _OF_SINKS or k.startswith("errors.")}
-    return conversion, SinkClients(consumer, plan.letter_producer, plan.letter_admin, errors)
+    settings = _settings_of(config, *_OF_SINKS)
+    return conversion, HostedClients(settings, plan.letter_producer, plan.letter_admin, consumer)
 
 
 def _leading(stages: Sequence[Stage], *, all_of_kafka: bool) -> int:
@@ -133,6 +142,19 @@ def _part(prefix: str, part: Any, config: Props) -> dict[str, Any]:
     settings = under(config, prefix).items()
     props = {key: value for key, value in settings if key not in ("predicate", "negate")}  # as Kafka Connect configures it
     return {"class": type(part).plugin_name, "location": getattr(type(part), "location", None), "props": props}
+
+
+def _settings_of(config: Props, *names: str) -> dict[str, str]:
+    """names: of settings, or what they begin with."""
+    return {
+        key: value for key, value in config.items() if any(key == n or (n.endswith(".") and key.startswith(n)) for n in names)
+    }
+
+
+def _converters(config: Props, worker: WorkerConfig) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Of keys, values and headers, for the host."""
+    key, value = (_settings(f"{part}.converter", Kind.CONVERTER, config, worker) for part in ("key", "value"))
+    return key, value, _settings("header.converter", Kind.HEADER_CONVERTER, config, worker)
 
 
 def _settings(option: str, kind: Kind, config: Props, worker: WorkerConfig) -> dict[str, Any]:

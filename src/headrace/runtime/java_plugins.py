@@ -35,8 +35,8 @@ _ADAPTERS: Mapping[Kind, type[JavaPlugin]] = {
 }
 """The kinds of plugins that can run here."""
 _TASK_SETTINGS = (
-    "offset.flush.interval.ms", "offset.flush.timeout.ms", "topic.tracking.enable", "metrics.num.samples",
-    "metrics.sample.window.ms", "metrics.recording.level",
+    "offset.flush.interval.ms", "offset.flush.timeout.ms", "topic.creation.enable", "topic.tracking.enable",
+    "metrics.num.samples", "metrics.sample.window.ms", "metrics.recording.level",
 )  # fmt: skip
 
 

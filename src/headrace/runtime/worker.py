@@ -35,7 +35,7 @@ from headrace.connectors.base import (
     TaskContext,
 )
 from headrace.connectors.feed import FeedTask
-from headrace.connectors.hosted import HostedSink, HostedTask
+from headrace.connectors.hosted import Conversion, HostedClients, HostedPoll, HostedTask
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin, shared
 from headrace.kafka.group_transactions import GroupOffsets, GroupTransactions, Proof, Write
@@ -45,11 +45,11 @@ from headrace.plugins import Kind
 from headrace.runtime.data_loss_log import DataLossLog
 from headrace.runtime.delivery import Ports
 from headrace.runtime.exactly_once import ExactlyOnce, OffsetPorts, interval_ms, own_transactions
-from headrace.runtime.hosted import plan_hosted, plan_hosted_sink
+from headrace.runtime.hosted import plan_hosted, plan_hosted_sink, plan_polled
+from headrace.runtime.hosted_work import HostedWork
 from headrace.runtime.metrics import Metrics, TaskRecorder
 from headrace.runtime.plan import TaskPlan, client_settings, plan_source_task
 from headrace.runtime.sink.delivery import SinkPorts
-from headrace.runtime.sink.hosted_work import HostedSinkWork
 from headrace.runtime.sink.partitions import SinkPartitions
 from headrace.runtime.sink.plan import SinkPlan, plan_sink_task
 from headrace.runtime.sink.worker_sink_task import WorkerSinkTask
@@ -203,33 +203,43 @@ class Worker:
         )
         instance: Task = cls.task_for(config)(context)
         recorder = self.metrics.task(who.connector, who.task, str(cls.plugin_kind))
-        recorder.follow_own(partial(_own_measures, instance, context.metrics))
         if isinstance(settings, SinkConnectorConfig):
             work: WorkerTask = self._sink_work(_NewTask(instance, context, settings, props, recorder, events))
         else:
-            work = self._source_work(_NewTask(instance, context, settings, props, recorder, events))
+            instance, work = self._source_work(_NewTask(instance, context, settings, props, recorder, events))
+        recorder.follow_own(partial(_own_measures, instance, context.metrics))
         runner = TaskRunner(instance, work, events, recorder)
         runner.start()
         return runner
 
-    def _source_work(self, new: _NewTask[SourceConnectorConfig]) -> WorkerSourceTask:
+    def _source_work(self, new: _NewTask[SourceConnectorConfig]) -> tuple[Task, WorkerTask]:
         task, context, config = new.instance, new.context, new.settings.originals
         name = context.connector
         plan = plan_source_task(name, context.task, new.settings, new.props, self.config)
         self._register_metrics(plan.stages, context.metrics)
-        if isinstance(task, HostedTask):
-            plan = plan_hosted(plan, task, config, self.config)
         store, proof = self.offsets_of(config), self._session()
+        put: Callable[[Offsets], None] = lambda offsets: store.put(name, list(offsets), proof)  # noqa: E731
+        if isinstance(task, HostedPoll):
+            hosted = plan_hosted(plan, config, self.config)
+            if hosted is not None:
+                alone = task.in_kafkas_classes()
+                return alone, self._hosted_work(alone, new, (hosted[0], replace(hosted[1], store=put)))
+            plan, conversion = plan_polled(plan, config, self.config)
+            task.convert_by(conversion)
         needs = SourceDependencies(
             spark=self.spark,
-            ports=self._ports(plan, context.stopping, lambda offsets: store.put(name, list(offsets), proof), task, config),
+            ports=self._ports(plan, context.stopping, put, task, config),
             read_offsets=lambda partitions: StoredOffsets(store.get(name, partitions)),
             recorder=new.recorder,
             streams=new.events.streams,
             record_losses=DataLossLog(plan.losses, plan.task, shared(plan.admin), plan.producer).write,
             exactly=self._exactly_once(new, plan, store, proof) if self.config.exactly_once_enabled else None,
         )
-        return WorkerSourceTask(plan, task, needs)
+        return task, WorkerSourceTask(plan, task, needs)
+
+    def _hosted_work(self, task: HostedTask, new: _NewTask[Any], hosted: tuple[Conversion, HostedClients]) -> HostedWork:
+        note = partial(self._note_topic, new.context.connector, new.context.task)
+        return HostedWork(new.props, task, hosted, note, new.recorder)
 
     def _register_metrics(self, stages: Sequence[Stage], metrics: PluginMetrics) -> None:
         if any(hasattr(part, "user") for stage in stages for part in (stage.transformation, stage.predicate)):
@@ -275,9 +285,8 @@ class Worker:
         task, context = new.instance, new.context
         plan = plan_sink_task(context, new.settings, new.props, self.config)
         self._register_metrics(plan.stages, context.metrics)
-        if isinstance(task, HostedSink):
-            task.run_with(*plan_hosted_sink(plan, new.settings.originals, self.config))
-            return HostedSinkWork(plan, task, partial(self._note_topic, plan.connector, plan.task), new.recorder)
+        if isinstance(task, HostedTask):
+            return self._hosted_work(task, new, plan_hosted_sink(plan, new.settings.originals, self.config))
         admin = shared(plan.consumer)
         partitions = SinkPartitions(admin, plan)
         creator = TopicCreator(shared(plan.letter_admin), None, context.stopping, plan.letter_producer)
@@ -349,7 +358,7 @@ def writers(task: type[Any]) -> int:
 
 def _own_measures(task: Task, registered: PluginMetrics) -> list[Measured]:
     """What a task measures itself, and what it and the plugins of its chain have registered."""
-    measures = task.measures() if isinstance(task, OffsetTask | HostedSink) else ()
+    measures = task.measures() if isinstance(task, OffsetTask | HostedTask) else ()
     return [*measures, *registered.measures()]
 
 

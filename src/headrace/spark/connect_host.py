@@ -70,6 +70,8 @@ class HostListener:
     """The connector cannot continue; takes its stack trace."""
     offsets: Callable[[Sequence[Mapping[str, Any]]], Sequence[Mapping[str, Any] | None]]
     """The stored offsets of these source partitions, in their order."""
+    store: Callable[[Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]], None] | None = None
+    """Returns once these offsets of a source task are stored; None: whoever asks delivers records otherwise."""
 
 
 _LISTENERS: dict[str, HostListener] = {}  # of the process: there is one host in its JVM
@@ -117,23 +119,24 @@ class PluginHost(ABC):
 
     def _take(self, event: Mapping[str, Any]) -> None:
         listener = _LISTENERS.get(event["id"])
-        if event["kind"] == "offsets":
-            self._answer_offsets(event, listener)
+        if event["kind"] in ("offsets", "store"):
+            self._answer(event, listener)
         elif listener is not None and event["kind"] == "reconfigure":
             listener.reconfigure()
         elif listener is not None:
             listener.failed(event["text"])
 
-    def _answer_offsets(self, event: Mapping[str, Any], listener: HostListener | None) -> None:
-        offsets: list[str] = []
+    def _answer(self, event: Mapping[str, Any], listener: HostListener | None) -> None:
+        answer: list[str] = []
         error = None if listener is not None else "the connector or task has ended"
         try:
-            if listener is not None:
-                partitions = [json.loads(text) for text in event["partitions"]]
-                offsets = [json.dumps(offset) for offset in listener.offsets(partitions)]
+            if listener is not None and event["kind"] == "offsets":
+                answer = [json.dumps(offset) for offset in listener.offsets([json.loads(text) for text in event["asked"]])]
+            elif listener is not None and listener.store is not None:
+                listener.store([(json.loads(key)[1], json.loads(value)) for key, value in event["asked"]])
         except Exception as e:  # whatever keeps the store from answering is the plugin's to know
             error = str(e)
-        self.ask("offsets", number=event["number"], offsets=offsets, error=error)
+        self.ask("offsets", number=event["number"], offsets=answer, error=error)
 
 
 class ConnectHost(PluginHost):

@@ -103,7 +103,7 @@ class FileStreamSourceTask(PollingSourceTask):
         )  # fmt: skip
         record = RecordColumns(
             topic=F.lit(self._config.topic), key=F.lit(None).cast("binary"), value=F.col("line"),
-            key_kind="null", value_kind="line",
+            key_kind="null", value_kind="line", timestamp=F.timestamp_millis(F.unix_millis(F.current_timestamp())),
             origin={"file": F.lit(self._config.file), "line after byte": F.lit(begin), "number": F.col("number")},
         )  # fmt: skip
         progress = Progress([(partition, {"position": end})], None, f"{self._config.file} bytes {begin} to {end - 1}")

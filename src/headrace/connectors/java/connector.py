@@ -11,8 +11,8 @@ import structlog
 
 from headrace.connect_config.engine import heap
 from headrace.connectors.base import ConnectorContext, Measured, Props, SourceConnector, SourceOffset, SourcePartition
-from headrace.connectors.java.sink_task import JavaSinkTask
-from headrace.connectors.java.task import JavaSourceTask
+from headrace.connectors.java.kafka_task import JavaTask
+from headrace.connectors.java.polled_task import JavaPolledTask
 from headrace.connectors.sink import SinkConnector, TopicPartition
 from headrace.errors import ConnectError
 from headrace.spark import host_process
@@ -21,13 +21,6 @@ from headrace.spark.host_process import ProcessSettings
 from headrace.spark.java_plugin import JavaPlugin
 
 log = structlog.get_logger(__name__)
-
-
-_IMPOSSIBLE = {
-    "org.apache.kafka.connect.mirror.MirrorSourceConnector": "The Java class MirrorSourceConnector needs the offset of each "
-    "record that it has written, which Spark's writer does not give; use headrace's own class of this name, by leaving out "
-    "connector.engine.",
-}
 
 
 class JavaConnector(JavaPlugin):
@@ -39,7 +32,7 @@ class JavaConnector(JavaPlugin):
     def of_class(cls, name: str, attributes: Mapping[str, Any]) -> type[Any]:
         """The adapter of one Java class, with that of its tasks."""
         adapter = super().of_class(name, attributes)
-        adapter.task_class = type(f"{name}Task", (cls.task_base,), {"__module__": adapter.__module__, "connector": adapter})
+        adapter.task_class = cls.task_base.of(adapter)
         return adapter
 
     @classmethod
@@ -121,13 +114,7 @@ class JavaConnector(JavaPlugin):
 class JavaSourceConnector(JavaConnector, SourceConnector):
     """A source connector in Java."""
 
-    task_base = JavaSourceTask
-
-    @classmethod
-    def problems(cls, props: Props) -> Mapping[str, Sequence[str]]:
-        """What the class asks of Kafka Connect that cannot be given here."""
-        why = _IMPOSSIBLE.get(cls.plugin_name)
-        return {"connector.class": [why]} if why else {}
+    task_base = JavaPolledTask
 
     @classmethod
     def exactly_once_support(cls, props: Props) -> bool | None:
@@ -148,7 +135,7 @@ class JavaSourceConnector(JavaConnector, SourceConnector):
 class JavaSinkConnector(JavaConnector, SinkConnector):
     """A sink connector in Java."""
 
-    task_base = JavaSinkTask
+    task_base = JavaTask
 
     @classmethod
     def alter_offsets(cls, config: Props, offsets: Mapping[TopicPartition, int | None]) -> bool:

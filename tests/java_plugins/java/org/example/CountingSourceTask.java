@@ -24,6 +24,7 @@ public class CountingSourceTask extends SourceTask {
     private Map<String, String> partition;
     private long at;
     private boolean retried;
+    private int polls;
 
     static void failIf(Map<String, String> props, String method) {
         if (method.equals(props.get("fail"))) {
@@ -80,6 +81,9 @@ public class CountingSourceTask extends SourceTask {
     public List<SourceRecord> poll() throws InterruptedException {
         failIf(props, "poll");
         die();
+        if (props.containsKey("varied")) {
+            return varied();
+        }
         if (!retried && props.containsKey("retry")) {
             retried = true;
             throw new RetriableException("again");
@@ -103,6 +107,38 @@ public class CountingSourceTask extends SourceTask {
         return records;
     }
 
+    /** Nothing, in each way there is; then a tombstone, a record with all sorts of headers, and two more. */
+    private List<SourceRecord> varied() throws InterruptedException {
+        if (++polls > 5) {
+            Thread.sleep(100);
+            return null;
+        }
+        note("poll " + polls + " stored " + context.offsetStorageReader().offset(partition));
+        switch (polls) {
+            case 1:
+                return null;
+            case 2:
+                return List.of();
+            case 3:
+                throw new RetriableException("again");
+            case 4:
+                throw new org.apache.kafka.common.errors.TimeoutException("again, too");
+            default:
+        }
+        ConnectHeaders headers = new ConnectHeaders();
+        headers.addInt("int", 1).addBytes("bytes", new byte[] {1, 2}).add("null", null, null).addString("int", "again");
+        headers.addStruct("struct", number(7));
+        return List.of(
+            new SourceRecord(partition, Map.of("at", 1L), props.get("topic"), 0, null, null, null, null, null, headers),
+            new SourceRecord(partition, Map.of("at", 2L), props.get("topic"), null, null, Map.of("no", "schema"), VALUE, number(2), 2L, headers),
+            new SourceRecord(partition, Map.of("at", 3L), props.get("topic"), Schema.STRING_SCHEMA, "key", VALUE, number(3)),
+            new SourceRecord(partition, Map.of("at", 4L), props.get("topic"), 0, Schema.BYTES_SCHEMA, new byte[] {1}, VALUE, number(4), 4L));
+    }
+
+    private static Struct number(long number) {
+        return new Struct(VALUE).put("n", number).put("word", "odd");
+    }
+
     /** Five records each; the second of them is aborted. */
     private void endTransaction(SourceRecord record) {
         if (context.transactionContext() != null && at == 10) {
@@ -115,7 +151,7 @@ public class CountingSourceTask extends SourceTask {
     @Override
     public void commitRecord(SourceRecord record, RecordMetadata metadata) {
         failIf(props, "commitRecord");
-        note("commitRecord " + record.sourceOffset().get("at"));
+        note("commitRecord " + record.sourceOffset().get("at") + (metadata == null ? "" : " " + metadata));
     }
 
     @Override

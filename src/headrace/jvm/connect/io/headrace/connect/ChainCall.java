@@ -1,6 +1,7 @@
 package io.headrace.connect;
 
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.header.internals.RecordHeaders;
@@ -54,15 +55,17 @@ interface ChainCall extends AutoCloseable {
             cause == null ? null : cause.getClass().getName() + ": " + cause.getMessage()};
     }
 
-    /** Parts: topic, partition, offset (null: of a source), timestamp, schema and payload of the key, the same of the value, headers. */
-    private static ConnectRecord<?> record(ConnectData data, HeaderConverter converter, Object[] parts) {
+    /** Parts: topic, partition, offset (null: of a source), timestamp, schema and payload of the key, the same of the value, headers. read: gets the bytes of each header. */
+    private static ConnectRecord<?> record(ConnectData data, HeaderConverter converter, Object[] parts, Map<Header, byte[]> read) {
         String topic = (String) parts[0];
         SchemaAndValue key = data.read((String) parts[4], (byte[]) parts[5]);
         SchemaAndValue value = data.read((String) parts[6], (byte[]) parts[7]);
         Headers headers = new ConnectHeaders();
         for (Object pair : (Object[]) parts[8]) {
             String name = (String) ((Object[]) pair)[0];
-            headers.add(name, converter.toConnectHeader(topic, name, (byte[]) ((Object[]) pair)[1]));
+            byte[] bytes = (byte[]) ((Object[]) pair)[1];
+            headers.add(name, converter.toConnectHeader(topic, name, bytes));
+            read.put(headers.lastWithName(name), bytes);
         }
         Integer partition = (Integer) parts[1];
         if (parts[2] == null) {
@@ -88,13 +91,15 @@ interface ChainCall extends AutoCloseable {
         @SuppressWarnings("unchecked")
         public Object[] call(Object[] parts) {
             try {
-                R record = chain.apply((R) record(data, header, parts));
+                Map<Header, byte[]> read = new IdentityHashMap<>();
+                R record = chain.apply((R) record(data, header, parts, read));
                 if (record == null) {
                     return new Object[] {null, true, null, null, null, null, null, null};
                 }
                 byte[] key = data.write(record.keySchema(), record.key());
                 byte[] value = data.write(record.valueSchema(), record.value());
-                return new Object[] {null, false, record.topic(), record.kafkaPartition(), record.timestamp(), key, value, pairs(record)};
+                return new Object[] {null, false, record.topic(), record.kafkaPartition(), record.timestamp(), key, value,
+                    pairs(record, read)};
             } catch (Chain.StageFailure e) {
                 return new Object[] {failure(e.alias, e.getCause()), false, null, null, null, null, null, null};
             } catch (RuntimeException | LinkageError e) {
@@ -102,10 +107,12 @@ interface ChainCall extends AutoCloseable {
             }
         }
 
-        private Object[] pairs(R record) {
+        /** A header that no transform has changed keeps its bytes: not every converter writes what it has read. */
+        private Object[] pairs(R record, Map<Header, byte[]> read) {
             List<Object> pairs = new ArrayList<>();
             for (Header one : record.headers()) {
-                byte[] bytes = header.fromConnectHeader(record.topic(), one.key(), one.schema(), one.value());
+                byte[] bytes = read.containsKey(one) ? read.get(one)
+                    : header.fromConnectHeader(record.topic(), one.key(), one.schema(), one.value());
                 pairs.add(new Object[] {one.key(), bytes});
             }
             return pairs.toArray();
@@ -168,7 +175,7 @@ interface ChainCall extends AutoCloseable {
 
         @Override
         Object answer(Object[] parts) {
-            return plugin.test(record(data, header, parts));
+            return plugin.test(record(data, header, parts, new IdentityHashMap<>()));
         }
 
         @Override

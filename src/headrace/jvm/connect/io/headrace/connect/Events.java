@@ -19,13 +19,16 @@ final class Events {
         queue.add(Map.of("kind", kind, "id", id, "text", text));
     }
 
-    /** Ask for the stored offsets of partitions, as JSON texts; the future gives one JSON text for each, `null` for none. */
-    CompletableFuture<List<String>> ask(String id, List<String> partitions) {
+    /**
+     * Ask for the stored offsets of partitions (`offsets`; asked: JSON texts): the future gives one JSON text for each, `null` for
+     * none. Or have offsets stored (`store`; asked: pairs of JSON texts, keys and values): the future gives nothing once they are.
+     */
+    CompletableFuture<List<String>> ask(String kind, String id, List<?> asked) {
         long number = numbers.incrementAndGet();
         CompletableFuture<List<String>> answer = new CompletableFuture<>();
         questions.put(number, answer);
         answer.whenComplete((offsets, error) -> questions.remove(number));
-        queue.add(Map.of("kind", "offsets", "id", id, "number", number, "partitions", partitions));
+        queue.add(Map.of("kind", kind, "id", id, "number", number, "asked", asked));
         return answer;
     }
 

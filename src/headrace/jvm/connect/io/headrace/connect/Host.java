@@ -28,7 +28,7 @@ public final class Host implements BiFunction<String, Object[], Object> {
     private Map<String, String> worker = Map.of();
     private final Events events = new Events();
     private final Map<String, ConnectorHost> connectors = new ConcurrentHashMap<>();
-    private final SinkTasks sinks = new SinkTasks(plugins, this::environment);
+    private final HostedTasks hosted = new HostedTasks(plugins, this::environment, events);
     private final ChainCalls chains = new ChainCalls(plugins, this::environment);
     private final Map<String, SourceTaskHost> tasks = new ConcurrentHashMap<>();
     private final Map<String, RecordRows.Converters> converters = new ConcurrentHashMap<>();
@@ -95,7 +95,7 @@ public final class Host implements BiFunction<String, Object[], Object> {
                 }
                 return null;
             default:
-                return method.startsWith("sink.") ? sinks.answer(method, id, request)
+                return method.startsWith("hosted.") ? hosted.answer(method, id, request)
                     : method.startsWith("chain.") ? chains.answer(method, id, request) : taskAnswer(method, id, request);
         }
     }

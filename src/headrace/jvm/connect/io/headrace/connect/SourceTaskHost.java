@@ -105,7 +105,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private List<SourceRecord> polled() throws InterruptedException {
         try {
             return task.poll();
-        } catch (RetriableException e) {
+        } catch (RetriableException | org.apache.kafka.common.errors.RetriableException e) {
             LOG.warn("Task {} will poll again", id, e); // at once, as Kafka Connect does
             return null;
         }

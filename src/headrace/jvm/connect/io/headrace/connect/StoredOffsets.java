@@ -12,10 +12,10 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.kafka.connect.errors.ConnectException;
-import org.apache.kafka.connect.storage.OffsetStorageReader;
+import org.apache.kafka.connect.storage.CloseableOffsetStorageReader;
 
 /** What is stored for a connector when it is asked, also by a task that runs: the worker's store answers each time. */
-final class StoredOffsets implements OffsetStorageReader {
+final class StoredOffsets implements CloseableOffsetStorageReader {
     private static final long LIMIT_S = 60;
     private final String id;
     private final Events events;
@@ -28,7 +28,8 @@ final class StoredOffsets implements OffsetStorageReader {
     }
 
     /** Whoever asks from now on, or waits for an answer, gets an exception: the task is not to continue. */
-    void close() {
+    @Override
+    public void close() {
         closed = true;
         open.forEach(question -> question.completeExceptionally(new ConnectException("Offset reader closed")));
     }
@@ -46,7 +47,7 @@ final class StoredOffsets implements OffsetStorageReader {
         }
         List<String> texts = new ArrayList<>();
         partitions.forEach(partition -> texts.add(Json.text(partition)));
-        CompletableFuture<List<String>> question = events.ask(id, texts);
+        CompletableFuture<List<String>> question = events.ask("offsets", id, texts);
         open.add(question);
         try {
             List<String> answers = question.get(LIMIT_S, TimeUnit.SECONDS);

@@ -6,11 +6,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.MetricName;
-import org.apache.kafka.common.internals.Plugin;
 import org.apache.kafka.common.metrics.KafkaMetric;
 import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.connect.runtime.isolation.Plugins;
 import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.storage.Converter;
 import org.apache.kafka.connect.storage.HeaderConverter;
@@ -24,6 +24,8 @@ public final class HostEnvironment {
         "key.converter", "org.apache.kafka.connect.json.JsonConverter", "value.converter", "org.apache.kafka.connect.json.JsonConverter");
     final WorkerConfig config;
     final ConnectMetrics metrics;
+    final Plugins plugins = new NoPlugins();
+    final SourceTaskOffsetCommitter committer;
 
     /** props: the worker's, as far as tasks read them. */
     public HostEnvironment(Map<String, String> props) {
@@ -31,6 +33,7 @@ public final class HostEnvironment {
         all.putAll(props);
         config = new WorkerConfig(WorkerConfig.baseConfigDef(), all);
         metrics = new ConnectMetrics("headrace", config, Time.SYSTEM, "");
+        committer = new SourceTaskOffsetCommitter(config);
     }
 
     /** Where a connector adds its metrics; close it with the connector. */
@@ -85,5 +88,17 @@ public final class HostEnvironment {
             }
         }
         return found;
+    }
+
+    /** Says that there is no further plugin: nothing is looked for by the name of a class here. */
+    private static final class NoPlugins extends Plugins {
+        NoPlugins() {
+            super(Map.of("plugin.discovery", "service_load")); // without a path: what is on the class path, at once
+        }
+
+        @Override
+        public String pluginVersion(String name, ClassLoader loader, org.apache.kafka.connect.runtime.isolation.PluginType... types) {
+            return null;
+        }
     }
 }

@@ -1,4 +1,4 @@
-"""A source task in Java: a hosted thread polls, and what it has polled is delivered range by range.
+"""A source task in Java whose records Spark takes: a hosted thread polls, and what it has polled is delivered range by range.
 
 A range is cut, read by Spark, written, its offsets are stored, and then it is acknowledged, which the Java task is told
 (`commitRecord`, `commit`). A range that could not be delivered is cut again, and has the same records.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -22,7 +22,9 @@ from headrace.connectors.base import (
     StoredOffsets,
     TaskContext,
 )
-from headrace.connectors.hosted import Conversion, HostedTask
+from headrace.connectors.hosted import Conversion, HostedPoll, HostedTask
+from headrace.connectors.java.kafka_task import JavaTask, OfConnector
+from headrace.errors import ConnectError
 from headrace.record import RecordColumns
 from headrace.spark import host_process
 from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding
@@ -35,6 +37,12 @@ log = structlog.get_logger(__name__)
 BATCH = 100_000
 """Records of one range, at most: a batch of Spark costs some 50 ms, however small it is."""
 _LOOK_MS = 500
+_NEEDS_METADATA = {
+    "org.apache.kafka.connect.mirror.MirrorSourceConnector": "The Java class MirrorSourceConnector needs the offset of each "
+    "record that it has written, which is not known where Spark writes: with exactly-once support, with dead letters, and "
+    "with transforms or converters of headrace's own. Use headrace's own class of this name, by leaving out connector.engine.",
+}
+"""Classes that do without something that they must have, and say nothing, if their records are written by Spark."""
 
 
 def _same(topic: str) -> str:
@@ -45,12 +53,10 @@ _STOP_MS = 5_000
 """What Kafka Connect gives a task to stop; it ends later by itself, and is not heard any more."""
 
 
-class JavaSourceTask(HostedTask):
-    """One task of a source connector in Java."""
+class JavaPolledTask(OfConnector, HostedPoll):
+    """One task of a source connector in Java whose records have to come to Spark."""
 
     poll_interval_s = 0.0  # the host waits for records itself
-    connector: ClassVar[Any]
-    """The adapter of its connector's class."""
 
     def __init__(self, context: TaskContext) -> None:
         super().__init__(context)
@@ -63,15 +69,22 @@ class JavaSourceTask(HostedTask):
         self._host: PluginHost = self.connector.host
 
     def start(self, props: Props) -> None:
-        """Start the Java task, and wait for it. Raises PluginError for what it throws.
+        """Start the Java task, and wait for it. Raises PluginError for what it throws, ConnectError if it cannot work here.
 
         If it delivers exactly once it starts with its first poll: it must read its offsets after older tasks are fenced off.
         """
+        why = _NEEDS_METADATA.get(self.connector.plugin_name)
+        if why:
+            raise ConnectError(why)
         self._props = props
         if not self.context.exactly_once:
             self._begin()
             while not self._awaited() and not self.context.stopping.is_set():
                 pass
+
+    def in_kafkas_classes(self) -> HostedTask:
+        """What Kafka Connect's own classes run."""
+        return JavaTask.of(self.connector)(self.context)
 
     def convert_by(self, conversion: Conversion) -> None:
         """Take the converters that make the bytes of the records."""

@@ -1,4 +1,4 @@
-"""A sink task in Java: the host runs it as Kafka Connect does, with a consumer and a thread of its own; this looks after it."""
+"""A task in Java that Kafka Connect's own classes run, with a thread and clients of its own; this looks after it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import structlog
 
 from headrace.connectors.base import Measured, Props, TaskContext
-from headrace.connectors.hosted import Conversion, HostedSink, SinkClients, SinkLook
+from headrace.connectors.hosted import Conversion, HostedClients, HostedLook, HostedTask
 from headrace.spark import host_process
-from headrace.spark.connect_host import PluginError, PluginHost, hiding
+from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding
 
 log = structlog.get_logger(__name__)
 
@@ -19,11 +19,19 @@ _LOOK_MS = 1_000
 """What has ended a task is known at once all the same."""
 
 
-class JavaSinkTask(HostedSink):
-    """One task of a sink connector in Java."""
+class OfConnector:
+    """What each task in Java knows: the adapter of its connector's class."""
 
     connector: ClassVar[Any]
-    """The adapter of its connector's class."""
+
+    @classmethod
+    def of(cls, connector: Any) -> type[Any]:
+        """The class of the tasks of this adapter."""
+        return type(f"{connector.__name__}Task", (cls,), {"__module__": connector.__module__, "connector": connector})
+
+
+class JavaTask(OfConnector, HostedTask):
+    """One task of a connector in Java: of a sink, or of a source that has nothing for Spark to do."""
 
     def __init__(self, context: TaskContext) -> None:
         super().__init__(context)
@@ -32,8 +40,8 @@ class JavaSinkTask(HostedSink):
         self._passwords: list[str] = []
         self._host: PluginHost = self.connector.host
 
-    def run_with(self, conversion: Conversion, clients: SinkClients) -> None:
-        """Take what reads the records, and the settings of the clients."""
+    def run_with(self, conversion: Conversion, clients: HostedClients) -> None:
+        """Take what reads or makes the bytes of the records, and the clients."""
         self._conversion, self._clients = conversion, clients
 
     def start(self, props: Props) -> None:
@@ -42,9 +50,10 @@ class JavaSinkTask(HostedSink):
         context, conversion, clients = self.context, self._conversion, self._clients
         self._host = self.connector.host_for(context.connector, conversion.heap)
         self._started = True
+        self._host.listen(self._id, HostListener(lambda: None, lambda _trace: None, context.stored, clients.store))
         with hiding(self._passwords):
             self._host.ask(
-                "sink.start",
+                "hosted.start",
                 id=self._id,
                 name=context.connector,
                 number=context.task,
@@ -58,16 +67,16 @@ class JavaSinkTask(HostedSink):
                 consumer=clients.consumer,
                 producer=clients.producer,
                 admin=clients.admin,
-                errors=clients.errors,
+                settings=clients.settings,
             )
-            while not self.context.stopping.is_set() and not self._host.ask("sink.awaitStart", id=self._id, wait=_LOOK_MS):
+            while not self.context.stopping.is_set() and not self._host.ask("hosted.awaitStart", id=self._id, wait=_LOOK_MS):
                 pass
 
-    def look(self) -> SinkLook:
+    def look(self) -> HostedLook:
         """How the task is, after a second at most. Raises PluginError for what ended it."""
         with hiding(self._passwords):
-            answer = self._host.ask("sink.look", id=self._id, wait=_LOOK_MS)
-        return SinkLook(frozenset(answer["topics"]), answer["figures"])
+            answer = self._host.ask("hosted.look", id=self._id, wait=_LOOK_MS)
+        return HostedLook(frozenset(answer["topics"]), answer["figures"])
 
     def measures(self) -> Iterable[Measured]:
         """What its plugins measure themselves."""
@@ -79,10 +88,11 @@ class JavaSinkTask(HostedSink):
             return
         self._started = False
         try:
-            self._host.ask("sink.stop", id=self._id, wait=int(timeout_s * 1000))
+            self._host.ask("hosted.stop", id=self._id, wait=int(timeout_s * 1000))
         except PluginError as error:
             log.warning("plugin.stop.failed", plugin=self.connector.plugin_name, cause=f"{error.java_class}: {error}")
         finally:
+            self._host.forget(self._id)
             host_process.release(self._host)
 
     def stop(self) -> None:

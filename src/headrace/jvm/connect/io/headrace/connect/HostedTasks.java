@@ -1,0 +1,107 @@
+package io.headrace.connect;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import org.apache.kafka.connect.connector.ConnectRecord;
+import org.apache.kafka.connect.connector.Connector;
+import org.apache.kafka.connect.connector.Task;
+import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.runtime.HostEnvironment;
+import org.apache.kafka.connect.runtime.HostedSinkTask;
+import org.apache.kafka.connect.runtime.HostedSourceTask;
+import org.apache.kafka.connect.runtime.HostedTask;
+import org.apache.kafka.connect.runtime.TransformationStage;
+import org.apache.kafka.connect.sink.SinkTask;
+import org.apache.kafka.connect.transforms.Transformation;
+import org.apache.kafka.connect.transforms.predicates.Predicate;
+
+/** The tasks that run here in Kafka Connect's own classes, by the ids that the worker gives them. */
+final class HostedTasks {
+    private final PluginLoaders plugins;
+    private final Supplier<HostEnvironment> environment;
+    private final Events events;
+    private final Map<String, HostedTask> tasks = new ConcurrentHashMap<>();
+
+    HostedTasks(PluginLoaders plugins, Supplier<HostEnvironment> environment, Events events) {
+        this.plugins = plugins;
+        this.environment = environment;
+        this.events = events;
+    }
+
+    Object answer(String method, String id, Map<String, Object> request) throws Throwable {
+        switch (method) {
+            case "hosted.start":
+                start(id, request);
+                return null;
+            case "hosted.awaitStart":
+                return task(id).awaitStart(wait(request));
+            case "hosted.look":
+                return task(id).look(wait(request));
+            case "hosted.stop":
+                HostedTask task = tasks.remove(id);
+                return task == null || task.stop(wait(request));
+            default:
+                throw new IllegalArgumentException(method);
+        }
+    }
+
+    private static long wait(Map<String, Object> request) {
+        return ((Number) request.get("wait")).longValue();
+    }
+
+    private HostedTask task(String id) {
+        HostedTask task = tasks.get(id);
+        if (task == null) {
+            throw new ConnectException("The task " + id + " is not here");
+        }
+        return task;
+    }
+
+    private void start(String id, Map<String, Object> request) {
+        String location = (String) request.get("location");
+        Connector connector = (Connector) plugins.instance((String) request.get("class"), location);
+        Task instance = (Task) plugins.instance(connector.taskClass().getName(), location); // its connector's loader knows it
+        HostedTask task;
+        if (instance instanceof SinkTask) {
+            task = new HostedSinkTask(environment.get(), parts(connector, instance, request));
+        } else {
+            StoredOffsets offsets = new StoredOffsets(id, events);
+            task = new HostedSourceTask(environment.get(), parts(connector, instance, request), offsets, new OffsetsToStore(id, events));
+        }
+        tasks.put(id, task);
+        task.start();
+    }
+
+    private <R extends ConnectRecord<R>> HostedTask.Parts<R> parts(Connector connector, Task task, Map<String, Object> request) {
+        HostedTask.Parts<R> parts = new HostedTask.Parts<>();
+        parts.connector = (String) request.get("name");
+        parts.number = ((Number) request.get("number")).intValue();
+        parts.instance = connector;
+        parts.task = task;
+        parts.config = Json.texts(request.get("props"));
+        parts.settings = Json.texts(request.get("settings"));
+        parts.consumer = Json.texts(request.get("consumer"));
+        parts.producer = Json.texts(request.get("producer"));
+        parts.admin = Json.texts(request.get("admin"));
+        parts.key = plugins.converter(request.get("key"), true);
+        parts.value = plugins.converter(request.get("value"), false);
+        parts.header = plugins.headerConverter(request.get("header"));
+        parts.stages = stages(parts, (List<?>) request.get("stages"));
+        return parts;
+    }
+
+    @SuppressWarnings("unchecked")
+    private <R extends ConnectRecord<R>> List<TransformationStage<R>> stages(HostedTask.Parts<R> parts, List<?> described) {
+        List<TransformationStage<R>> stages = new ArrayList<>();
+        for (Object one : described) {
+            Map<String, Object> stage = (Map<String, Object>) one;
+            Transformation<R> transformation = plugins.configured(stage);
+            Predicate<R> predicate = stage.get("predicate") == null ? null : plugins.configured((Map<?, ?>) stage.get("predicate"));
+            stages.add(HostedTask.stage(environment.get(), parts.id(), stage, transformation, predicate));
+        }
+        return stages;
+    }
+}

@@ -1,0 +1,107 @@
+"""What the worker does for a task that Kafka Connect's own classes run: it looks after it and measures it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from headrace.connectors.base import Offsets, Props
+from headrace.connectors.hosted import Conversion, HostedClients, HostedTask
+from headrace.runtime.metrics import TaskRecorder
+from headrace.runtime.metrics.events import Assigned, Batch, Committed
+
+_COMMITTED = "offset-commit-completion-total"
+
+
+@dataclass(frozen=True)
+class _FigureNames:
+    """Names of Kafka Connect's metrics of a task."""
+
+    read: str
+    written: str
+    took: str
+
+
+_SINK = _FigureNames("sink-record-read-total", "sink-record-send-total", "put-batch-avg-time-ms")
+_SOURCE = _FigureNames("source-record-poll-total", "source-record-write-total", "poll-batch-avg-time-ms")
+
+
+class HostedWork:
+    """The work of one hosted task (`headrace.runtime.task.WorkerTask`)."""
+
+    def __init__(
+        self, props: Props, task: HostedTask, hosted: tuple[Conversion, HostedClients], note_topic: Callable[[str], None],
+        recorder: TaskRecorder,
+    ) -> None:  # fmt: skip
+        """props: of the task; hosted: what it is told; note_topic: takes a topic that the task has had records of."""
+        self._props, self._task, self._note_topic, self._recorder = props, task, note_topic, recorder
+        self._figures: Mapping[str, float] = {}
+        self._stored = 0
+        conversion, clients = hosted
+        store = clients.store
+        self._names = _SINK if store is None else _SOURCE
+        task.run_with(
+            conversion, clients if store is None else replace(clients, store=lambda offsets: self._store(store, offsets))
+        )
+
+    @property
+    def props(self) -> Props:
+        """The task's configuration."""
+        return self._props
+
+    @property
+    def batches(self) -> int:
+        """How often offsets were committed."""
+        return self._stored + int(self._figures.get(_COMMITTED, 0))
+
+    def prepare(self) -> None:
+        """Nothing: the task has started by then."""
+
+    def once(self) -> float:
+        """Look at the task; raises what has ended it."""
+        answer = self._task.look()
+        for topic in sorted(answer.topics):
+            self._note_topic(topic)
+        before, self._figures = self._figures, answer.figures
+        self._measure(lambda name: int(answer.figures.get(name, 0) - before.get(name, 0)))
+        return 0.0
+
+    def end(self, timeout_s: float) -> None:
+        """Stop it."""
+        self._task.end(timeout_s)
+
+    def cut_off(self) -> None:
+        """It commits nothing any more by then."""
+
+    def close(self) -> None:
+        """Nothing is kept here."""
+
+    def _store(self, store: Callable[[Offsets], None], offsets: Offsets) -> None:
+        begun, ok = time.monotonic(), False
+        try:
+            store(offsets)
+            ok = True
+            self._stored += 1
+        finally:
+            self._recorder.record(Committed(ok, (time.monotonic() - begun) * 1000))
+
+    def _measure(self, more: Callable[[str], int]) -> None:
+        """more: by how much a total has grown."""
+        figures, names, record = self._figures, self._names, self._recorder.record
+        if names is _SINK:
+            record(Assigned(int(figures.get("partition-count", 0))))
+        if more(names.read):
+            record(
+                Batch(
+                    read=more(names.read),
+                    written=more(names.written),
+                    took_ms=figures.get(names.took, 0.0),
+                    failed=more("total-record-failures"),
+                    skipped=more("total-records-skipped"),
+                    logged=more("total-errors-logged"),
+                    letters=more("deadletterqueue-produce-requests"),
+                )
+            )
+        for _ in range(more(_COMMITTED)):
+            record(Committed(True, figures.get("offset-commit-avg-time-ms", 0.0)))
