@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from datetime import time as clock
 from decimal import Decimal
 from typing import Any, cast
+from uuid import UUID
 
 import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient, header_schema_id_serializer
@@ -57,9 +58,13 @@ def client(registry: SchemaRegistry) -> SchemaRegistryClient:
     return SchemaRegistryClient({"url": registry.url, "max.retries": 0})
 
 
-def serialized(registry: SchemaRegistry, schema: Any, data: Any, **config: Any) -> bytes:
+def in_topic(topic: str) -> SerializationContext:
+    return SerializationContext(topic, MessageField.VALUE)
+
+
+def serialized(registry: SchemaRegistry, schema: Any, data: Any, topic: str = "orders", **config: Any) -> bytes:
     serializer: Any = AvroSerializer
-    found = serializer(client(registry), json.dumps(schema), conf=config)(data, VALUE)
+    found = serializer(client(registry), json.dumps(schema), conf=config)(data, in_topic(topic))
     assert isinstance(found, bytes)
     return found
 
@@ -263,3 +268,47 @@ def test_subjects_follow_the_strategy(spark: SparkSession, registry: SchemaRegis
     assert isinstance(found, Record), found
     assert sorted(registry.store.subjects) == ["orders-value", "t-a.b.All"]
     assert AVRO in config.values()
+
+
+def _of(kind: Any, name: str = "R") -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": [{"name": "x", "type": kind}]}
+
+
+_FIXED, _ENUM = {"type": "fixed", "name": "F", "size": 2}, {"type": "enum", "name": "E", "symbols": ["A", "B"]}
+OTHERS: list[tuple[Any, Any]] = [
+    (_of({"type": "int", "connect.type": "int16"}), {"x": -300}),
+    (_of({"type": "fixed", "name": "D", "size": 4, "logicalType": "decimal", "precision": 9, "scale": 2}),
+     {"x": Decimal("-1.25")}),
+    (_of({"type": "bytes", "logicalType": "decimal", "precision": 64, "scale": 0}), {"x": Decimal(10**20)}),
+    (_of({"type": "string", "logicalType": "uuid"}), {"x": UUID(int=7)}),
+    (_of({"type": "long", "logicalType": "local-timestamp-millis"}), {"x": datetime(2026, 11, 23, 7, 0, 0, 123000)}),
+    (_of({"type": "long", "logicalType": "local-timestamp-micros"}), {"x": datetime(2026, 11, 23, 7, 0, 0, 123456)}),
+    (_of({"type": "long", "logicalType": "time-micros"}), {"x": clock(12, 30, 1, 5)}),
+    (_of({"type": "long", "logicalType": "timestamp-nanos"}), {"x": 2**62}),
+    (_of({"type": "array", "items": {"type": "record", "name": "MapEntry", "namespace": "io.confluent.connect.avro", "fields": [
+        {"name": "key", "type": "int"}, {"name": "value", "type": "string"}]}}), {"x": [{"key": 1, "value": "a"}]}),
+    (_of({"type": "map", "values": {"type": "map", "values": ["null", "bytes"]}}), {"x": {"a": {"b": b"\0", "c": None}}}),
+    (_of({"type": "array", "items": {"type": "array", "items": _of("boolean", "In")}}), {"x": [[], [{"x": True}]]}),
+    (_of(["null", "long", _FIXED, _ENUM, {"type": "array", "items": "string"}, {"type": "map", "values": "float"}]),
+     {"x": ["y"]}),
+    (_of(["null", "long", _FIXED, _ENUM]), {"x": b"\1\2"}), (_of(["null", "long", _FIXED, _ENUM]), {"x": "B"}),
+    (_of([_FIXED]), {"x": b"\3\4"}), (_of("double"), {"x": float("inf")}), (_of("float"), {"x": -0.0}),
+]  # fmt: skip
+"""Types that `ALL` has not."""
+
+
+def test_types_of_all_kinds_are_written_with_the_bytes_that_were_read(spark: SparkSession, registry: SchemaRegistry) -> None:
+    records = [
+        Record(serialized(registry, schema, data, f"other{n}"), topic=f"other{n}") for n, (schema, data) in enumerate(OTHERS)
+    ]
+    after = through(spark, props(registry, enhanced_avro_schema_support="true"), records)
+    for record, found, (schema, data) in zip(records, after, OTHERS, strict=True):
+        assert isinstance(found, Record), (schema, found)
+        assert (found.value or b"")[5:] == (record.value or b"")[5:], schema
+        text = registry.store.subjects[f"{record.topic}-value"][-1].schema.text
+        plain = deserialized(registry, found.value)
+        assert plain == data or "logicalType" in json.dumps(schema), (
+            schema,
+            plain,
+        )  # logical types that Connect has not are left out
+        assert json.loads(text)["fields"][0]["name"] == "x"

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from headrace.testing.registry import SchemaRegistry
 from headrace.values.schema import DECIMAL
 from tests.avro.chains import props, through
-from tests.avro.test_data import TO_JSON, VALUE, client
+from tests.avro.test_data import TO_JSON, VALUE, client, in_topic
 from tests.transforms.chains import JSON, Failed, Record
 
 CONVERTER = "io.confluent.connect.json.JsonSchemaConverter"
@@ -43,9 +43,9 @@ DATA: dict[str, Any] = {
 }  # fmt: skip
 
 
-def serialized(registry: SchemaRegistry, schema: Any, data: Any) -> bytes:
+def serialized(registry: SchemaRegistry, schema: Any, data: Any, topic: str = "orders") -> bytes:
     serializer: Any = JSONSerializer
-    found = serializer(json.dumps(schema), client(registry), conf={"validate": False})(data, VALUE)
+    found = serializer(json.dumps(schema), client(registry), conf={"validate": False})(data, in_topic(topic))
     assert isinstance(found, bytes)
     return found
 

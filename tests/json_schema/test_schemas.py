@@ -129,7 +129,9 @@ def test_schemas_that_others_wrote_are_read() -> None:
 @pytest.mark.parametrize(("node", "why"), [
     ({"$ref": "#/definitions/None"}, "refers to #/definitions/None, which it does not have"),
     ({"$ref": "other.json"}, r"refers to other\.json, which is not among its references"),
-    ({"type": "object", "properties": {"a": {"$ref": "#"}}}, "contains itself"),
+    ({"type": "array", "items": {"type": "object", "properties": {"a": {"$ref": "#/properties/x"}}}},
+     "of type ARRAY: only objects may"),
+    ({"$ref": "#"}, "contains itself .* and nothing else"),
     ({"type": "array"}, "did not specify the items type"),
     ({}, "it has no type"),
     (True, "Connect has no type for any data"),

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from headrace.testing.registry import SchemaRegistry
 from tests.avro.chains import props, through
-from tests.avro.test_data import TO_JSON, VALUE, client
+from tests.avro.test_data import TO_JSON, VALUE, client, in_topic
 from tests.transforms.chains import JSON, Failed, Record
 
 CONVERTER = "io.confluent.connect.protobuf.ProtobufConverter"
@@ -85,9 +85,9 @@ def message(name: str, data: Any) -> Any:
     return json_format.ParseDict(data, CLASSES[name]())
 
 
-def serialized(registry: SchemaRegistry, found: Any) -> bytes:
+def serialized(registry: SchemaRegistry, found: Any, topic: str = "orders") -> bytes:
     serializer: Any = ProtobufSerializer
-    data = serializer(type(found), client(registry), {"use.deprecated.format": False})(found, VALUE)
+    data = serializer(type(found), client(registry), {"use.deprecated.format": False})(found, in_topic(topic))
     assert isinstance(data, bytes)
     return data
 

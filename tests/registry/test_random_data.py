@@ -24,9 +24,9 @@ from headrace.json_schema import to_connect as json_reading
 from headrace.json_schema.mapping import JsonSchemaOptions
 from headrace.protobuf import to_connect as protobuf_reading
 from headrace.protobuf.mapping import ProtobufOptions
+from headrace.protobuf.serialized import as_text
 from headrace.protobuf.types import Types
 from headrace.protobuf.writing import writing_plan as message_plan
-from headrace.testing.registry.protobuf_text import as_text
 from tests.protobuf.test_data import CLASSES, order_file
 
 _OPTIONS = AvroOptions(enhanced=True)

@@ -22,12 +22,15 @@ from headrace.cluster.standalone.group import StandaloneGroup
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.config.secrets import HIDDEN
 from headrace.connect_config import validation
+from headrace.converters.avro import AvroConverter
 from headrace.dead_letters.letter import Letter, reasons
 from headrace.preview.records import GivenRecord
 from headrace.rest import RestServer, create_app, passwords
 from headrace.rest.page.render import number, render, span
+from headrace.runtime.schema_usage import USAGE
 from headrace.runtime.worker import Worker
 from headrace.runtime.worker_config import StandaloneConfig
+from headrace.values.schema import Schema
 from tests.rest.conftest import Answer, Client, worker_config
 from tests.rest.memory_herder import MemoryHerder
 
@@ -406,6 +409,19 @@ def test_who_may_operate_has_an_application_verify_its_topics_and_a_reader_is_of
     assert "is asked with its next report" in olaf.post("/ui/streams/command", application="app", command="dry-run").text
     asked = rita.get(shown).text
     assert "init, dry run" in asked and "by olaf" in asked
+
+
+def test_the_graph_shows_the_schemas_of_a_connectors_topics(page: Page, herder: MemoryHerder):
+    herder.create("avro", {"connector.class": "FileStreamSource", "file": "/x", "topic": "orders"})
+    herder.topics["avro"] = {"orders"}
+    converter = AvroConverter({"schema.registry.url": "http://localhost:1"}, is_key=False)
+    schema = Schema("struct", fields={"total": Schema("float64")})
+    converter.uses.add("written", "value", 7, "AVRO", ("orders-value", 3), schema)
+    USAGE.watch("avro", 0, [converter])
+    shown = page.get("/ui/graph?connector=avro").text
+    assert "orders-value" in shown
+    assert "<code>total</code>" in shown
+    assert "orders-value" not in page.get("/ui/graph?connector=c").text
 
 
 def test_any_name_has_an_address(page: Page, herder: MemoryHerder):

@@ -9,6 +9,7 @@ from typing import Any
 from headrace.avro import mapping
 from headrace.avro.mapping import AvroOptions
 from headrace.errors import DataError
+from headrace.values.recursion import bare
 from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 
 _TYPES = {"int8": "int", "int16": "int", "int32": "int", "int64": "long", "float32": "float", "float64": "double",
@@ -27,6 +28,7 @@ class _AvroFromConnect:
         self._options = options
         self._unnamed = 0
         self._written: list[tuple[Schema, str]] = []  # structs, and the names that they have
+        self._open: list[str] = []  # names of those that are being written
         self._names: set[str] = set()
 
     def convert(self, schema: Schema, space: str, required: bool = False) -> Any:
@@ -40,7 +42,7 @@ class _AvroFromConnect:
 
     def _base(self, schema: Schema, space: str) -> Any:
         if schema.type == "struct":
-            return self._record(schema.same_but(optional=False), space)
+            return self._record(bare(schema) if schema.is_recursive else schema.same_but(optional=False), space)
         if schema.type == "array" and schema.items:
             node: dict[str, Any] = {"type": "array", "items": self.convert(schema.items, space)}
         elif schema.type == "map" and schema.values:
@@ -98,8 +100,10 @@ class _AvroFromConnect:
 
     def _known(self, schema: Schema, space: str) -> str | None:
         full = next((name for known, name in self._written if known == schema), None)
-        if full is None:
-            return None
+        return None if full is None else self._reference(full, space)
+
+    @staticmethod
+    def _reference(full: str, space: str) -> str:
         own, _, short = full.rpartition(".")
         return short if own == space else full
 
@@ -107,11 +111,15 @@ class _AvroFromConnect:
         known = self._known(schema, space)
         if known is not None:
             return known
+        if schema.is_recursive and schema.name in self._open:  # as AvroData: a transform has changed the struct around it
+            return self._reference(schema.name or "", space)
         full, named = self._name(schema.name, space)
         parameters = schema.parameters or {}
         doc = parameters.get("connect.record.doc" if self._options.discard_type_doc else mapping.RECORD_DOC)
-        fields = [self._field(name, inner, schema, full.rpartition(".")[0]) for name, inner in schema.fields.items()]
         self._written.append((schema, full))
+        self._open.append(full)
+        fields = [self._field(name, inner, schema, full.rpartition(".")[0]) for name, inner in schema.members.items()]
+        self._open.pop()
         document = {} if doc is None else {"doc": doc}
         return {"type": "record", **named, **document, "fields": fields, **self._properties(schema)}
 
@@ -161,7 +169,7 @@ class _AvroFromConnect:
         return {"type": "fixed", **named, "size": int((schema.parameters or {})[mapping.FIXED_SIZE])}
 
     def _union(self, schema: Schema, space: str) -> list[Any]:
-        branches = [self.convert(inner, space, required=True) for inner in schema.fields.values()]
+        branches = [self.convert(inner, space, required=True) for inner in schema.members.values()]
         return ["null", *branches] if schema.optional else branches
 
 

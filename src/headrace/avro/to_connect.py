@@ -10,8 +10,8 @@ from typing import Any
 from headrace.avro import mapping
 from headrace.avro.mapping import AvroOptions
 from headrace.errors import DataError
-from headrace.registry.errors import recursive_schema
 from headrace.registry.reading import Reading
+from headrace.values.recursion import with_references
 from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 
 Plan = dict[str, Any]
@@ -36,6 +36,7 @@ def to_connect(text: str, options: AvroOptions, version: int | None = None, refe
     schema, plan = _AvroToConnect(options, names).convert(node, "")
     if schema.version is None and version is not None:
         schema = schema.same_but(version=version)
+    schema = with_references(schema)
     is_raw = schema.type == "bytes" and not schema.optional and plan["t"] in ("bytes", "decimal") and "n" not in plan
     return Reading(schema, {"t": "raw"} if is_raw else plan)
 
@@ -63,7 +64,8 @@ def collect(node: Any, space: str, names: dict[str, tuple[Any, str]]) -> None:
 class _AvroToConnect:
     def __init__(self, options: AvroOptions, names: Mapping[str, tuple[Any, str]]) -> None:
         self._options, self._names = options, names
-        self._open: list[str] = []  # records that are being converted
+        self._open: list[str] = []  # records that are being converted; "" for the struct of a union
+        self._referred: set[str] = set()  # records that are a part of themselves
         self._unions = 0
 
     def convert(self, node: Any, space: str, forced: bool = False, default: Any = _ABSENT, doc: str | None = None) -> Any:
@@ -129,7 +131,8 @@ class _AvroToConnect:
     def _record(self, node: Mapping[str, Any], space: str) -> tuple[Schema, Plan]:
         options, full = self._options, mapping.full_name(node, space)
         if full in self._open:
-            raise recursive_schema("Avro schema", f"record {full}")
+            self._referred.add(full)
+            return Schema("struct", levels_up=len(self._open) - self._open.index(full)), {"t": "ref", "n": full}
         self._open.append(full)
         documents = options.meta_data and not options.discard_type_doc
         parameters = {mapping.RECORD_DOC: node["doc"]} if documents and node.get("doc") is not None else {}
@@ -142,7 +145,8 @@ class _AvroToConnect:
             fields[field["name"]] = schema
             plans.append([field["name"], plan])
         self._open.pop()
-        return Schema("struct", fields=fields, parameters=parameters or None), {"t": "record", "f": plans}
+        named = {"n": full} if full in self._referred else {}
+        return Schema("struct", fields=fields, parameters=parameters or None), {"t": "record", "f": plans, **named}
 
     def _enum(self, node: Mapping[str, Any], space: str) -> tuple[Schema, Plan]:
         options, full, parameters = self._options, mapping.full_name(node, space), {}
@@ -176,7 +180,9 @@ class _AvroToConnect:
             field = self._field_of(branch, space, place)
             if field in fields:
                 raise DataError("Multiple union schemas map to the Connect union field name")
+            self._open.append("")
             fields[field], plan = self.convert(branch, space, forced=True)
+            self._open.pop()
             plans.append({"t": "branch", "n": field, "i": plan})
         schema = Schema("struct", "null" in node or forced, name, fields=fields, parameters=parameters)
         plan = {"t": "union", "b": plans, "f": list(fields)}

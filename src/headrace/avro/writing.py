@@ -10,6 +10,7 @@ from headrace.avro import mapping
 from headrace.avro.mapping import AvroOptions
 from headrace.avro.to_connect import collect
 from headrace.errors import DataError
+from headrace.values.recursion import bare
 from headrace.values.schema import Schema
 
 Plan = dict[str, Any]
@@ -36,6 +37,7 @@ def writing_plan(schema: Schema | None, avro: str, options: AvroOptions, referen
 class _AvroPlans:
     def __init__(self, options: AvroOptions, names: dict[str, Any]) -> None:
         self._options, self._names = options, names
+        self._open: list[tuple[Schema, str]] = []  # structs that are a part of themselves, and the records that they become
 
     def plan(self, schema: Schema, node: Any, space: str, where: str) -> Plan:
         """The plan for a part of the data. where: it is, for messages."""
@@ -56,7 +58,25 @@ class _AvroPlans:
             return {"t": "array", "i": self.plan(schema.items, node["items"], space, f"an item of {where}")}
         if kind == "array":
             return self._pairs(schema, node["items"], space, where)
-        return self._record(schema, node, (name or "").rpartition(".")[0], where)
+        record = self._recursive if schema.is_recursive else self._record
+        return record(schema, node, name or "", where)
+
+    def _recursive(self, schema: Schema, node: Any, name: str, where: str) -> Plan:
+        """The plan of a struct that is a part of itself, or has such a part."""
+        pair = bare(schema), name
+        if pair in self._open:
+            return {"t": "ref", "n": self._open.index(pair)}
+        outer = any(other == name for _, other in self._open)
+        self._open.append(pair)
+        try:
+            return self._record(schema, node, name, where) | {"n": len(self._open) - 1}
+        except DataError as error:
+            if not outer:
+                raise
+            what = f"{error}; a transform has changed the outermost {name} only: give it another name (SetSchemaMetadata)"
+            return {"t": "refused", "n": what}
+        finally:
+            self._open.pop()
 
     def _is_map(self, schema: Schema) -> bool:
         return mapping.has_text_keys(schema, self._options)
@@ -103,8 +123,8 @@ class _AvroPlans:
             if inner == "null":
                 continue
             field = mapping.union_field(kind, name if kind in mapping.NAMED else None, place, self._options)
-            if field in schema.fields:
-                branches.append([field, place, self.plan(schema.fields[field], branch, space, f"{where}.{field}")])
+            if field in schema.members:
+                branches.append([field, place, self.plan(schema.members[field], branch, space, f"{where}.{field}")])
         found = {field for field, _, _ in branches}
         missing = [field for field in schema.fields if field not in found]
         if missing:
@@ -124,9 +144,10 @@ class _AvroPlans:
         values = self.plan(schema.values, kinds["value"], inner, f"a value of {where}")
         return {"t": "pairs", "k": keys, "v": values, "o": schema.keys.type == "string"}
 
-    def _record(self, schema: Schema, node: Any, space: str, where: str) -> Plan:
-        by_name = {mapping.scrubbed(name, self._options): (name, inner) for name, inner in schema.fields.items()}
-        fields = []
+    def _record(self, schema: Schema, node: Any, name: str, where: str) -> Plan:
+        space = name.rpartition(".")[0]
+        by_name = {mapping.scrubbed(name, self._options): (name, inner) for name, inner in schema.members.items()}
+        fields: list[Any] = []
         for field in node["fields"]:
             found = by_name.get(field["name"])
             if found is not None:

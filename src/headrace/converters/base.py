@@ -58,6 +58,8 @@ class Writers:
     key: ConverterWriter
     value: ConverterWriter
     header: HeaderWriter
+    topic_prefix: str = ""
+    """What the sink puts before the name of the topic that it writes a record to: subjects of a registry follow that."""
 
 
 class WithoutRegistry:

@@ -11,7 +11,7 @@ from headrace.spark.java_call import described
 from headrace.spark.java_plugin import JavaPlugin
 from headrace.values.sql import Sql, both, call, case, lit
 from headrace.values.value import Value
-from headrace.values.writing import JsonWriter, schema_text
+from headrace.values.writing import JsonWriter, is_recursive, schema_text
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext
@@ -27,6 +27,9 @@ def schema_and_payload(run: CompileContext, value: Value) -> tuple[Sql, Sql]:
     there = [a for a in value if a.value.kind != "null" or a.value.schema is not None]
     if not there:
         return "string(NULL)", "cast(NULL as binary)"
+    for a in there:
+        if is_recursive(a.value):
+            run.fail(a.when, lit("A plugin in Java cannot be given data whose schema contains itself"))
     schema = case([(a.when, schema_text(a.value)) for a in there])
     payload = case([(a.when, writer.typed(a.value, a.when)) for a in there])
     return f"string({schema})", f"cast(string({payload}) as binary)"

@@ -12,7 +12,7 @@ from headrace.converters.json_reading import envelope, enveloped, schemaless
 from headrace.plugins import Kind, plugin
 from headrace.values.sql import Sql, case, concat, lit
 from headrace.values.value import Value
-from headrace.values.writing import JsonWriter, schema_text
+from headrace.values.writing import JsonWriter, is_recursive, schema_text
 
 if TYPE_CHECKING:
     from headrace.values.compile_context import CompileContext
@@ -111,6 +111,12 @@ class JsonConverter(JsonConverterConfig, Converter):
         return envelope(source, known) + ".schema"
 
 
+_RECURSIVE = (
+    "JsonConverter has no form for a schema that contains itself: set schemas.enable=false, or write Avro, Protobuf or "
+    "JSON Schema"
+)
+
+
 def written(run: CompileContext, value: Value, config: JsonConverterConfig) -> Sql:
     """The binary of a value as JSON."""
     writer = JsonWriter(run, config.replace_null_with_default, config.decimal_format == "NUMERIC")
@@ -120,6 +126,8 @@ def written(run: CompileContext, value: Value, config: JsonConverterConfig) -> S
             continue
         text = writer.typed(a.value, a.when)
         if config.schemas_enable:
+            if is_recursive(a.value):
+                run.fail(a.when, lit(_RECURSIVE))
             text = concat(lit('{"schema":'), schema_text(a.value), lit(',"payload":'), text, lit("}"))
         branches.append((a.when, text))
     return f"cast(string({case(branches)}) as binary)"

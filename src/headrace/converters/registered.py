@@ -21,6 +21,7 @@ from headrace.registry.reading import Reading
 from headrace.registry.settings import registry_settings
 from headrace.registry.subjects import strategy_of, subject_of
 from headrace.registry.usage import SchemaUses
+from headrace.values.recursion import folded
 from headrace.values.schema import Schema, parse
 from headrace.values.sql import Sql, call, case, concat, lit
 from headrace.values.value import NULL, Case, TypedValue, Value, combined, only_when
@@ -287,7 +288,7 @@ class RegisteredConverter(RegistryConfig, Converter):
             topic, text = asked["topic"], asked["schema"]
             by_topic = self._targets[text] = self._targets.pop(text, {})
             try:
-                schema = self._schemas[text] if text in self._schemas else parse(text)
+                schema = folded(self._schemas[text] if text in self._schemas else parse(text))
                 by_topic[topic] = {"topic": topic, **self._target(schema, topic, register)}
             except (RegistryError, DataError) as error:
                 if isinstance(error, RegistryError) and error.http_status in _LOGIN:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import base64
 import json
 from typing import Any
+from urllib.parse import quote
 
 from headrace.json_schema import mapping
 from headrace.json_schema.mapping import JsonSchemaOptions
 from headrace.values.java_hash import hash_order
+from headrace.values.recursion import bare
 from headrace.values.schema import DECIMAL, Schema
 
 Node = dict[str, Any]
@@ -23,27 +25,40 @@ _NULL: Node = {"type": "null"}
 
 def from_connect(schema: Schema, options: JsonSchemaOptions) -> str:
     """The text of the JSON Schema for data with a schema of Connect."""
-    return json.dumps(_JsonSchemaFromConnect(options).convert(schema), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(_JsonSchemaFromConnect(options).convert(schema, "#"), ensure_ascii=False, separators=(",", ":"))
 
 
 class _JsonSchemaFromConnect:
     def __init__(self, options: JsonSchemaOptions) -> None:
         self._options = options
+        self._open: list[tuple[Schema, str]] = []  # structs that are a part of themselves, and the pointers to where they stand
 
-    def convert(self, schema: Schema, index: int | None = None, required: bool = False) -> Node:
-        """The node of a schema. index: of the field that it is the type of; required: even if the schema is optional."""
+    def convert(self, schema: Schema, at: str, index: int | None = None, required: bool = False) -> Node:
+        """The node of a schema.
+
+        at: the pointer to where it is to stand; index: of the field that it is the type of; required: even if it is optional.
+        """
         place: Node = {} if index is None else {mapping.INDEX: index}
         if mapping.is_union(schema):
-            branches = [self.convert(s.same_but(optional=False), n, True) for n, s in enumerate(schema.fields.values())]
+            first, members = int(schema.optional), enumerate(schema.members.values())
+            branches = [self.convert(s.same_but(optional=False), f"{at}/oneOf/{n + first}", n, True) for n, s in members]
             return place | {"oneOf": [_NULL, *branches] if schema.optional else branches}
         if schema.optional and schema.type == "struct":
-            return place | {"oneOf": [_NULL, self.convert(schema.same_but(optional=False))]}
+            return place | {"oneOf": [_NULL, self.convert(schema.same_but(optional=False), f"{at}/oneOf/1")]}
+        if schema.is_recursive and schema.type == "struct":
+            found = next((pointer for one, pointer in self._open if one == bare(schema)), None)
+            if found is not None:
+                return place | {"$ref": found}
+            self._open.append((bare(schema), at))
+            node = self._node(schema, place, at)
+            self._open.pop()
+            return node
         if schema.optional and not required:
-            return place | {"oneOf": [_NULL, self._node(schema, {})]}
-        return self._node(schema, place)
+            return place | {"oneOf": [_NULL, self._node(schema, {}, f"{at}/oneOf/1")]}
+        return self._node(schema, place, at)
 
-    def _node(self, schema: Schema, place: Node) -> Node:
-        before, kind, after = self._kind(schema)
+    def _node(self, schema: Schema, place: Node, at: str) -> Node:
+        before, kind, after = self._kind(schema, at)
         common = {"title": schema.name, "description": schema.doc, "default": self._default(schema)}
         properties = kind | self._properties(schema) | place
         return (
@@ -64,7 +79,7 @@ class _JsonSchemaFromConnect:
         unscaled = int.from_bytes(base64.b64decode(schema.default), signed=True)
         return unscaled / 10**schema.scale if schema.scale > 0 else unscaled * 10**-schema.scale
 
-    def _kind(self, schema: Schema) -> tuple[Node, Node, Node]:
+    def _kind(self, schema: Schema, at: str) -> tuple[Node, Node, Node]:
         """What stands first, what is a property of Connect's, and what stands last."""
         kind = schema.type
         if kind in _NUMBERS:
@@ -75,25 +90,34 @@ class _JsonSchemaFromConnect:
         if mapping.is_enum(schema):
             return {"enum": self._symbols(schema)}, {}, {}
         if schema.items is not None:
-            return {"type": "array"}, {}, {"items": self.convert(schema.items)}
+            return {"type": "array"}, {}, {"items": self.convert(schema.items, f"{at}/items")}
         if schema.keys is not None and schema.values is not None:
-            return self._map(schema.keys, schema.values, mapping.is_object(schema))
+            return self._map(schema.keys, schema.values, mapping.is_object(schema), at)
         if kind == "struct":
-            nodes = {name: self.convert(field, n) for n, (name, field) in enumerate(schema.fields.items())}
+            inner = enumerate(schema.members.items())
+            nodes = {name: self.convert(field, f"{at}/properties/{_token(name)}", n) for n, (name, field) in inner}
             closed = {} if self._options.additional_properties else {"additionalProperties": False}
             return {"type": "object"} | closed, {}, _properties(nodes)
         return {"type": kind}, {}, {}
 
-    def _map(self, keys: Schema, values: Schema, is_object: bool) -> tuple[Node, Node, Node]:
+    def _map(self, keys: Schema, values: Schema, is_object: bool, at: str) -> tuple[Node, Node, Node]:
         if is_object:
-            return {"type": "object"}, {mapping.TYPE: "map"}, {"additionalProperties": self.convert(values)}
-        entry = {"type": "object"} | _properties({"key": self.convert(keys, 0), "value": self.convert(values, 1)})
+            others = self.convert(values, f"{at}/additionalProperties")
+            return {"type": "object"}, {mapping.TYPE: "map"}, {"additionalProperties": others}
+        inner = f"{at}/items/properties"
+        pair = {"key": self.convert(keys, f"{inner}/key", 0), "value": self.convert(values, f"{inner}/value", 1)}
+        entry = {"type": "object"} | _properties(pair)
         return {"type": "array"}, {mapping.TYPE: "map"}, {"items": entry}
 
     def _symbols(self, schema: Schema) -> list[str | None]:
         prefix = self._options.enum + "."
         symbols = hash_order(key.removeprefix(prefix) for key in schema.parameters or {} if key.startswith(prefix))
         return [None if symbol == mapping.NO_VALUE else symbol for symbol in symbols]
+
+
+def _token(name: str) -> str:
+    """A name in a JSON pointer that is a URI's fragment."""
+    return quote(name.replace("~", "~0").replace("/", "~1"))
 
 
 def _properties(nodes: Node) -> Node:

@@ -11,9 +11,9 @@ Plan = dict[str, Any]
 """`t`, the kind of step; `c`, Connect's type; `o`, whether it is optional; `d`, the default; and what belongs to the kind."""
 
 
-def plan_of(schema: Schema, options: JsonSchemaOptions) -> Plan:
-    """The plan for data with a schema of Connect, for reading and for writing."""
-    plan: Plan = {"c": schema.type.upper(), "o": schema.optional} | _kind(schema, options)
+def plan_of(schema: Schema, options: JsonSchemaOptions, level: int = 0) -> Plan:
+    """The plan for data with a schema of Connect, for reading and for writing. level: how many structs it stands in."""
+    plan: Plan = {"c": schema.type.upper(), "o": schema.optional} | _kind(schema, options, level)
     if schema.default is not None:
         plan["d"] = schema.default
     if options.keep_null:
@@ -21,19 +21,21 @@ def plan_of(schema: Schema, options: JsonSchemaOptions) -> Plan:
     return plan
 
 
-def _kind(schema: Schema, options: JsonSchemaOptions) -> Plan:
+def _kind(schema: Schema, options: JsonSchemaOptions, level: int) -> Plan:
     if schema.name == DECIMAL:
         return {"t": "decimal", "scale": schema.scale, "numeric": options.numeric_decimals}
     if schema.name in (DATE, TIME, TIMESTAMP):
         return {"t": schema.name.rpartition(".")[2]}
     if schema.items is not None:
-        return {"t": "array", "i": plan_of(schema.items, options)}
+        return {"t": "array", "i": plan_of(schema.items, options, level)}
     if schema.keys is not None and schema.values is not None:
         if is_object(schema):
-            return {"t": "map", "i": plan_of(schema.values, options)}
-        keys, values = plan_of(schema.keys, options), plan_of(schema.values, options)
+            return {"t": "map", "i": plan_of(schema.values, options, level)}
+        keys, values = plan_of(schema.keys, options, level), plan_of(schema.values, options, level)
         return {"t": "pairs", "k": keys, "v": values, "object": schema.keys.type == "string"}
     if schema.type != "struct":
         return {"t": schema.type}
-    fields = [[name, plan_of(field, options)] for name, field in schema.fields.items()]
-    return {"t": "union" if is_union(schema) else "struct", "f": fields}
+    if schema.levels_up:
+        return {"t": "ref", "n": level - schema.levels_up}
+    fields = [[name, plan_of(field, options, level + 1)] for name, field in schema.fields.items()]
+    return {"t": "union" if is_union(schema) else "struct", "f": fields} | ({"n": level} if schema.is_recursive else {})

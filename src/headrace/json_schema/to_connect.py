@@ -13,8 +13,8 @@ from urllib.parse import unquote
 from headrace.errors import DataError
 from headrace.json_schema import mapping
 from headrace.json_schema.mapping import JsonSchemaOptions
-from headrace.registry.errors import recursive_schema
 from headrace.values.java_hash import hash_order
+from headrace.values.recursion import with_references
 from headrace.values.schema import DECIMAL, Schema
 
 _NUMBERS = ("int8", "int16", "int32", "int64", "float32", "float64", "bytes")
@@ -42,7 +42,7 @@ def to_connect(
     """
     document = _parsed(text)
     documents = {name: _parsed(other) for name, other in (references or {}).items()}
-    return _JsonSchemaToConnect(options, documents).convert(_SchemaNode(document, document), version=version)
+    return with_references(_JsonSchemaToConnect(options, documents).whole(_SchemaNode(document, document), version))
 
 
 def _parsed(text: str) -> Any:
@@ -55,8 +55,24 @@ def _parsed(text: str) -> Any:
 class _JsonSchemaToConnect:
     def __init__(self, options: JsonSchemaOptions, documents: Mapping[str, Any]) -> None:
         self._options, self._documents = options, documents
-        self._open: list[int] = []  # references that are being followed
+        self._open: dict[int, int] = {}  # schemas that are being converted, and how many structs they stand in
+        self._recursive: set[int] = set()  # schemas that are a part of themselves
+        self._level = 0  # how many structs stand around what is being converted
         self._unions = 0
+
+    def whole(self, node: _SchemaNode, version: int | None) -> Schema:
+        """The schema of a document."""
+        return self._opened(node, "#", False, version)
+
+    def _opened(self, node: _SchemaNode, reference: str, forced: bool, version: int | None) -> Schema:
+        """The schema of a node that others may refer to."""
+        self._open[id(node.value)] = self._level
+        found = self.convert(node, forced, version)
+        del self._open[id(node.value)]
+        if id(node.value) in self._recursive and found.type != "struct":
+            what = f"The JSON Schema contains itself ({reference}), and is of type {found.type.upper()}: only objects may"
+            raise DataError(what)
+        return found
 
     def convert(self, node: _SchemaNode, forced: bool = False, version: int | None = None) -> Schema:
         """The schema of a node. forced: it is optional; version: what it has if the node says nothing."""
@@ -83,12 +99,14 @@ class _JsonSchemaToConnect:
 
     def _referred(self, reference: str, node: _SchemaNode, forced: bool, version: int | None) -> Schema:
         target = self._target(reference, node.document)
-        if id(target.value) in self._open:
-            raise recursive_schema("JSON Schema", reference)
-        self._open.append(id(target.value))
-        found = self.convert(target, forced, version)
-        self._open.pop()
-        return found
+        level = self._open.get(id(target.value))
+        if level is None:
+            return self._opened(target, reference, forced, version)
+        self._recursive.add(id(target.value))
+        if level == self._level:
+            raise DataError(f"The JSON Schema contains itself ({reference}) and nothing else")
+        nulls = any(_is_null(branch) for word in ("oneOf", "anyOf") for branch in target.value.get(word, ()))
+        return Schema("struct", forced or nulls, levels_up=self._level - level)
 
     def _target(self, reference: str, document: Any) -> _SchemaNode:
         name, _, pointer = reference.partition("#")
@@ -157,10 +175,13 @@ class _JsonSchemaToConnect:
         for name in hash_order(properties):
             index = properties[name].get(mapping.INDEX) if isinstance(properties[name], dict) else None
             placed[len(placed) if index is None else index] = name
-        return Schema("struct", fields={
+        self._level += 1
+        fields = {
             placed[place]: self._field(_SchemaNode(properties[placed[place]], document), placed[place] in required)
             for place in sorted(placed)
-        })  # fmt: skip
+        }
+        self._level -= 1
+        return Schema("struct", fields=fields)
 
     def _field(self, node: _SchemaNode, required: bool) -> Schema:
         return self.convert(node, self._options.optional_for_nonrequired and not required)
@@ -175,7 +196,9 @@ class _JsonSchemaToConnect:
         if self._options.general_sums:
             name = f"connect_union_{self._unions}"
             parameters, field, self._unions = {mapping.GENERAL_UNION: name}, "connect_union_field_", self._unions + 1
+        self._level += 1
         fields = {f"{field}{n}": self.convert(branch, True) for n, branch in enumerate(rest)}
+        self._level -= 1
         schema = Schema("struct", len(rest) < len(branches), name, fields=fields, parameters=parameters)
         return self._with_properties(schema, node, forced, version)
 
@@ -184,7 +207,9 @@ class _JsonSchemaToConnect:
         for branch in branches:
             self._collect(branch, fields, [])
         if fields:
+            self._level += 1
             found = {name: self._field(inner, required) for name, (inner, required) in fields.items()}
+            self._level -= 1
             return Schema("struct", forced, fields=found)
 
         def first(*words: str) -> _SchemaNode | None:

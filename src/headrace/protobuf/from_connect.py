@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 
 from headrace.errors import DataError
 from headrace.protobuf import mapping
@@ -44,6 +46,14 @@ def from_connect(schema: Schema, options: ProtobufOptions) -> tuple[str, str]:
     return text, f"{package}.{name}" if package else name
 
 
+def _free_numbers(schema: Schema) -> Iterator[int]:
+    """Numbers for the fields of a struct that have none: those that no field has, as a transform adds fields to a message."""
+    members = (member for one in schema.fields.values() if mapping.is_union(one) for member in one.fields.values())
+    fields = [*schema.fields.values(), *members]
+    taken = {int((field.parameters or {}).get(mapping.TAG, 0)) for field in fields}
+    return (number for number in count(1) if number not in taken)
+
+
 @dataclass
 class _MessageText:
     """A message that is being written."""
@@ -69,11 +79,11 @@ class _ProtobufFromConnect:
 
     def message(self, name: str, schema: Schema) -> _MessageText:
         """The message of a struct."""
-        message, index = _MessageText(name), 0
+        message, free = _MessageText(name), _free_numbers(schema)
         for field_name, inner in schema.fields.items():
             tag = (inner.parameters or {}).get(mapping.TAG)
-            index += tag is None
-            self._add(message, message.fields, inner, field_name, int(tag) if tag else index)
+            number = 0 if mapping.is_union(inner) else int(tag) if tag else next(free)
+            self._add(message, message.fields, inner, field_name, number)
         return message
 
     def _add(
@@ -87,7 +97,7 @@ class _ProtobufFromConnect:
             return
         params: dict[str, str] = {}
         type_ = self._type(schema, name, params, oneof)
-        if schema.type == "struct" and type_ not in (message.name, *message.messages):
+        if schema.type == "struct" and not schema.levels_up and type_ not in (message.name, *message.messages):
             message.messages[type_] = self.message(type_, schema)
         elif schema.keys is not None and schema.values is not None:
             if type_ in message.messages:

@@ -10,7 +10,6 @@ from headrace.protobuf.mapping import ProtobufOptions
 from headrace.protobuf.model import Enum, Field, Message
 from headrace.protobuf.types import Types
 from headrace.protobuf.well_known import WRAPPERS
-from headrace.registry.errors import recursive_schema
 from headrace.registry.reading import Reading
 from headrace.values.schema import DECIMAL, TIMESTAMP, Schema
 
@@ -31,12 +30,16 @@ def to_connect(types: Types, options: ProtobufOptions, indexes: Sequence[int] = 
 class _ProtobufToConnect:
     def __init__(self, types: Types, options: ProtobufOptions) -> None:
         self._types, self._options = types, options
-        self._open: list[str] = []  # messages that are being converted
+        self._open: list[str] = []  # messages that are being converted; "" for the struct of a oneof
+        self._referred: set[str] = set()  # messages that are a part of themselves
 
     def message(self, message: Message) -> tuple[Schema, Plan]:
         """Schema and plan of a message."""
+        connect_name = message.name if self._options.enhanced else message.short
         if message.name in self._open:
-            raise recursive_schema("Protobuf schema", f"message {message.name}")
+            self._referred.add(message.name)
+            levels_up = len(self._open) - self._open.index(message.name)
+            return Schema("struct", name=connect_name, levels_up=levels_up), {"t": "ref", "n": message.name}
         self._open.append(message.name)
         fields: dict[str, Schema] = {}
         plans: list[Plan] = []
@@ -56,11 +59,14 @@ class _ProtobufToConnect:
                 present = plan.get("scalar", False) and self._is_told_from_nothing(field, message)
                 plans.append(plan | {"n": field.name, "p": present})
         self._open.pop()
-        schema = Schema("struct", name=message.name if self._options.enhanced else message.short, fields=fields)
-        return schema, {"t": "message", "f": plans, "z": self._options.struct_for_nulls}
+        named = {"n": message.name} if message.name in self._referred else {}
+        plan = {"t": "message", "f": plans, "z": self._options.struct_for_nulls} | named
+        return Schema("struct", name=connect_name, fields=fields), plan
 
     def _union(self, oneof: str, members: Sequence[Field], message: Message) -> tuple[Schema, Plan]:
+        self._open.append("")
         found = {field.name: self._field(field, message) for field in members}
+        self._open.pop()
         if self._options.general_sums:
             name, parameters = oneof, {mapping.GENERAL_UNION: oneof}
         else:

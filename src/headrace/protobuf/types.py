@@ -8,6 +8,7 @@ from headrace.errors import DataError
 from headrace.protobuf.mapping import SCALARS
 from headrace.protobuf.model import Enum, Field, File, Message, all_types
 from headrace.protobuf.parse import parse
+from headrace.protobuf.serialized import as_text
 from headrace.protobuf.well_known import FILES
 
 
@@ -16,7 +17,7 @@ class Types:
 
     def __init__(self, text: str, references: Mapping[str, str]) -> None:
         """references: the texts of other schemas by the names of imports. Raises DataError for an import that is not there."""
-        self.file = parse(text)
+        self.file = parse(as_text(text))
         self._types: dict[str, Message | Enum] = {}
         self._add(self.file, references, set())
 
@@ -31,7 +32,7 @@ class Types:
             text = references.get(name, known)
             if text is None:
                 raise DataError(f"The Protobuf schema imports {name}, which is not among its references")
-            self._add(parse(text), references, seen)
+            self._add(parse(as_text(text)), references, seen)
 
     def message(self, indexes: Sequence[int]) -> Message:
         """The message at a place: of the file, then of the message before. Raises DataError."""

@@ -32,14 +32,26 @@ def writing_plan(schema: Schema, types: Types, name: str, options: ProtobufOptio
 class _MessagePlans:
     def __init__(self, types: Types, options: ProtobufOptions) -> None:
         self._types, self._options = types, options
+        self._open: list[tuple[Schema, str]] = []  # structs that are a part of themselves, and the messages that they become
 
     def message(self, schema: Schema, message: Message) -> Plan:
         """The plan of a struct."""
+        if not schema.is_recursive:
+            return self._message(schema, message)
+        pair = Schema("struct", name=schema.name, fields=schema.fields), message.name
+        if pair in self._open:
+            return {"t": "ref", "n": self._open.index(pair)}
+        self._open.append(pair)
+        plan = self._message(schema, message) | {"n": len(self._open) - 1}
+        self._open.pop()
+        return plan
+
+    def _message(self, schema: Schema, message: Message) -> Plan:
         fields = {field.name: field for field in message.fields}
         plans: list[Plan] = []
-        for name, inner in schema.fields.items():
+        for name, inner in schema.members.items():
             if mapping.is_union(inner):
-                members = [self._field(m, s, fields, message) | {"p": True} for m, s in inner.fields.items()]
+                members = [self._field(m, s, fields, message) | {"p": True} for m, s in inner.members.items()]
                 plans.append({"n": name, "u": members})
             else:
                 plans.append(self._field(name, inner, fields, message))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.errors import ConnectError, DataError, RetriableError
+from headrace.errors import ConnectError, RetriableError
 
 _SERIALIZATION = "org.apache.kafka.common.errors.SerializationException"
 
@@ -24,11 +24,3 @@ class RegistryError(ConnectError):
 
 class RegistryUnavailableError(RetriableError):
     """No server of the registry has answered; it may later."""
-
-
-def recursive_schema(format: str, part: str) -> DataError:
-    """The error for a schema that is a part of itself."""
-    return DataError(
-        f"The {format} contains itself ({part}): Connect's schemas cannot be recursive here; use ByteArrayConverter to copy such "
-        "records as they are"
-    )

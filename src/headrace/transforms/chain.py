@@ -16,7 +16,7 @@ from headrace.transforms.stages import Stage
 from headrace.values.compile_context import CompileContext, Learner
 from headrace.values.record import ConnectRecord
 from headrace.values.scope import Scope
-from headrace.values.sql import NEVER, Sql, both, case, negated
+from headrace.values.sql import NEVER, Sql, both, case, concat, lit, negated
 from headrace.values.value import choose
 
 if TYPE_CHECKING:
@@ -112,6 +112,8 @@ def compile_chain(
         record, applied = _staged(run, stage, record, show)
         seen.append(Seen(f"transform:{stage.alias}", record, run.alive, applied))
     dropped, run.topic = record.dropped, record.topic
+    if writing.topic_prefix:
+        run.topic = scope.bind(concat(lit(writing.topic_prefix), record.topic))
     with run.step("output.headers"):
         headers = scope.bind(record.headers)
     with run.step("output.key"):

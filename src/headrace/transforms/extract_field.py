@@ -122,8 +122,8 @@ class ExtractField(PartTransformation):
             if schema.type != "struct":
                 run.fail(None, lit("Cannot look up fields on non-struct type"))
                 return ()
-            if step not in schema.fields:
+            if step not in schema.members:
                 run.fail(None, lit(f"Unknown field: {self.field}"), "java.lang.IllegalArgumentException")
                 return ()
-            schema = schema.fields[step]
+            schema = schema.members[step]
         return always(null(schema))

@@ -163,9 +163,9 @@ class TimestampConverter(PartTransformation):
     def _null(self, typed: TypedValue) -> TypedValue:
         """Null, with the schema that it would have."""
         schema = typed.schema
-        if schema is None or self.field is None or self.field not in schema.fields:
+        if schema is None or self.field is None or self.field not in schema.members:
             return typed
-        fields = dict(schema.fields)
+        fields = dict(schema.members)
         fields[self.field] = _TARGETS[self.target_type][2].same_but(optional=fields[self.field].optional)
         return replace(typed, schema=schema.same_but(fields=fields))
 

@@ -27,7 +27,7 @@ def struct_fields(
     trusted: the payload was normalized before, nothing can be wrong with it; defaults: nulls become the field's default.
     """
     fields = {}
-    for name, inner in schema.fields.items():
+    for name, inner in schema.members.items():
         fields[name] = payload(run, reader, reader.member(name), inner, trusted, defaults)
     return fields
 

@@ -104,7 +104,7 @@ def opened(run: CompileContext, typed: TypedValue) -> OpenStruct:
 
 def of_null(schema: Schema) -> OpenStruct:
     """The fields of a struct that is null: each is null, with its schema."""
-    return OpenStruct({name: always(null(inner)) for name, inner in schema.fields.items()}, schema=schema.same_but(fields={}))
+    return OpenStruct({name: always(null(inner)) for name, inner in schema.members.items()}, schema=schema.same_but(fields={}))
 
 
 def null(schema: Schema) -> TypedValue:

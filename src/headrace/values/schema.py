@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from headrace.errors import ConnectError, DataError
@@ -43,6 +44,23 @@ class Schema:
     keys: Schema | None = None
     values: Schema | None = None
     """`keys`, `values`: of a map."""
+    levels_up: int = 0
+    """Of a struct that has the fields of one that it is a part of: how many structs further out that one stands. 0: its own."""
+
+    @cached_property
+    def is_recursive(self) -> bool:
+        """Whether a part of it refers to a struct around that part."""
+        return self.levels_up > 0 or any(part.is_recursive for part in self._parts())
+
+    @cached_property
+    def members(self) -> Mapping[str, Schema]:
+        """The fields of a struct, each of them complete: one that refers to the struct has its fields."""
+        if not self.is_recursive:
+            return self.fields
+        return {name: _completed(part, self, 1) for name, part in self.fields.items()}
+
+    def _parts(self) -> tuple[Schema, ...]:
+        return (*self.fields.values(), *(part for part in (self.items, self.keys, self.values) if part is not None))
 
     @property
     def logical(self) -> str | None:
@@ -52,8 +70,7 @@ class Schema:
     @property
     def holds_decimals(self) -> bool:
         """Whether it is a Decimal, or something in it is."""
-        inner = [*self.fields.values(), *(s for s in (self.items, self.values) if s is not None)]
-        return self.logical == DECIMAL or any(schema.holds_decimals for schema in inner)
+        return self.logical == DECIMAL or any(schema.holds_decimals for schema in self._parts())
 
     @property
     def scale(self) -> int:
@@ -65,6 +82,8 @@ class Schema:
         node: dict[str, Any] = {"type": _JSON_NAMES.get(self.type, self.type)}
         if self.type == "struct":
             node["fields"] = [s.json(n) for n, s in self.fields.items()]
+        if self.levels_up:
+            node["levels_up"] = self.levels_up
         if self.type == "array" and self.items:
             node["items"] = self.items.json()
         if self.type == "map" and self.keys and self.values:
@@ -87,6 +106,18 @@ class Schema:
     def same_but(self, **changes: Any) -> Schema:
         """A copy with other attributes."""
         return replace(self, **changes)
+
+
+def _completed(part: Schema, whole: Schema, level: int) -> Schema:
+    """A part of a struct with the struct's fields where it refers to it. level: how many structs the part stands in."""
+    if part.levels_up:
+        return part.same_but(fields=whole.fields, levels_up=0) if part.levels_up == level else part
+    if not part.is_recursive:
+        return part
+    deeper = level + (part.type == "struct")
+    inner = {name: part_ and _completed(part_, whole, deeper) for name, part_ in
+             (("items", part.items), ("keys", part.keys), ("values", part.values))}  # fmt: skip
+    return part.same_but(fields={name: _completed(field, whole, deeper) for name, field in part.fields.items()}, **inner)
 
 
 def parse(text: str) -> Schema | None:
@@ -143,7 +174,8 @@ def _nested(kind: str, node: dict[str, Any]) -> dict[str, Any]:
         schema = _schema(inner)
         assert schema is not None
         add_field(fields, name, schema)
-    return {"fields": fields}
+    level = node.get("levels_up")
+    return {"fields": fields, "levels_up": level if isinstance(level, int) else 0}
 
 
 def add_field(fields: dict[str, Schema], name: str, schema: Schema) -> None:

@@ -54,7 +54,7 @@ def java_text(run: CompileContext, typed: TypedValue) -> Sql:
     if typed.kind in ("map", "list"):
         if typed.table is not None:
             return call("headrace_java_text", JsonWriter(run, final=False).table(typed.table, None))
-        if typed.schema is not None:
+        if typed.schema is not None and not typed.schema.is_recursive:
             return call("headrace_java_text_of", typed.sql, lit(typed.schema.text()))
         return call("headrace_java_text", typed.sql)
     return f"string({typed.sql})"

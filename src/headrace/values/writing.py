@@ -133,6 +133,13 @@ def json_default(schema: Schema) -> str:
     return json.dumps(schema.default, ensure_ascii=False, separators=(",", ":"))
 
 
+def is_recursive(value: TypedValue) -> bool:
+    """Whether its schema, or one that it can have, contains itself."""
+    if value.table is not None:
+        return any(is_recursive(a.value) for field in value.table.fields.values() for a in field)
+    return value.schema is not None and value.schema.is_recursive
+
+
 def schema_text(value: TypedValue, field: str | None = None) -> Sql:
     """The JSON text of the schema of one alternative."""
     if value.table is None or value.table.schema is None:

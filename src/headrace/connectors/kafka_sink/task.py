@@ -11,6 +11,7 @@ from headrace.connectors.base import Props
 from headrace.connectors.kafka_sink.clients import ADMIN, PRODUCER
 from headrace.connectors.kafka_sink.config import KafkaSinkConfig
 from headrace.connectors.sink import KafkaTarget, SinkBatch, SinkTask
+from headrace.converters.base import Writers
 from headrace.kafka.admin import shared
 from headrace.kafka.failures import KafkaFailure
 from headrace.record import HEADERS_TYPE, RecordColumns
@@ -42,6 +43,10 @@ class KafkaSinkTask(SinkTask):
         self._producer = PRODUCER.settings(props)
         client = {"client.id": f"connector-sink-producer-{self.context.id}"}
         self._writer = TopicWriter(client | self._producer, self._look_up)
+
+    def writers(self, own: Writers) -> Writers:
+        """The connector's converters, for topics of the target cluster."""
+        return Writers(own.key, own.value, own.header, self._config.destination_topics_prefix)
 
     def kafka_target(self) -> KafkaTarget:
         """The target cluster."""

@@ -80,8 +80,8 @@ class RegistryFormat:
         ddl = ddl_of(self.schema)
         if "VARIANT" in ddl:
             raise StreamsError(
-                f"Serdes.{self._serde.name}('{self._serde.schema}'): Spark has no type for a map whose keys are no texts, or a "
-                "record without fields."
+                f"Serdes.{self._serde.name}('{self._serde.schema}'): Spark has no type for a map whose keys are no texts, a "
+                "record without fields, or one that contains itself."
             )
         return DataType.fromDDL(ddl)
 

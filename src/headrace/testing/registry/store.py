@@ -9,8 +9,8 @@ from typing import Any
 
 from headrace.errors import DataError
 from headrace.protobuf.parse import parse
+from headrace.protobuf.serialized import as_text
 from headrace.testing.registry.compatibility import LEVELS, incompatibilities
-from headrace.testing.registry.protobuf_text import as_text
 
 MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT")
 TYPES = ("AVRO", "JSON", "PROTOBUF")

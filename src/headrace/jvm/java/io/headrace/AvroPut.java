@@ -47,19 +47,26 @@ abstract class AvroPut implements RegistryWrite.Writer {
         out.writeLong(0);
     }
 
-    static AvroPut of(JsonNode node) {
+    static AvroPut of(JsonNode plan) {
+        return of(plan, new HashMap<>());
+    }
+
+    /** @param records those around the node that are a part of themselves, by their numbers */
+    private static AvroPut of(JsonNode node, Map<Integer, RecordOf> records) {
         String type = node.get("t").asText();
         return switch (type) {
             case "raw", "bytes" -> new Bytes("raw".equals(type), -1);
             case "fixed" -> new Bytes(false, node.get("n").asInt());
             case "boolean", "int", "long", "float", "double", "string" -> new Primitive(type);
             case "enum" -> new Symbol(node.get("s"));
-            case "array" -> new ArrayOf(of(node.get("i")));
-            case "map" -> new MapOf(of(node.get("i")));
-            case "pairs" -> new Pairs(of(node.get("k")), of(node.get("v")), node.get("o").asBoolean());
-            case "record" -> new RecordOf(node.get("f"));
-            case "optional" -> new Optional(node);
-            case "union" -> new Union(node);
+            case "array" -> new ArrayOf(of(node.get("i"), records));
+            case "map" -> new MapOf(of(node.get("i"), records));
+            case "pairs" -> new Pairs(of(node.get("k"), records), of(node.get("v"), records), node.get("o").asBoolean());
+            case "record" -> new RecordOf(node, records);
+            case "ref" -> records.get(node.get("n").asInt());
+            case "refused" -> new Refusing(node.get("n").asText());
+            case "optional" -> new Optional(node, records);
+            case "union" -> new Union(node, records);
             case "any" -> new Any();
             default -> throw new IllegalArgumentException(type);
         };
@@ -212,12 +219,16 @@ abstract class AvroPut implements RegistryWrite.Writer {
         private final String[] names;
         private final AvroPut[] steps;
 
-        RecordOf(JsonNode fields) {
+        RecordOf(JsonNode node, Map<Integer, RecordOf> records) {
+            JsonNode fields = node.get("f");
+            if (node.has("n")) {
+                records.put(node.get("n").asInt(), this); // before its fields, which refer to it
+            }
             names = new String[fields.size()];
             steps = new AvroPut[names.length];
             for (int i = 0; i < names.length; i++) {
                 names[i] = fields.get(i).get(0).asText();
-                steps[i] = of(fields.get(i).get(1));
+                steps[i] = of(fields.get(i).get(1), records);
             }
         }
 
@@ -234,16 +245,30 @@ abstract class AvroPut implements RegistryWrite.Writer {
         }
     }
 
+    /** A struct that the schema has no place for: an error of the records that have one. */
+    static final class Refusing extends AvroPut {
+        private final String why;
+
+        Refusing(String why) {
+            this.why = why;
+        }
+
+        @Override
+        void write(JsonNode value, AvroOutput out) {
+            throw new Refused(why);
+        }
+    }
+
     /** A union of null and one type, or one branch of a larger one. */
     static final class Optional extends AvroPut {
         private final int nullPlace; // -1: there is none
         private final int place;
         private final AvroPut inner;
 
-        Optional(JsonNode node) {
+        Optional(JsonNode node, Map<Integer, RecordOf> records) {
             nullPlace = node.get("n").asInt();
             place = node.get("x").asInt();
-            inner = of(node.get("i"));
+            inner = of(node.get("i"), records);
         }
 
         @Override
@@ -267,7 +292,7 @@ abstract class AvroPut implements RegistryWrite.Writer {
         private final int[] places;
         private final AvroPut[] steps;
 
-        Union(JsonNode node) {
+        Union(JsonNode node, Map<Integer, RecordOf> records) {
             nullPlace = node.get("n").asInt();
             JsonNode fields = node.get("f");
             names = new String[fields.size()];
@@ -276,7 +301,7 @@ abstract class AvroPut implements RegistryWrite.Writer {
             for (int i = 0; i < names.length; i++) {
                 names[i] = fields.get(i).get(0).asText();
                 places[i] = fields.get(i).get(1).asInt();
-                steps[i] = of(fields.get(i).get(2));
+                steps[i] = of(fields.get(i).get(2), records);
             }
         }
 

@@ -5,6 +5,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.util.Base64;
+import java.util.HashMap;
+import java.util.Map;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** A step of a plan that reads Avro (headrace.avro.to_connect): one value to JSON. */
@@ -17,7 +19,12 @@ abstract class AvroStep {
         return JsonRead.MAP;
     }
 
-    static AvroStep of(JsonNode node) {
+    static AvroStep of(JsonNode plan) {
+        return of(plan, new HashMap<>());
+    }
+
+    /** @param records those around the node that are a part of themselves, by their names */
+    private static AvroStep of(JsonNode node, Map<String, RecordOf> records) {
         String type = node.get("t").asText();
         return switch (type) {
             case "null" -> new Null();
@@ -26,21 +33,22 @@ abstract class AvroStep {
             case "int", "long", "int8", "int16" -> new Whole(type);
             case "float", "double" -> new Fraction("double".equals(type));
             case "string", "bytes", "decimal", "enum" -> new Text(type, node);
-            case "array" -> new ArrayOf(of(node.get("i")));
-            case "map" -> new MapOf(of(node.get("i")));
-            case "pairs" -> new Pairs(node);
-            case "record" -> new RecordOf(node.get("f"));
-            case "branch" -> new Branch(node.get("n").asText(), of(node.get("i")));
-            case "union" -> new Union(node);
+            case "array" -> new ArrayOf(of(node.get("i"), records));
+            case "map" -> new MapOf(of(node.get("i"), records));
+            case "pairs" -> new Pairs(node, records);
+            case "record" -> new RecordOf(node, records);
+            case "ref" -> records.get(node.get("n").asText());
+            case "branch" -> new Branch(node.get("n").asText(), of(node.get("i"), records));
+            case "union" -> new Union(node, records);
             case "any" -> new AvroAny();
             default -> throw new IllegalArgumentException(type);
         };
     }
 
-    static AvroStep[] all(JsonNode nodes) {
+    private static AvroStep[] all(JsonNode nodes, Map<String, RecordOf> records) {
         AvroStep[] steps = new AvroStep[nodes.size()];
         for (int i = 0; i < steps.length; i++) {
-            steps[i] = of(nodes.get(i));
+            steps[i] = of(nodes.get(i), records);
         }
         return steps;
     }
@@ -223,9 +231,9 @@ abstract class AvroStep {
         private final AvroStep value;
         private final boolean isObject; // in JSON
 
-        Pairs(JsonNode node) {
-            key = of(node.get("k"));
-            value = of(node.get("v"));
+        Pairs(JsonNode node, Map<String, RecordOf> records) {
+            key = of(node.get("k"), records);
+            value = of(node.get("v"), records);
             isObject = node.get("o").asBoolean();
         }
 
@@ -277,12 +285,16 @@ abstract class AvroStep {
         final String[] names;
         final AvroStep[] steps;
 
-        RecordOf(JsonNode fields) {
+        RecordOf(JsonNode node, Map<String, RecordOf> records) {
+            JsonNode fields = node.get("f");
+            if (node.has("n")) {
+                records.put(node.get("n").asText(), this); // before its fields, which refer to it
+            }
             names = new String[fields.size()];
             steps = new AvroStep[names.length];
             for (int i = 0; i < names.length; i++) {
                 names[i] = fields.get(i).get(0).asText();
-                steps[i] = of(fields.get(i).get(1));
+                steps[i] = of(fields.get(i).get(1), records);
             }
         }
 
@@ -323,8 +335,8 @@ abstract class AvroStep {
         final String[] fields; // of the struct, null if the union is an optional value
         private final AvroStep[] branches;
 
-        Union(JsonNode node) {
-            branches = all(node.get("b"));
+        Union(JsonNode node, Map<String, RecordOf> records) {
+            branches = all(node.get("b"), records);
             JsonNode names = node.get("f");
             fields = names == null ? null : new String[names.size()];
             for (int i = 0; fields != null && i < fields.length; i++) {

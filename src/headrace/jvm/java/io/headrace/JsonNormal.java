@@ -36,7 +36,7 @@ public final class JsonNormal {
     private static final Memo SCHEMAS = new Memo() {
         Object make(String schema) {
             try {
-                return MAPPER.readTree(schema);
+                return linked(MAPPER.readTree(schema), null);
             } catch (IOException e) {
                 throw new IllegalArgumentException(e);
             }
@@ -66,6 +66,44 @@ public final class JsonNormal {
             row[1] = UTF8String.fromString(e.getMessage());
         }
         return new GenericInternalRow(row);
+    }
+
+    /** A struct, and those that it stands in. */
+    private static final class Around {
+        final JsonNode struct;
+        final Around outer;
+
+        Around(JsonNode struct, Around outer) {
+            this.struct = struct;
+            this.outer = outer;
+        }
+    }
+
+    /** The schema with the fields of a struct where it refers to one that it is a part of. */
+    private static JsonNode linked(JsonNode schema, Around around) {
+        Around target = around;
+        for (int level = at(schema, "levels_up").asInt(); level > 1; level--) {
+            target = target.outer;
+        }
+        if (at(schema, "levels_up").asInt() > 0) {
+            ((ObjectNode) schema).set("fields", at(target.struct, "fields"));
+            return schema;
+        }
+        Around within = schema.has("fields") ? new Around(schema, around) : around;
+        JsonNode fields = at(schema, "fields");
+        for (int i = 0; i < fields.size(); i++) {
+            linked((JsonNode) fields.get(i), within);
+        }
+        linkedMember(schema, "items", within);
+        linkedMember(schema, "keys", within);
+        linkedMember(schema, "values", within);
+        return schema;
+    }
+
+    private static void linkedMember(JsonNode schema, String name, Around within) {
+        if (schema.has(name)) {
+            linked(at(schema, name), within);
+        }
     }
 
     private JsonNode convert(JsonNode schema, JsonNode value) throws IOException {

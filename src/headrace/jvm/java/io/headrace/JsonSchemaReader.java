@@ -21,7 +21,7 @@ final class JsonSchemaReader {
     }
 
     static PayloadRead.Reader of(JsonNode plan) {
-        JsonSchemaStep root = step(plan);
+        JsonSchemaStep root = new Steps().of(plan);
         return bytes -> {
             if (bytes.length == 0) {
                 throw new EOFException();
@@ -30,19 +30,25 @@ final class JsonSchemaReader {
         };
     }
 
-    private static JsonSchemaStep step(JsonNode plan) {
-        String type = plan.get("t").asText();
-        JsonSchemaStep made = switch (type) {
-            case "array" -> new JsonSchemaStep.ListOf(plan, JsonSchemaReader::step);
-            case "map" -> new JsonSchemaStep.MapOf(plan, JsonSchemaReader::step);
-            case "pairs" -> new Pairs(plan);
-            case "struct" -> new JsonSchemaStep.StructOf(plan, JsonSchemaReader::step);
-            case "union" -> new Union(plan);
-            case "decimal" -> new Decimal(plan.get("scale").asInt());
-            case "Date", "Time", "Timestamp" -> new Logical(type);
-            default -> new Plain(type);
-        };
-        return made.of(plan, true);
+    private static final class Steps extends JsonSchemaStep.Maker {
+        Steps() {
+            super(true);
+        }
+
+        @Override
+        JsonSchemaStep make(JsonNode plan) {
+            String type = plan.get("t").asText();
+            return switch (type) {
+                case "array" -> new JsonSchemaStep.ListOf(plan, this);
+                case "map" -> new JsonSchemaStep.MapOf(plan, this);
+                case "pairs" -> new Pairs(plan, this);
+                case "struct" -> new JsonSchemaStep.StructOf(plan, this);
+                case "union" -> new Union(plan, this);
+                case "decimal" -> new Decimal(plan.get("scale").asInt());
+                case "Date", "Time", "Timestamp" -> new Logical(type);
+                default -> new Plain(type);
+            };
+        }
     }
 
     private static final class Plain extends JsonSchemaStep {
@@ -121,9 +127,9 @@ final class JsonSchemaReader {
         private final JsonSchemaStep item;
         private final boolean isObject; // in JsonConverter's form
 
-        Pairs(JsonNode plan) {
-            key = step(plan.get("k"));
-            item = step(plan.get("v"));
+        Pairs(JsonNode plan, JsonSchemaStep.Maker steps) {
+            key = steps.of(plan.get("k"));
+            item = steps.of(plan.get("v"));
             isObject = plan.get("object").asBoolean();
         }
 
@@ -153,8 +159,8 @@ final class JsonSchemaReader {
 
     /** A struct with a field for each branch, of which one is not null. */
     private static final class Union extends JsonSchemaStep.Members {
-        Union(JsonNode plan) {
-            super(plan, JsonSchemaReader::step);
+        Union(JsonNode plan, JsonSchemaStep.Maker steps) {
+            super(plan, steps);
         }
 
         private int branch(JsonNode value) throws IOException {

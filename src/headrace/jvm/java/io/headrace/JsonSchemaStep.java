@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
+import java.util.HashMap;
 import java.util.Map;
 
 /**
@@ -20,8 +21,20 @@ abstract class JsonSchemaStep {
     private JsonNode whenNull; // the default, null if there is none
 
     /** Makes the steps of one direction. */
-    interface Maker {
-        JsonSchemaStep of(JsonNode plan);
+    abstract static class Maker {
+        private final boolean reads;
+        private final Map<Integer, JsonSchemaStep> structs = new HashMap<>(); // those around, that are a part of themselves
+
+        Maker(boolean reads) {
+            this.reads = reads;
+        }
+
+        final JsonSchemaStep of(JsonNode plan) {
+            boolean refers = "ref".equals(plan.get("t").asText());
+            return (refers ? new Reference(structs.get(plan.get("n").asInt())) : make(plan)).of(plan, reads);
+        }
+
+        abstract JsonSchemaStep make(JsonNode plan);
     }
 
     /** What all steps have of their plan. */
@@ -110,12 +123,34 @@ abstract class JsonSchemaStep {
 
         Members(JsonNode plan, Maker maker) {
             JsonNode fields = plan.get("f");
+            if (plan.has("n")) {
+                maker.structs.put(plan.get("n").asInt(), this); // before its fields, which refer to it
+            }
             names = new String[fields.size()];
             steps = new JsonSchemaStep[names.length];
             for (int i = 0; i < names.length; i++) {
                 names[i] = fields.get(i).get(0).asText();
                 steps[i] = maker.of(fields.get(i).get(1));
             }
+        }
+    }
+
+    /** A struct as one around it is read and written. */
+    private static final class Reference extends JsonSchemaStep {
+        private final JsonSchemaStep struct;
+
+        Reference(JsonSchemaStep struct) {
+            this.struct = struct;
+        }
+
+        @Override
+        JsonNode present(JsonNode value) throws IOException {
+            return struct.present(value);
+        }
+
+        @Override
+        int fit(JsonNode value) {
+            return struct.fit(value);
         }
     }
 

@@ -19,7 +19,7 @@ final class JsonSchemaWriter {
     }
 
     static RegistryWrite.Writer of(JsonNode plan) {
-        JsonSchemaStep root = step(plan);
+        JsonSchemaStep root = new Steps().of(plan);
         return new RegistryWrite.Writer() {
             @Override
             public byte[] toBytes(JsonNode value) throws IOException {
@@ -34,18 +34,24 @@ final class JsonSchemaWriter {
         };
     }
 
-    private static JsonSchemaStep step(JsonNode plan) {
-        JsonSchemaStep made = switch (plan.get("t").asText()) {
-            case "array" -> new JsonSchemaStep.ListOf(plan, JsonSchemaWriter::step);
-            case "map" -> new JsonSchemaStep.MapOf(plan, JsonSchemaWriter::step);
-            case "pairs" -> new Pairs(plan);
-            case "struct" -> new JsonSchemaStep.StructOf(plan, JsonSchemaWriter::step);
-            case "union" -> new Union(plan);
-            case "decimal" -> plan.path("numeric").asBoolean() ? new Decimal(plan.get("scale").asInt()) : new Plain();
-            case "float32" -> new Single();
-            default -> new Plain();
-        };
-        return made.of(plan, false);
+    private static final class Steps extends JsonSchemaStep.Maker {
+        Steps() {
+            super(false);
+        }
+
+        @Override
+        JsonSchemaStep make(JsonNode plan) {
+            return switch (plan.get("t").asText()) {
+                case "array" -> new JsonSchemaStep.ListOf(plan, this);
+                case "map" -> new JsonSchemaStep.MapOf(plan, this);
+                case "pairs" -> new Pairs(plan, this);
+                case "struct" -> new JsonSchemaStep.StructOf(plan, this);
+                case "union" -> new Union(plan, this);
+                case "decimal" -> plan.path("numeric").asBoolean() ? new Decimal(plan.get("scale").asInt()) : new Plain();
+                case "float32" -> new Single();
+                default -> new Plain();
+            };
+        }
     }
 
     private static final class Plain extends JsonSchemaStep {
@@ -79,9 +85,9 @@ final class JsonSchemaWriter {
         private final JsonSchemaStep key;
         private final JsonSchemaStep item;
 
-        Pairs(JsonNode plan) {
-            key = step(plan.get("k"));
-            item = step(plan.get("v"));
+        Pairs(JsonNode plan, JsonSchemaStep.Maker steps) {
+            key = steps.of(plan.get("k"));
+            item = steps.of(plan.get("v"));
         }
 
         @Override
@@ -103,8 +109,8 @@ final class JsonSchemaWriter {
 
     /** The one branch of a union that is there. */
     private static final class Union extends JsonSchemaStep.Members {
-        Union(JsonNode plan) {
-            super(plan, JsonSchemaWriter::step);
+        Union(JsonNode plan, JsonSchemaStep.Maker steps) {
+            super(plan, steps);
         }
 
         @Override

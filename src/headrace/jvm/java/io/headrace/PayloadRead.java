@@ -1,5 +1,6 @@
 package io.headrace;
 
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.EOFException;
@@ -62,7 +63,7 @@ public final class PayloadRead {
     /** Why bytes cannot be read, in a sentence. */
     static String why(Throwable e, byte[] bytes) {
         return e instanceof EOFException ? "the data ends before the record does (" + bytes.length + " bytes of payload)"
-            : e instanceof StackOverflowError ? "the data is nested too deep"
+            : e instanceof StackOverflowError || e instanceof StreamConstraintsException ? "the data is nested too deep"
             : e instanceof com.fasterxml.jackson.core.JsonProcessingException json ? "it is no JSON: " + json.getOriginalMessage()
             : e.getMessage();
     }

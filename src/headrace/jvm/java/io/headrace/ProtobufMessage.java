@@ -43,7 +43,7 @@ final class ProtobufMessage extends ProtobufType.Nested {
         final ProtobufType type;
         final Entries entries; // of a map
 
-        Member(JsonNode node, int place, String union) {
+        Member(JsonNode node, int place, String union, Map<String, ProtobufMessage> messages) {
             this.number = node.get("no").asInt();
             this.name = node.get("n").asText();
             this.place = place;
@@ -52,8 +52,8 @@ final class ProtobufMessage extends ProtobufType.Nested {
             this.repeated = node.path("r").asBoolean();
             this.packed = node.path("pk").asBoolean();
             this.present = node.path("p").asBoolean();
-            this.entries = node.has("e") ? new Entries(node.get("e")) : null;
-            this.type = entries == null ? of(node.get("type")) : null;
+            this.entries = node.has("e") ? new Entries(node.get("e"), messages) : null;
+            this.type = entries == null ? of(node.get("type"), messages) : null;
         }
     }
 
@@ -64,15 +64,18 @@ final class ProtobufMessage extends ProtobufType.Nested {
         final boolean isObject; // in JSON
         final boolean complete; // defaults are written as well
 
-        Entries(JsonNode node) {
-            key = of(node.get("k"));
-            value = of(node.get("v"));
+        Entries(JsonNode node, Map<String, ProtobufMessage> messages) {
+            key = of(node.get("k"), messages);
+            value = of(node.get("v"), messages);
             isObject = node.get("o").asBoolean();
             complete = node.path("all").asBoolean();
         }
     }
 
-    ProtobufMessage(JsonNode node) {
+    ProtobufMessage(JsonNode node, Map<String, ProtobufMessage> messages) {
+        if (node.has("n")) {
+            messages.put(node.get("n").asText(), this); // before its fields, which refer to it
+        }
         JsonNode given = node.get("f");
         replacesNull = node.path("z").asBoolean();
         fields = new Field[given.size()];
@@ -81,9 +84,9 @@ final class ProtobufMessage extends ProtobufType.Nested {
             String name = field.get("n").asText();
             List<String> union = new ArrayList<>();
             for (JsonNode member : field.path("u")) {
-                union.add(add(new Member(member, i, name)).name);
+                union.add(add(new Member(member, i, name, messages)).name);
             }
-            fields[i] = new Field(name, field.has("u") ? null : add(new Member(field, i, null)), union);
+            fields[i] = new Field(name, field.has("u") ? null : add(new Member(field, i, null, messages)), union);
         }
         byNumber = members.values().toArray(new Member[0]);
         Arrays.sort(byNumber, Comparator.comparingInt((Member member) -> member.number));

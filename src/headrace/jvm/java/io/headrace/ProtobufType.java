@@ -30,14 +30,20 @@ abstract class ProtobufType {
     /** Whether a value is what an absent field is read as. */
     abstract boolean isZero(JsonNode value);
 
-    static ProtobufType of(JsonNode node) {
+    static ProtobufType of(JsonNode plan) {
+        return of(plan, new HashMap<>());
+    }
+
+    /** @param messages those around the node that are a part of themselves, by their names or numbers */
+    static ProtobufType of(JsonNode node, Map<String, ProtobufMessage> messages) {
         String type = node.get("t").asText();
         return switch (type) {
             case "double", "float" -> new Fraction("double".equals(type));
             case "bool" -> new Bool();
             case "string", "bytes" -> new Text("bytes".equals(type));
             case "enum" -> new Symbol(node);
-            case "message" -> new ProtobufMessage(node);
+            case "message" -> new ProtobufMessage(node, messages);
+            case "ref" -> messages.get(node.get("n").asText());
             case "wrapper" -> new ProtobufLogical.Wrapper(of(node.get("i")));
             case "date", "time", "timestamp", "decimal" -> ProtobufLogical.of(type, node);
             default -> new Whole(type, node.path("c").asText());

@@ -1,4 +1,4 @@
-"""Protobuf schemas that clients send as a FileDescriptorProto in base64: a registry keeps their text."""
+"""Protobuf schemas that clients send as a FileDescriptorProto in base64: Confluent's makes it a text, others do not."""
 
 from __future__ import annotations
 
