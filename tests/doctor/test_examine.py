@@ -17,6 +17,7 @@ from headrace.doctor.finding import Finding, Severity
 from headrace.doctor.run import examine
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
+from headrace.runtime.distributed_config import DistributedConfig
 from tests.clusters import Cluster, record
 from tests.process import worker_properties
 
@@ -132,6 +133,16 @@ def test_what_is_wrong_with_the_file_is_one_line(props: Props, change: Props, st
     (finding,) = found(changed, "config")
     assert finding.status is status
     assert finding.message.startswith(message)
+
+
+def test_everything_that_is_wrong_with_the_file_is_said_at_once() -> None:
+    every = dict.fromkeys(DistributedConfig.definition().options, "?!")
+    assert len(found(every, "config")) > 20
+    bad = {"key.converter": "org.x.Nothing", "offset.storage.replication.factor": "none", "listeners": "${file:/nope:x}"}
+    messages = [finding.message for finding in found(bad, "config")]
+    for said in ("org.x.Nothing", "replication.factor", '"group.id" which has no default'):
+        assert any(said in message for message in messages)
+    assert len(messages) == len(set(messages))
 
 
 def test_an_old_java_and_missing_jars_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ def failed(connector: Connector, worker: EmbeddedWorker, source: Cluster, orders
 
 
 def test_a_failure_is_found_read_mended_and_seen_to_run(
-    open_page: Open, worker: EmbeddedWorker, source: Cluster, failed: str, orders: str, shot: Shot
+    open_page: Open, worker: EmbeddedWorker, source: Cluster, destination: Cluster, failed: str, orders: str, shot: Shot
 ):
     from playwright.sync_api import expect
 
@@ -47,6 +47,7 @@ def test_a_failure_is_found_read_mended_and_seen_to_run(
     expect(first.locator(".problem")).to_contain_text(CAUSE)
     first.get_by_role("link", name=failed).click()
     expect(page.locator(".cause .sentence")).to_contain_text(CAUSE)
+    expect(page.locator(".cause .because")).to_contain_text(f"Could not reach the Kafka cluster at '{NOWHERE}'")
     page.get_by_text("Whole trace").click()
     expect(page.locator(".cause pre")).to_contain_text("ConnectException")
     shot(page, "failure")
@@ -54,13 +55,22 @@ def test_a_failure_is_found_read_mended_and_seen_to_run(
     page.get_by_role("link", name="Configuration").click()
     expect(page.locator("table.settings")).to_contain_text("[hidden]")
     page.get_by_role("link", name="Edit").click()
-    page.get_by_label("tasks.max").fill("none")
+    expect(page.get_by_role("group", name="Transforms: mask")).to_contain_text("list, high importance")
+    unset = page.get_by_role("group", name="Error Handling", exact=True)
+    unset.locator("summary").click()
+    tolerance = unset.get_by_label("errors.log.enable")
+    assert page.locator(f"#{tolerance.get_attribute('list')} option").count() == 2
+    page.get_by_label("tasks.max", exact=True).fill("none")
     expect(page.locator(".setting .error", has_text="Invalid value none")).to_be_visible()
     page.get_by_role("button", name="Review changes").click()
     expect(page.get_by_role("dialog")).to_contain_text("cannot be applied yet")
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_label("tasks.max").fill("1")
+    page.get_by_label("tasks.max", exact=True).fill("1")
     page.get_by_label("source.bootstrap.servers").fill(source.bootstrap)
+    page.get_by_role("button", name="Preview 3 records").click()  # at once: the validation that begins does not end it
+    created = page.get_by_label("Topics that these records go to").locator("tbody tr")
+    expect(created).to_contain_text(f"copy.{orders}")
+    expect(created).to_contain_text("to be created rule default")
     expect(page.locator("#problems")).to_contain_text("Valid")
     page.get_by_role("button", name="Review changes").click()
     dialog = page.get_by_role("dialog")
@@ -75,6 +85,12 @@ def test_a_failure_is_found_read_mended_and_seen_to_run(
     expect(page.locator("#status")).to_contain_text("1/1")
     expect(page.locator("ul.plain code")).to_have_text(f"copy.{orders}")
     assert worker.call("GET", f"/connectors/{failed}")["config"]["producer.override.ssl.key.password"] == "s3cret"
+    topics = page.get_by_role("region", name="Topics").locator("tbody tr")
+    expect(topics).to_have_text(re.compile(f"copy.{orders}"))
+    destination.grow(f"copy.{orders}", 2)
+    page.reload()
+    expect(page.get_by_role("region", name="Topics")).to_contain_text("1 difference from the rules")
+    expect(topics).to_contain_text("partitions should be 1, is 2")
     shot(page, "running")
 
     page.goto(f"/ui/graph?connector={failed}")
@@ -90,6 +106,25 @@ def test_a_failure_is_found_read_mended_and_seen_to_run(
     expect(change).to_contain_text("127.0.0.1 page")
     expect(change).to_contain_text("settings: source.bootstrap.servers, tasks.max")
     shot(page, "audit")
+
+
+def test_the_log_of_a_connector_is_shown_while_it_is_written(
+    open_page: Open, worker: EmbeddedWorker, connector: Connector, source: Cluster, orders: str
+):
+    from playwright.sync_api import expect
+
+    name = connector(f"logged-{orders}", mirror(source, orders))
+    await_state(worker, name, "RUNNING", "RUNNING")
+    page = open_page(f"/ui/connector?name={name}&tab=log")
+    expect(page.locator("ol.log")).to_contain_text("task.running")
+    page.evaluate("""() => { const low = new CSSStyleSheet(); low.replaceSync('ol.log { max-height: 40px }');
+        document.adoptedStyleSheets = [low]; document.querySelector('ol.log').scrollTop = 5; }""")
+    before = page.locator("ol.log li").count()
+    worker.call("PUT", f"/connectors/{name}/pause")
+    expect(page.locator("ol.log li").nth(before)).to_be_visible()  # nobody has asked for it
+    assert page.locator("ol.log").evaluate("(log) => log.scrollTop") == 5  # who reads further up is left there
+    page.get_by_label("From").select_option("ERROR")
+    expect(page.locator("#log")).to_contain_text("No entry of ERROR or higher is kept")
 
 
 def test_thirty_are_chosen_and_what_failed_is_restarted(
@@ -202,6 +237,9 @@ def test_the_newer_screens_are_worked_by_keyboard(open_page: Open, worker: Embed
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("application=counts"))
     expect(page.get_by_role("heading", name="counts")).to_be_visible()
+    expect(page.get_by_label("The topology of counts")).to_be_visible()
+    tab_to(page, "As describe() prints it")
+    page.keyboard.press("Enter")
     tab_to(page, "The topology")
     page.goto("/ui/graph?application=counts")
     tab_to(page, "application counts, running")

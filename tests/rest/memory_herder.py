@@ -144,9 +144,9 @@ class MemoryHerder:
     def topics_since(self, name: str) -> dict[str, int]:
         return dict.fromkeys(self.topics.get(name, ()), 1_700_000_000_000)
 
-    def topic_drift(self, name: str) -> list[Json]:
+    def topics_in_use(self, name: str) -> dict[str, list[Json]]:
         self._config(name)
-        return []
+        return {"topics": [], "drift": []}
 
     def reset_active_topics(self, name: str) -> None:
         self.topics.pop(name, None)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from headrace.registry.usage import SchemaUses
 from headrace.rest.lineage import Lineage, LineageEdge, LineageNode, as_dot, as_mermaid, joined, of_connector, with_schemas
 from headrace.rest.page.layout import HEIGHT, draw
+from headrace.rest.page.topology import picture
 from headrace.rest.streams_lineage import of_application
 from headrace.values.schema import DATE, Schema
 from tests.rest.conftest import Client
@@ -106,6 +107,19 @@ TOPOLOGY = """Topologies:
     Sink: KSTREAM-SINK-0000000007 (topic: counts)
       <-- KTABLE-TOSTREAM-0000000006
 """
+
+
+def test_the_topology_of_an_application_is_drawn_with_the_topics_between_its_sub_topologies():
+    internal = [{"name": "app-by-city-repartition"}]
+    found = picture({"application": "app", "topology": TOPOLOGY, "internal_topics": internal})
+    assert flows(found) == {
+        ("topic:orders", "KSTREAM-SOURCE-0000000000"), ("topic:more", "KSTREAM-SOURCE-0000000000"),
+        ("KSTREAM-SINK-0000000004", "topic:app-by-city-repartition"),
+        ("topic:app-by-city-repartition", "KSTREAM-SOURCE-0000000005"),
+        ("KSTREAM-SOURCE-0000000005", "KSTREAM-AGGREGATE-0000000002"), ("KSTREAM-SINK-0000000007", "topic:counts"),
+    }  # fmt: skip
+    (store,) = (node for node in found.nodes if node.id == "KSTREAM-AGGREGATE-0000000002")
+    assert (store.name, store.place) == ("KSTREAM-AGGREGATE-2", "sub-topology 1 · by-city")
 
 
 def test_a_streams_application_reads_and_writes_topics_by_its_sub_topologies():

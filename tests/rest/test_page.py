@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -42,10 +43,12 @@ CONFIG: dict[str, str | None] = {
 SCREENS = (
     "/ui", "/ui?q=c&state=RUNNING&sort=-lag", "/ui/rows", "/ui/connector?name=c", "/ui/connector?name=c&tab=configuration",
     "/ui/connector?name=c&tab=offsets", "/ui/connector?name=c&tab=log", "/ui/connector/live?name=c", "/ui/connector/head?name=c",
-    "/ui/connector/lag?name=c", "/ui/connector/drift?name=c", "/ui/audit", "/ui/graph", "/ui/connector/history?name=c",
+    "/ui/connector/lag?name=c", "/ui/connector/topics?name=c", "/ui/connector/log/entries?name=c", "/ui/audit",
+    "/ui/graph", "/ui/connector/history?name=c",
     "/ui/connector/log?name=c", "/ui/connector/offsets?name=c", "/ui/edit?name=c", "/ui/new",
     "/ui/new?plugin=FileStreamSource", "/ui/dead-letters", "/ui/dead-letters/topics",
     "/ui/dead-letters?topic=letters&connector=c", "/ui/dead-letters/page?topic=letters", "/ui/workers", "/ui/workers/rows",
+    "/ui/workers/log-levels",
     "/ui/streams",
     "/ui/streams?application=app", "/ui/streams/rows", "/ui/streams/application?application=app",
 )  # fmt: skip
@@ -243,9 +246,9 @@ def test_what_a_user_may_not_do_is_not_offered(as_user: Callable[[str], Page]):
     offered = {
         user: as_user(user).get("/ui").text + as_user(user).get("/ui/connector?name=c").text for user in ("rita", "olaf", "anna")
     }
-    marks = ('value="pause"', "New connector", 'value="delete"')
+    marks = ('value="pause"', "New connector", 'value="delete"', ">Audit<")
     assert {user: [mark in text for mark in marks] for user, text in offered.items()} == {
-        "rita": [False, False, False], "olaf": [True, False, False], "anna": [True, True, True],
+        "rita": [False, False, False, False], "olaf": [True, False, False, False], "anna": [True, True, True, True],
     }  # fmt: skip
 
 
@@ -422,6 +425,29 @@ def test_the_graph_shows_the_schemas_of_a_connectors_topics(page: Page, herder: 
     assert "orders-value" in shown
     assert "<code>total</code>" in shown
     assert "orders-value" not in page.get("/ui/graph?connector=c").text
+
+
+def test_an_admin_sets_a_log_level_and_others_are_not_offered_it(as_user: Callable[[str], Page]):
+    logger, anna, path = "headrace.rest.only_here", as_user("anna"), "/ui/workers/log-levels"
+    done = anna.post(path, logger=logger, level="DEBUG", scope="worker")
+    assert done.status == 200 and f"{logger} logs from DEBUG on" in done.text
+    shown = anna.get(path).text
+    assert logger in shown and "<form" in shown
+    assert logging.getLogger(logger).level == logging.DEBUG
+    assert anna.post(path, logger=logger, level="LOUD").status == 404
+    for other in (as_user("rita"), as_user("olaf")):
+        assert "<form" not in other.get(path).text
+        assert other.post(path, logger=logger, level="ERROR").status == 403
+    assert logging.getLogger(logger).level == logging.DEBUG
+
+
+def test_what_has_no_topics_is_named_beside_the_graph(page: Page, herder: MemoryHerder):
+    herder.create("lonely", {"name": "lonely", "connector.class": "FileStreamSource"})
+    herder.topics["c"] = {"t"}
+    graph = page.get("/ui/graph").text
+    drawn, _, beside = graph.partition("Without topics so far")
+    assert "connector c," in drawn and "lonely" not in drawn and ">lonely<" in beside
+    assert "connector lonely," in page.get("/ui/graph?connector=lonely").text
 
 
 def test_any_name_has_an_address(page: Page, herder: MemoryHerder):

@@ -58,9 +58,7 @@ def test_kafkas_own_transforms_are_left_to_the_host():
 
 
 def test_what_follows_one_of_headraces_own_is_compiled_from_json_with_schemas():
-    plan, conversion = polled(
-        {"transforms": "k,o,l", **KAFKAS, **OWN, **{k.replace(".k.", ".l."): v for k, v in KAFKAS.items()}}
-    )
+    plan, conversion = polled({"transforms": "k,o,l", **KAFKAS, **OWN, **{k.replace(".k.", ".l."): v for k, v in KAFKAS.items()}})
     assert aliases(conversion) == ["k"]
     assert [stage.alias for stage in plan.stages] == ["o", "l"]
     assert conversion.value["props"] == {"schemas.enable": "true"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headrace.cluster.topic_rules import drift_of
+from headrace.cluster.topic_rules import topics_in_use
 from headrace.kafka.admin import Admin
 from headrace.runtime.worker_config import WorkerConfig
 from headrace.topics.creation import topic_creation
@@ -50,10 +50,17 @@ def test_the_topics_of_a_real_cluster(destination: Cluster, topic_name: Callable
     admin = Admin({"bootstrap.servers": destination.bootstrap})
     admin.create(good, 2, 1, {"cleanup.policy": "compact,delete", "retention.ms": "1000"})
     admin.create(bad, 1, 1, {"cleanup.policy": "compact,delete"})
-    found = drift_of("c", RULES, [good, bad, gone], worker)
-    assert [(one["topic"], one["group"], one["what"], one["wanted"], one["actual"]) for one in found] == [
+    found = topics_in_use("c", RULES, [good, bad, gone], worker, has_rules=True)
+    assert [(one["topic"], one["group"], one["what"], one["wanted"], one["actual"]) for one in found["drift"]] == [
         (gone, "default", "topic", "exists", None),
         (bad, "logs", "partitions", "2", "1"),
         (bad, "logs", "retention.ms", "1000", "-1"),
     ]
-    assert drift_of("c", {}, [good], worker) == []
+    assert [(one["topic"], one["partitions"], one["settings"]) for one in found["topics"]] == [
+        (gone, None, {}),
+        (good, 2, {"cleanup.policy": "compact,delete", "retention.ms": "1000"}),
+        (bad, 1, {"cleanup.policy": "compact,delete"}),
+    ]
+    assert topics_in_use("c", {}, [good], worker, has_rules=True)["drift"] == []
+    (of_sink,) = topics_in_use("c", RULES, [bad], worker, has_rules=False)["topics"]
+    assert of_sink["group"] is None and of_sink["partitions"] == 1

@@ -24,7 +24,7 @@ from headrace.cluster.standalone.group import StandaloneGroup
 from headrace.cluster.status_reporter import RESTARTING, StatusReporter, remove_stale_statuses
 from headrace.cluster.stores import WorkerStores
 from headrace.cluster.supervisors import Supervisors
-from headrace.cluster.topic_rules import drift_of
+from headrace.cluster.topic_rules import topics_in_use
 from headrace.config.redaction import concealed
 from headrace.connect_config import validation
 from headrace.errors import AlreadyExistsError, ElsewhereError, NotFoundError, RestError
@@ -303,12 +303,12 @@ class Herder:
         """The same with the time (epoch ms) since when each is known to be in use; none if tracking is off."""
         return self._stores.status.topics_since(name) if self.config.topic_tracking_enable else {}
 
-    def topic_drift(self, name: str) -> list[dict[str, Any]]:
-        """How the topics of a source connector differ from its rules for new ones. Raises NotFoundError, KafkaFailure."""
+    def topics_in_use(self, name: str) -> dict[str, list[dict[str, Any]]]:
+        """Its topics with their settings, and how a source's differ from its rules. Raises NotFoundError, KafkaFailure."""
         config = self._config(name)
         with concealed():
-            topics = self._stores.status.topics(name) if connector_type(config) == "source" else ()
-            return drift_of(name, self.config.resolver.resolve(config).props, topics, self.config)
+            props, is_source = self.config.resolver.resolve(config).props, connector_type(config) == "source"
+            return topics_in_use(name, props, self._stores.status.topics(name), self.config, has_rules=is_source)
 
     def reset_active_topics(self, name: str) -> None:
         """Forget them. Raises RestError 403 if tracking, or resetting, is off."""

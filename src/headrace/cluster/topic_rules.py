@@ -1,4 +1,4 @@
-"""The topics of a source connector, compared with the rules of its configuration."""
+"""The topics that a connector uses, as they are, and compared with the rules of its configuration."""
 
 from __future__ import annotations
 
@@ -6,32 +6,50 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from headrace.kafka.admin import Admin
+from headrace.kafka.admin import Admin, ConfiguredValue, TopicInfo
 from headrace.runtime.plan import client_settings
 from headrace.runtime.worker_config import WorkerConfig
-from headrace.topics.creation import topic_creation
+from headrace.topics.creation import NewTopicPlan, topic_creation
 from headrace.topics.drift import topic_drift
 
 _TIMEOUT_S = 20.0
 
 
-def drift_of(name: str, config: Mapping[str, Any], topics: Iterable[str], worker: WorkerConfig) -> list[dict[str, Any]]:
-    """How the topics that a connector uses differ from its rules; nothing if it has none (`topic.creation.*`).
+def topics_in_use(
+    name: str, config: Mapping[str, Any], topics: Iterable[str], worker: WorkerConfig, *, has_rules: bool
+) -> dict[str, list[dict[str, Any]]]:
+    """`topics`, each with its own settings, and `drift`, how they differ from the rules that are for them (`topic.creation.*`).
 
-    config: the connector's, resolved. Raises KafkaFailure, ConfigError.
+    config: the connector's, resolved; has_rules: whether it creates topics, as sources do. Raises KafkaFailure, ConfigError.
     """
-    rules = topic_creation(config, worker.topic_creation_enable)
+    rules = topic_creation(config, worker.topic_creation_enable) if has_rules else None
     chosen = sorted(topics)
-    if rules is None or not chosen:
-        return []
+    if not chosen:
+        return {"topics": [], "drift": []}
     admin = Admin(client_settings(f"headrace-drift-{name}", "admin", config, worker))
     infos = admin.find(chosen, _TIMEOUT_S)
-    drift: list[dict[str, Any]] = []
-    for topic in chosen:
-        info, plan = infos.get(topic), rules.new_topic(topic)
-        if plan is None:  # no rule is for it
-            continue
-        settings = admin.topic_configs(topic, timeout_s=_TIMEOUT_S) if info and plan.configs else {}
-        counts = (len(info.partitions), info.replication_factor) if info else (None, None)
-        drift += [asdict(difference) for difference in topic_drift(plan, *counts, settings)]
-    return drift
+    settings = admin.configs_of(sorted(infos), _TIMEOUT_S)
+    plans = {topic: rules.new_topic(topic) if rules else None for topic in chosen}
+    found: dict[str, list[dict[str, Any]]] = {"topics": [], "drift": []}
+    for topic, plan in plans.items():
+        info, own = infos.get(topic), settings.get(topic, {})
+        found["topics"].append(_topic(topic, info, own, plan))
+        found["drift"] += _drift(plan, info, own) if plan else []
+    return found
+
+
+def _topic(
+    name: str, info: TopicInfo | None, settings: Mapping[str, ConfiguredValue], plan: NewTopicPlan | None
+) -> dict[str, Any]:
+    return {
+        "topic": name,
+        "group": plan.group.name if plan else None,
+        "partitions": len(info.partitions) if info else None,
+        "replication_factor": info.replication_factor if info else None,
+        "settings": {key: setting.value for key, setting in sorted(settings.items()) if setting.is_own},
+    }
+
+
+def _drift(plan: NewTopicPlan, info: TopicInfo | None, settings: Mapping[str, ConfiguredValue]) -> Iterable[dict[str, Any]]:
+    counts = (len(info.partitions), info.replication_factor) if info else (None, None)
+    return map(asdict, topic_drift(plan, *counts, {key: setting.value for key, setting in settings.items()}))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from headrace.doctor.finding import Finding, ok, warning, wrong
 from headrace.errors import HeadraceError
-from headrace.runtime.worker_config import WorkerConfig, read_worker_config
+from headrace.runtime.worker_config import WorkerConfig, read_worker_config, worker_config_class
 
 _SIMILAR = 0.85
 """How much a key that nobody knows has to look like one that exists to be called mistyped: others belong to plugins."""
@@ -18,9 +18,16 @@ def read(props: Mapping[str, str]) -> tuple[WorkerConfig | None, list[Finding]]:
     try:
         config = read_worker_config(props)
     except HeadraceError as error:
-        return None, [wrong("config", str(error).rstrip("."), "correct it in the worker file")]
+        return None, [wrong("config", one.rstrip("."), "correct it in the worker file") for one in _errors(props, error)]
     findings = [*_mistyped(config), *_open(config)]
     return config, findings or [ok("config", "the worker file can be read")]
+
+
+def _errors(props: Mapping[str, str], first: HeadraceError) -> Iterable[str]:
+    """The sentence that a worker would end with, and what is wrong with other settings; of placeholders nothing is known here."""
+    values = worker_config_class(props).definition().validate(props)
+    others = (value.errors[0] for value in values if value.errors and "${" not in props.get(value.name, ""))
+    return dict.fromkeys([str(first), *others])
 
 
 def _mistyped(config: WorkerConfig) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, cast
@@ -46,6 +46,16 @@ class TopicInfo:
     internal: bool
     replication_factor: int
     topic_id: str
+
+
+@dataclass(frozen=True)
+class ConfiguredValue:
+    """The value of a topic's setting, as the broker has it."""
+
+    value: str | None
+    """None if it is secret."""
+    is_own: bool
+    """Set for this topic, not inherited from the broker."""
 
 
 class Admin:
@@ -124,10 +134,20 @@ class Admin:
 
     def topic_configs(self, name: str, *, own_only: bool = False, timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, str | None]:
         """The settings of a topic with their values; `own_only`: without those inherited from the broker. Secrets are None."""
-        resource = ConfigResource(ConfigResource.Type.TOPIC, name)
-        entries = self._wait_all(lambda: self._client.describe_configs([resource], request_timeout=timeout_s), timeout_s)
+        settings = self.configs_of([name], timeout_s)[name]
+        return {key: one.value for key, one in settings.items() if one.is_own or not own_only}
+
+    def configs_of(self, names: Sequence[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, dict[str, ConfiguredValue]]:
+        """The settings of several topics, asked for at once. Raises KafkaFailure if one of them does not exist."""
+        if not names:
+            return {}
+        resources = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in names]
+        found = self._wait_all(lambda: self._client.describe_configs(resources, request_timeout=timeout_s), timeout_s)
         own = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
-        return {key: entry.value for key, entry in entries[resource].items() if not own_only or entry.source == own}
+        return {
+            resource.name: {key: ConfiguredValue(entry.value, entry.source == own) for key, entry in entries.items()}
+            for resource, entries in found.items()
+        }
 
     def alter(self, topic: str, settings: Mapping[str, str | None], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         """Set settings of a topic, and unset those that are None; the others stay (KIP-339)."""

@@ -164,8 +164,8 @@ class RestHerder(Protocol):
         """The same with the time (epoch ms) since when each is known to be in use; none if tracking is off."""
         ...
 
-    def topic_drift(self, name: str) -> list[Json]:
-        """How its topics differ from its rules for new ones, fields of TopicDrift; NotFoundError."""
+    def topics_in_use(self, name: str) -> dict[str, list[Json]]:
+        """Its `topics` with their settings, and the `drift` from its rules for new ones, fields of TopicDrift; NotFoundError."""
         ...
 
     def reset_active_topics(self, name: str) -> None:

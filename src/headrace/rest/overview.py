@@ -18,6 +18,7 @@ from headrace.rest.cluster_figures import ClusterFigures, ConnectorFigures
 from headrace.rest.herder import RestHerder
 
 PER_PAGE = 50
+_CAUSED_BY = "Caused by: "
 FAILED, UNASSIGNED, RUNNING = "FAILED", "UNASSIGNED", "RUNNING"
 _ORDER = {FAILED: 0, "RESTARTING": 1, UNASSIGNED: 2, "PAUSED": 4, "STOPPED": 5}
 _FRESH_S = 2.0
@@ -219,6 +220,16 @@ def first_line(trace: str) -> str:
     line = trace.strip().partition("\n")[0].strip()
     name, colon, sentence = line.partition(": ")
     return sentence if colon and sentence and " " not in name and "." in name else line
+
+
+def causes(trace: str) -> list[str]:
+    """Why, in the sentences of a trace: the first line, then what each `Caused by:` adds to it, the root cause last."""
+    lines = [line.removeprefix(_CAUSED_BY) for line in trace.strip().splitlines() if line.startswith(_CAUSED_BY)]
+    found = [first_line(trace)]
+    for sentence in map(first_line, lines):
+        if sentence and all(sentence not in before for before in found):
+            found.append(sentence)
+    return found
 
 
 def _topics(herder: RestHerder, name: str) -> list[str]:

@@ -261,6 +261,11 @@ SCHEMAS: dict[str, Schema] = {
     }),
     "Drift": _object({
         "connector": _TEXT,
+        "topics": _list(_object({
+            "topic": _TEXT, "group": {**_TEXT_OR_NULL, "description": "The rule that is for it; null: none."},
+            "partitions": {**_INT_OR_NULL, "description": "null: it does not exist."}, "replication_factor": _INT_OR_NULL,
+            "settings": _map(_TEXT_OR_NULL, description="Its own; what the broker's defaults are is left out."),
+        })),
         "drift": _list(_object({
             "topic": _TEXT, "group": _TEXT, "what": _TEXT, "wanted": _TEXT,
             "actual": {**_TEXT_OR_NULL, "description": "null: it does not exist."},

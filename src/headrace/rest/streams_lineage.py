@@ -24,8 +24,8 @@ def of_application(application: Mapping[str, Any]) -> Lineage:
 def _of_part(application: Mapping[str, Any], number: str, text: str, internal: set[str]) -> Lineage:
     name = application["application"]
     here = LineageNode(f"application:{name}/{number}", APPLICATION, name, f"sub-topology {number}", application["state"])
-    read = [_full(name, topic, internal) for topics in _SOURCE.findall(text) for topic in _items(topics)]
-    written = [_full(name, topic, internal) for topic in _SINK.findall(text)]
+    read = [full_name(name, topic, internal) for topics in _SOURCE.findall(text) for topic in _items(topics)]
+    written = [full_name(name, topic, internal) for topic in _SINK.findall(text)]
     stores = (f"{name}-{store}-changelog" for store_names in _STORES.findall(text) for store in _items(store_names))
     written += [topic for topic in stores if topic in internal]
     topics = [LineageNode(f"topic:{topic}", TOPIC, topic) for topic in dict.fromkeys([*read, *written])]
@@ -37,7 +37,7 @@ def _items(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
-def _full(application: str, topic: str, internal: set[str]) -> str:
+def full_name(application: str, topic: str, internal: set[str]) -> str:
     """The name on the cluster: a topology has its internal topics without the application before them."""
     full = f"{application}-{topic}"
     return full if full in internal else topic

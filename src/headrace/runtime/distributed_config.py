@@ -30,13 +30,13 @@ ALGORITHMS = {
 """Java's names of the signatures between workers → names of Python's hashlib."""
 
 
-def _partitions(name: str, value: int) -> None:
-    if value != -1 and value < 1:
+def _partitions(name: str, value: int | None) -> None:
+    if value is not None and value != -1 and value < 1:
         raise invalid(name, value, "Number of partitions must be positive, or -1 to use the broker's default")
 
 
-def _replication(name: str, value: int) -> None:
-    if value != -1 and value < 1:
+def _replication(name: str, value: int | None) -> None:
+    if value is not None and value != -1 and value < 1:
         why = (
             "Replication factor must be positive and not larger than the number of brokers in the Kafka cluster, "
             "or -1 to use the broker's default"

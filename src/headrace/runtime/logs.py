@@ -10,9 +10,11 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Sequence
 from typing import TextIO
 
 import structlog
+from structlog.typing import Processor
 
 from headrace.config.redaction import redact_event, redact_line
 from headrace.runtime.recent_logs import RECENT
@@ -20,7 +22,29 @@ from headrace.runtime.recent_logs import RECENT
 
 def configure(stream: TextIO | None = None, level: str | None = None) -> None:
     """Set up logging of the process, called once by what starts it; stream: where lines go, standard error if None."""
-    shared = [
+    shared = _to_loggers()
+    target = stream or sys.stderr
+    renderer = structlog.dev.ConsoleRenderer(colors=target.isatty(), pad_event_to=0)
+    rendering = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer, redact_line]
+    handler = logging.StreamHandler(target)
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=rendering, foreign_pre_chain=shared))
+    handler.addFilter(_not_of_py4j)
+    _collect([handler, RECENT], level)
+
+
+def keep_recent() -> None:
+    """Have the last lines of each connector kept for REST where nobody has set up logging; nothing is written anywhere.
+
+    For a worker in somebody else's process, as tests have it: their handlers stay.
+    """
+    if not structlog.is_configured():
+        _to_loggers()
+        _collect([*(one for one in logging.getLogger().handlers if one is not RECENT), RECENT], None)
+
+
+def _to_loggers() -> list[Processor]:
+    """Lead structlog's events through Python's loggers; returns what every event goes through."""
+    shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
@@ -35,15 +59,14 @@ def configure(stream: TextIO | None = None, level: str | None = None) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
-    target = stream or sys.stderr
-    renderer = structlog.dev.ConsoleRenderer(colors=target.isatty(), pad_event_to=0)
-    rendering = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer, redact_line]
-    handler = logging.StreamHandler(target)
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=rendering, foreign_pre_chain=shared))
-    handler.addFilter(_not_of_py4j)
+    return shared
+
+
+def _collect(handlers: Sequence[logging.Handler], level: str | None) -> None:
+    """Have these handlers, and no others, get what is logged from this level on."""
     root = logging.getLogger()
     RECENT.addFilter(_not_of_py4j)
-    root.handlers[:] = [handler, RECENT]
+    root.handlers[:] = handlers
     root.setLevel((level or os.environ.get("HEADRACE_LOG_LEVEL") or "INFO").upper())
     for noisy in ("httpx", "httpcore", "uvicorn.access", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

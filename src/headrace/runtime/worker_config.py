@@ -23,6 +23,11 @@ class StandaloneConfig(WorkerConfig):
 
 
 def read_worker_config(props: Mapping[str, str]) -> WorkerConfig:
-    """A StandaloneConfig if the offsets go to a file and there is no group, else a DistributedConfig; raises ConfigError."""
+    """The configuration of a worker, of the class that its properties are for. Raises ConfigError."""
+    return worker_config_class(props)(props)
+
+
+def worker_config_class(props: Mapping[str, str]) -> type[WorkerConfig]:
+    """StandaloneConfig if the offsets go to a file and there is no group, else DistributedConfig."""
     standalone = "offset.storage.file.filename" in props and "group.id" not in props
-    return StandaloneConfig(props) if standalone else DistributedConfig(props)
+    return StandaloneConfig if standalone else DistributedConfig

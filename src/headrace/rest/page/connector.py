@@ -79,20 +79,29 @@ def lag(call: Call) -> Response:
     return call.page("connector_lag.html", partitions=partitions, sentence="", name=name)
 
 
-def drift(call: Call) -> Response:
-    """Whether its topics still are as its rules say; the cluster is asked, so the page loads it after itself."""
+def topics(call: Call) -> Response:
+    """Its topics, and whether they still are as its rules say; the cluster is asked, so the page loads it after itself."""
     reply = call.ask("GET", "headrace", "connectors", call.query("name"), "topics", "drift")
-    found = reply.json["drift"] if reply.ok else []
-    return call.page("connector_drift.html", drift=found, sentence="" if reply.ok else reply.message)
+    found = reply.json if reply.ok else {"topics": [], "drift": []}
+    ruled = any(one["group"] for one in found["topics"])
+    return call.page("connector_topics.html", found=found, ruled=ruled, sentence="" if reply.ok else reply.message)
 
 
 def log(call: Call) -> Response:
-    """The last log entries, of all workers."""
+    """The last log entries, of all workers, with the choice of their level."""
+    return call.page("connector_log.html", levels=_LEVELS, **_log(call))
+
+
+def log_entries(call: Call) -> Response:
+    """The part of it that is renewed."""
+    return call.renewed("connector_log_entries.html", **_log(call))
+
+
+def _log(call: Call) -> dict[str, Any]:
     name, level = call.query("name"), call.query("level", "INFO")
     level = level if level in _LEVELS else "INFO"
     query = {"lines": str(_LINES), "level": level}
-    found = call.asked("GET", "headrace", "connectors", name, "logs", query=query)
-    return call.page("connector_log.html", name=name, level=level, levels=_LEVELS, found=found)
+    return {"name": name, "level": level, "found": call.asked("GET", "headrace", "connectors", name, "logs", query=query)}
 
 
 ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {
@@ -100,6 +109,7 @@ ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {
     ("GET", "/connector/live"): live,
     ("GET", "/connector/head"): head,
     ("GET", "/connector/lag"): lag,
-    ("GET", "/connector/drift"): drift,
+    ("GET", "/connector/topics"): topics,
     ("GET", "/connector/log"): log,
+    ("GET", "/connector/log/entries"): log_entries,
 }

@@ -18,21 +18,13 @@ from headrace.config.diff import compare
 from headrace.config.secrets import HIDDEN, Secrets
 from headrace.errors import BadRequestError, NotFoundError, RestError
 from headrace.rest.page.call import Call
+from headrace.rest.page.edit_form import groups_of
 from headrace.rest.page.render import pretty, to
 from headrace.rest.roles import Role
 
 Settings = dict[str, str]
 
 _CLASS, _BLANK_ROWS, _LIVE = "connector.class", 3, 3
-
-
-@dataclass(frozen=True)
-class EditRow:
-    """A setting in the form; definition: None where the plugin does not define it."""
-
-    key: str
-    value: str
-    definition: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -84,14 +76,21 @@ def form(call: Call) -> Response:
 
 
 def _form(call: Call, draft: Draft) -> dict[str, Any]:
-    plugin = draft.config.get(_CLASS, "")
-    reply = call.ask("GET", "connector-plugins", plugin, "config") if plugin else None
-    definitions: list[dict[str, Any]] = reply.json if reply and reply.ok else []
-    by_name = {one["name"]: one for one in definitions}
-    wanted = [one["name"] for one in definitions if one["required"] or one["importance"] == "HIGH"]
-    keys = dict.fromkeys([_CLASS, *draft.config, *(key for key in wanted if key != "name")])
-    rows = [EditRow(key, draft.config.get(key, ""), by_name.get(key)) for key in keys]
-    return {"rows": rows, "blank": _BLANK_ROWS, "definitions": [one for one in definitions if one["name"] not in keys]}
+    if draft.mode != "form" or not call.is_admin:
+        return {"groups": [], "blank": []}
+    groups = groups_of(draft.config, _validated(call, draft))
+    count = sum(len(group.rows) + len(group.more) for group in groups)
+    return {"groups": groups, "blank": range(count, count + _BLANK_ROWS)}
+
+
+def _validated(call: Call, draft: Draft) -> list[dict[str, Any]]:
+    """What validation says of each setting, those of the transforms and converters in use included; nothing if it cannot."""
+    plugin = draft.config.get(_CLASS)
+    running = _running(call, draft) or {}
+    config = {key: running.get(key, value) if value == HIDDEN else value for key, value in draft.config.items()}
+    body = {"name": draft.name or "new"} | config
+    reply = call.ask("PUT", "connector-plugins", plugin, "config", "validate", body=body) if plugin else None
+    return reply.json["configs"] if reply and reply.ok else []
 
 
 def validate(call: Call) -> Response:

@@ -8,9 +8,7 @@ from starlette.responses import Response
 
 from headrace.rest.lineage import Lineage, LineageEdge, LineageNode
 from headrace.rest.page.call import Call
-from headrace.rest.page.layout import HEIGHT, WIDTH, draw
-
-_MOST = 400
+from headrace.rest.page.layout import HEIGHT, MOST_NODES, WIDTH, draw
 
 
 def graph(call: Call) -> Response:
@@ -19,12 +17,15 @@ def graph(call: Call) -> Response:
     query["columns"] = "true" if query["connector"] else ""
     found = call.asked("GET", "headrace", "lineage", query=query)
     nodes = [LineageNode(**node) for node in found["nodes"]]
-    lineage = Lineage(nodes, [LineageEdge(**edge) for edge in found["edges"]])
-    drawing = draw(lineage) if len(nodes) <= _MOST else None
+    edges = [LineageEdge(**edge) for edge in found["edges"]]
+    joined = {end for edge in edges for end in (edge.source, edge.target)}
+    alone = [] if query["connector"] else [node for node in nodes if node.id not in joined]  # they would bury the others
+    drawn = [node for node in nodes if node not in alone]
+    drawing = draw(Lineage(drawn, edges)) if len(drawn) <= MOST_NODES else None
     columns = [row for row in found["columns"] if row["connector"] == query["connector"]]
     return call.page(
-        "graph.html", drawing=drawing, nodes=nodes, asked=query, most=_MOST, box=(WIDTH, HEIGHT), columns=columns,
-        not_reached=found["not_reached"],
+        "graph.html", drawing=drawing, nodes=drawn, alone=alone, asked=query, most=MOST_NODES, box=(WIDTH, HEIGHT),
+        columns=columns, not_reached=found["not_reached"],
     )  # fmt: skip
 
 

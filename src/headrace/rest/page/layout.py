@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from headrace.rest.lineage import Lineage, LineageNode
 
 WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN = 210, 34, 70, 12, 8
+MOST_NODES = 400
+"""That fit into one picture."""
 _SWEEPS = 6
 
 
@@ -97,18 +99,26 @@ def _beginnings(before: dict[str, list[str]], depth: dict[str, int]) -> dict[str
 
 
 def _ordered(layers: list[list[str]], edges: Sequence[tuple[str, str]]) -> list[list[str]]:
-    near: dict[str, list[str]] = {}
+    """The layers, each sorted by where its neighbours stand: those to the left, then those to the right, again and again."""
+    depth = {name: n for n, layer in enumerate(layers) for name in layer}
+    near: dict[str, list[str]] = {name: [] for name in depth}
     for source, target in edges:
-        near.setdefault(source, []).append(target)
-        near.setdefault(target, []).append(source)
-    for _ in range(_SWEEPS):
-        place = {name: row - len(layer) / 2 for layer in layers for row, name in enumerate(layer)}
+        near[source].append(target)
+        near[target].append(source)
+    place: dict[str, float] = {}
 
-        def barycentre(name: str, place: dict[str, float] = place) -> float:
-            others = [place[one] for one in near.get(name, ())]
-            return sum(others) / len(others) if others else place[name]
+    def stand(n: int, layer: list[str]) -> None:
+        layers[n] = layer
+        place.update((name, row - len(layer) / 2) for row, name in enumerate(layer))
 
-        layers = [sorted(layer, key=barycentre) for layer in layers]
+    for n, layer in enumerate(layers):
+        stand(n, layer)
+    for sweep in range(_SWEEPS):
+        side = 1 if sweep % 2 else -1  # the neighbours to the right, or to the left
+        for n in range(len(layers))[::-side]:
+            beside = {name: [place[one] for one in near[name] if (depth[one] - n) * side > 0] for name in layers[n]}
+            centre = {name: sum(found) / len(found) if found else place[name] for name, found in beside.items()}
+            stand(n, sorted(layers[n], key=centre.__getitem__))
     return layers
 
 

@@ -27,6 +27,10 @@ from headrace.rest.same_origin import PAGE
 from headrace.runtime.worker_config import WorkerConfig
 
 _LIMIT_S = 30.0
+_TOO_LONG = (
+    f"This took longer than {_LIMIT_S:g} s: a cluster that has to be asked for it may be away. "
+    "What is known without asking is among the connectors and the workers."
+)
 _POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
@@ -50,7 +54,7 @@ class _Route:
         call = Call(self.context, request, form)
         with anyio.move_on_after(_LIMIT_S):
             return await run_sync(partial(_answered, self.handler, call), abandon_on_cancel=True)
-        return await run_sync(lambda: call.page("problem.html", 503, sentence=f"This took longer than {_LIMIT_S:g} s.", trace=""))
+        return await run_sync(lambda: _problem(call, 503, _TOO_LONG))
 
 
 def _answered(handler: Callable[[Call], Response], call: Call) -> Response:

@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from headrace import __version__
-from headrace.rest.overview import first_line
+from headrace.rest.overview import causes, first_line
 
 FOLDER = Path(__file__).parent
 STATIC = {file.name: file.read_bytes() for file in (FOLDER / "static").iterdir() if file.suffix in (".js", ".css", ".svg")}
@@ -114,6 +114,6 @@ _environment = Environment(
 )
 _environment.filters |= {
     "number": number, "span": span, "mebibytes": mebibytes, "when": when, "short_class": short_class, "pretty": pretty,
-    "first_line": first_line, "documentation": documentation,
+    "first_line": first_line, "causes": causes, "documentation": documentation,
 }  # fmt: skip
 _environment.globals |= {"line": line, "to": to, "static": static, "version": __version__}

@@ -9,6 +9,8 @@ from starlette.responses import Response
 
 from headrace.errors import BadRequestError, NotFoundError
 from headrace.rest.page.call import Call
+from headrace.rest.page.layout import HEIGHT, MOST_NODES, WIDTH, draw
+from headrace.rest.page.topology import picture
 
 
 def screen(call: Call) -> Response:
@@ -24,7 +26,11 @@ def rows(call: Call) -> Response:
 def application(call: Call) -> Response:
     """One application. Raises NotFoundError."""
     shown, answer = _application(call, call.query("application"))
-    return call.renewed("streams_application.html", found=shown, not_reached=answer["not_reached"])
+    graph = picture(shown)
+    drawing = draw(graph) if len(graph.nodes) <= MOST_NODES else None
+    return call.renewed(
+        "streams_application.html", found=shown, not_reached=answer["not_reached"], drawing=drawing, box=(WIDTH, HEIGHT)
+    )
 
 
 def _application(call: Call, name: str) -> tuple[dict[str, Any], dict[str, Any]]:

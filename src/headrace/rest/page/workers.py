@@ -1,4 +1,4 @@
-"""The workers of the group."""
+"""The workers of the group, and the log levels of the one that answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping
 
 from starlette.responses import Response
 
+from headrace.rest.log_levels import LEVELS, ROOT
 from headrace.rest.page.call import Call
+
+_LOGGERS = ("admin", "loggers")
+_SCOPES = ("worker", "cluster")
 
 
 def screen(call: Call) -> Response:
@@ -19,4 +23,26 @@ def rows(call: Call) -> Response:
     return call.renewed("workers_rows.html", found=call.asked("GET", "headrace", "workers"))
 
 
-ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {("GET", "/workers"): screen, ("GET", "/workers/rows"): rows}
+def log_levels(call: Call) -> Response:
+    """The root logger's level, and those that have been changed; nothing where this is for `admin.listeners` alone."""
+    reply = call.ask("GET", *_LOGGERS)
+    loggers = reply.json if reply.ok else {}
+    shown = {name: one for name, one in loggers.items() if name == ROOT or one["last_modified"]}
+    return call.page("log_levels.html", loggers=loggers, shown=shown, levels=LEVELS, sentence="" if reply.ok else reply.message)
+
+
+def set_log_level(call: Call) -> Response:
+    """Set the level of a logger and of those below it, here or on every worker."""
+    name, level = call.field("logger").strip() or ROOT, call.field("level")
+    scope = call.field("scope") if call.field("scope") in _SCOPES else _SCOPES[0]
+    call.asked("PUT", *_LOGGERS, name, query={"scope": scope}, body={"level": level})
+    where = "on every worker" if scope == "cluster" else f"on {call.herder.worker_id}"
+    return call.message(f"{name} logs from {level} on, {where}.", ok=True, then="changed")
+
+
+ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {
+    ("GET", "/workers"): screen,
+    ("GET", "/workers/rows"): rows,
+    ("GET", "/workers/log-levels"): log_levels,
+    ("POST", "/workers/log-levels"): set_log_level,
+}

@@ -13,5 +13,5 @@ resource = Resource("drift")
 
 @resource.get("/headrace/connectors/{connector}/topics/drift", gives={200: "Drift"}, errors=[404])
 def topics_drift(herder: RestHerder, connector: str) -> Response:
-    """How the topics that a source connector uses differ from its `topic.creation.` rules; nothing if it has none."""
-    return responses.ok({"connector": connector, "drift": herder.topic_drift(connector)})
+    """The topics that a connector uses, with their settings; how those of a source differ from its `topic.creation.` rules."""
+    return responses.ok({"connector": connector, **herder.topics_in_use(connector)})

@@ -9,7 +9,8 @@
 
   // ---------------------------------------------------------------- renewing
   const renew = (part) => {
-    if (part.dataset.busy) return;
+    const marked = document.getSelection();
+    if (part.dataset.busy || (!marked.isCollapsed && part.contains(marked.anchorNode))) return; // what is being copied stays
     part.dataset.busy = "1";
     const headers = part.dataset.seen ? { "X-Seen": part.dataset.seen } : {};
     htmx.ajax("GET", part.dataset.refresh, { source: part, target: part, swap: "innerHTML", headers })
@@ -20,18 +21,23 @@
   document.addEventListener("visibilitychange", () => { if (!document.hidden) renewAll(); });
   document.body.addEventListener("changed", () => setTimeout(renewAll, 300));
 
+  const atEnd = (log) => log.scrollHeight - log.scrollTop - log.clientHeight < 8;
   let focused = null;
   let unfolded = [];
+  let readAt = null; // where somebody reads in a log, who is not at its end
   document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
     const target = detail.target, now = document.activeElement;
     focused = target.contains(now) && now !== target ? now : null;
     unfolded = all("details[open][id]", target).map((one) => one.id);
+    const log = target.querySelector("ol.log");
+    readAt = log && !atEnd(log) ? log.scrollTop : null;
   });
   document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
     const target = detail.target;
     unfolded.forEach((id) => { const one = document.getElementById(id); if (one) one.open = true; });
     if (focused && !focused.isConnected) again(target, focused)?.focus({ preventScroll: true });
     focused = null;
+    all("ol.log", target).forEach((log) => { log.scrollTop = readAt ?? log.scrollHeight; });
     settle();
   });
   // Only now does htmx know the forms in it: a key that is pressed before would send them as if there were no script.
@@ -99,7 +105,6 @@
 
   const settle = () => {
     all("td.tick input").forEach((box) => { box.checked = chosen.has(box.value); });
-    all("ol.log").forEach((log) => { log.scrollTop = log.scrollHeight; });
     count();
     times();
   };

@@ -1,0 +1,51 @@
+"""The topology of a streams application as a picture: its operators by sub-topology, and the topics between them. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headrace.rest.lineage import TOPIC, Lineage, LineageEdge, LineageNode, joined
+from headrace.rest.streams_lineage import full_name
+
+OPERATOR = "operator"
+_PARTS = re.compile(r"^ *Sub-topology: (\d+)", re.MULTILINE)
+_NODE = re.compile(r"^ *(?:Source|Processor|Sink): (?P<name>\S+)(?: \((?P<what>topics|topic|stores): \[?(?P<of>[^)\]]*)\]?\))?")
+_NEXT = re.compile(r"^ *--> (?P<names>.+)$")
+_NUMBER = re.compile(r"-0+(\d+)$")
+
+
+def picture(application: Mapping[str, Any]) -> Lineage:
+    """What `describe()` says, as nodes and edges; application: with its `topology` and `internal_topics`."""
+    _, *parts = _PARTS.split(application["topology"])
+    graph = joined(_sub_topology(application, n, text) for n, text in zip(parts[::2], parts[1::2], strict=True))
+    known = {node.id for node in graph.nodes}
+    return Lineage(graph.nodes, [edge for edge in graph.edges if edge.source in known and edge.target in known])
+
+
+def _sub_topology(application: Mapping[str, Any], number: str, text: str) -> Lineage:
+    nodes: list[LineageNode] = []
+    edges: list[LineageEdge] = []
+    here = ""
+    for line in text.splitlines():
+        if found := _NODE.match(line):
+            here, of = found["name"], [item.strip() for item in (found["of"] or "").split(",") if item.strip()]
+            stores = of if found["what"] == "stores" else []
+            place = " · ".join([f"sub-topology {number}", *stores])
+            nodes.append(LineageNode(here, OPERATOR, _NUMBER.sub(r"-\1", here), place))
+            for node, edge in _topics(application, here, found["what"], of):
+                nodes.append(node)
+                edges.append(edge)
+        elif here and (found := _NEXT.match(line)):
+            edges += [LineageEdge(here, name.strip()) for name in found["names"].split(",") if name.strip() != "none"]
+    return Lineage(nodes, edges)
+
+
+def _topics(
+    application: Mapping[str, Any], operator: str, what: str | None, names: list[str]
+) -> Iterator[tuple[LineageNode, LineageEdge]]:
+    internal = {topic["name"] for topic in application["internal_topics"] or ()}
+    for name in names if what in ("topic", "topics") else ():
+        node = LineageNode(f"topic:{(topic := full_name(application['application'], name, internal))}", TOPIC, topic)
+        yield node, LineageEdge(operator, node.id) if what == "topic" else LineageEdge(node.id, operator)
