@@ -123,3 +123,21 @@ def test_segments_of_a_versioned_store_have_a_length():
     assert Stores.persistent_versioned_key_value_store("v", 10, 5) == Stores.persistent_versioned_key_value_store("v", 10)
     with pytest.raises(ArgumentError, match="segmentInterval cannot be zero or negative"):
         Stores.persistent_versioned_key_value_store("v", 10, 0)
+
+
+def test_stores_have_kafka_s_names_whatever_they_keep_beside_the_value():
+    plain = Stores.persistent_key_value_store("rows")
+    assert plain == Stores.persistent_timestamped_key_value_store("rows")
+    assert plain == Stores.persistent_timestamped_key_value_store_with_headers("rows")
+    windows = Stores.persistent_window_store("rows", 20, 10, False)
+    assert windows == Stores.persistent_timestamped_window_store("rows", 20, 10, False)
+    assert windows == Stores.persistent_timestamped_window_store_with_headers("rows", 20, 10, False)
+    assert Stores.persistent_session_store("rows", 20) == Stores.persistent_session_store_with_headers("rows", 20)
+    kept = Stores.timestamped_key_value_store_with_headers_builder(plain, Serdes.string(), Serdes.long())
+    assert (kept.timestamped, kept.name) == (True, "rows")
+
+
+def test_what_kafka_makes_by_static_methods_is_made_by_keyword():
+    assert Grouped(key_serde=Serdes.long()) == Grouped().with_key_serde(Serdes.long())
+    assert Joined(other_value_serde=Serdes.long()) == Joined().with_other_value_serde(Serdes.long())
+    assert Consumed(value_serde=Serdes.long()) == Consumed().with_value_serde(Serdes.long())
