@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import structlog
 
+from headrace.runtime import logs
 from headrace.testing.worker import EmbeddedWorker
 from tests.browser import FLAGS, NO_BROWSER, browser_path
 from tests.clusters import Cluster, record
@@ -35,6 +38,18 @@ def browser() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="package", autouse=True)
+def kept_logs() -> Iterator[None]:
+    """What is logged of connectors is kept for the page, as in a worker's own process; undone at the end."""
+    root, configured = logging.getLogger(), structlog.get_config()
+    before = root.handlers[:], root.level
+    logs.keep_recent()
+    yield
+    root.handlers[:], level = before
+    root.setLevel(level)
+    structlog.configure(**configured)
 
 
 @pytest.fixture

@@ -37,13 +37,14 @@ def keep_recent() -> None:
 
     For a worker in somebody else's process, as tests have it: their handlers stay.
     """
-    if not structlog.is_configured():
-        _to_loggers()
-        _collect([*(one for one in logging.getLogger().handlers if one is not RECENT), RECENT], None)
+    handlers = logging.getLogger().handlers
+    if RECENT not in handlers:
+        _to_loggers(cached=False)
+        _collect([*handlers, RECENT], None)
 
 
-def _to_loggers() -> list[Processor]:
-    """Lead structlog's events through Python's loggers; returns what every event goes through."""
+def _to_loggers(*, cached: bool = True) -> list[Processor]:
+    """Lead structlog's events through Python's loggers; returns what every event goes through. cached: for good."""
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -57,7 +58,7 @@ def _to_loggers() -> list[Processor]:
         processors=[structlog.stdlib.filter_by_level, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=True,
+        cache_logger_on_first_use=cached,
     )
     return shared
 

@@ -10,7 +10,6 @@ from typing import Any, Self
 import httpx
 
 from headrace.errors import RestError, SetupError
-from headrace.runtime import logs
 from headrace.worker_process import run_distributed
 
 _START_S = 90
@@ -19,8 +18,7 @@ _START_S = 90
 class EmbeddedWorker:
     """A distributed worker on a thread of this process; a context manager that starts and stops it.
 
-    bootstrap: the cluster that it belongs to; props: its other properties. It shares the process's Spark session. Its log goes
-    where the process has its log; if that is nowhere, REST still has the last lines of each connector.
+    bootstrap: the cluster that it belongs to; props: its other properties. It shares the process's Spark session.
     """
 
     def __init__(self, bootstrap: str, props: Mapping[str, str]) -> None:
@@ -43,7 +41,6 @@ class EmbeddedWorker:
         self._ready.set()
 
     def __enter__(self) -> Self:
-        logs.keep_recent()
         self._thread.start()
         if not self._ready.wait(_START_S) or not self.url:
             raise self._error or SetupError(f"The worker did not start within {_START_S} s.")
