@@ -90,7 +90,7 @@ class TaskRuntime:
             )
         jvm: Any = spark._jvm
         self.spark, self._jvm = spark, jvm
-        self._pieces = jvm.io.headrace.streams.TaskRuntime.pieces(partitions, spark.sparkContext.defaultParallelism)
+        self._pieces = jvm.io.headrace.streams.BatchPieces.fewest(partitions, spark.sparkContext.defaultParallelism)
         self._numbers = itertools.count()
         self._socket = ""
         self.following = False
@@ -103,6 +103,7 @@ class TaskRuntime:
         self._java = jvm.io.headrace.streams.TaskRuntime(
             context, self._directory, partitions, self._pieces, dict(consumer), settings
         )
+        self._stores, self._clocks = self._java.stores(), self._java.clocks()
         self.id: str = self._java.id()
 
     def input(self, name: str, schema: str, partition: str) -> DataFrame:
@@ -126,15 +127,15 @@ class TaskRuntime:
 
     def create(self, store: str) -> None:
         """Make a store."""
-        self._java.createStore(store)
+        self._stores.create(store)
 
     def clear(self, store: str) -> None:
         """Throw away what a store holds."""
-        self._java.clearStore(store)
+        self._stores.clear(store)
 
     def size(self, store: str) -> int:
         """About how many rows a store has."""
-        return self._java.storeSize(store)
+        return self._stores.size(store)
 
     def get(self, store: str, key: bytes) -> bytes | None:
         """A row, in whatever task: time and value."""
@@ -147,11 +148,11 @@ class TaskRuntime:
 
     def expire(self, store: str, partition: int, behind: int, limit: int) -> None:
         """Delete the rows of a task before a time, which stands `behind` bytes before the end of the key."""
-        self._java.expire(store, partition, behind, limit)
+        self._stores.expire(store, partition, behind, limit)
 
     def expire_versions(self, store: str, partition: int, limit: int) -> None:
         """Delete versions of a task that another one of their key has followed before a time."""
-        self._java.expireVersions(store, partition, limit)
+        self._stores.expireVersions(store, partition, limit)
 
     def follow(self, starts: Iterable[tuple[str, str, int, int]]) -> None:
         """Fetch records ahead of the batches. starts: input, topic, partition, offset."""
@@ -173,12 +174,12 @@ class TaskRuntime:
 
     def is_due(self, nodes: Sequence[str]) -> bool:
         """Whether a schedule of processors is due by the clock, or one of them has not begun to work."""
-        due = self._java.due("\t".join(nodes))
-        return 0 <= due <= self._java.now()
+        due = self._clocks.due("\t".join(nodes))
+        return 0 <= due <= self._clocks.now()
 
     def set_now(self, time_ms: int) -> None:
         """Let the clock of processors stand at a time."""
-        self._java.setNow(time_ms)
+        self._clocks.setNow(time_ms)
 
     def wait(self, timeout_s: float) -> bool:
         """Wait until there is something to read; whether there is."""
@@ -198,10 +199,10 @@ class TaskRuntime:
 
     def set_clocks(self, clocks: Mapping[str, Mapping[int, int]]) -> None:
         """Tell operators the stream times of their tasks."""
-        self._java.clearClocks()
+        self._clocks.clear()
         for node, times in clocks.items():
             for partition, time in times.items():
-                self._java.setClock(node, partition, time)
+                self._clocks.set(node, partition, time)
 
     def give(self, name: str, records: bytes) -> None:
         """The records that an input has in this batch, in place of ranges: in the form of `RecordBytes.java`."""

@@ -130,12 +130,12 @@ final class ProcessorServer {
     /** The partitions that a piece has, as a node knows them: the time, then of each partition its number, stream time and schedules. */
     private void begin(DataInputStream in, DataOutputStream out) throws IOException {
         String node = text(in);
-        List<Integer> partitions = runtime.partitionsOf(in.readInt());
-        out.writeLong(runtime.now());
+        List<Integer> partitions = runtime.pieces().partitionsOf(in.readInt());
+        out.writeLong(runtime.clocks().now());
         out.writeInt(partitions.size());
         for (int partition : partitions) {
-            Long time = runtime.clock(node, partition);
-            Map<Integer, Long> dues = runtime.dues(node, partition);
+            Long time = runtime.clocks().time(node, partition);
+            Map<Integer, Long> dues = runtime.clocks().dues(node, partition);
             out.writeInt(partition);
             out.writeLong(time == null ? -1L : time);
             out.writeInt(dues == null ? -1 : dues.size());

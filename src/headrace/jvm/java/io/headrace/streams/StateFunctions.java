@@ -69,7 +69,7 @@ public final class StateFunctions {
 
     /** The stream time of a task at an operator before this batch; null if it has none. */
     public static Long clock(UTF8String task, UTF8String node, int partition) {
-        return TaskRuntime.of(task).clock(node.toString(), partition);
+        return TaskRuntime.of(task).clocks().time(node.toString(), partition);
     }
 
     /** What went wrong with the record that is written to the dead letter topic now: exception, message or stack trace. */

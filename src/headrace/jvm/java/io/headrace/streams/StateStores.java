@@ -60,7 +60,7 @@ public final class StateStores {
     }
 
     /** Make a store; nothing happens if it is there. */
-    synchronized void create(String store) throws RocksDBException {
+    public synchronized void create(String store) throws RocksDBException {
         if (!stores.containsKey(store)) {
             BlockBasedTableConfig table = new BlockBasedTableConfig().setBlockCache(cache).setFilterPolicy(new BloomFilter(10))
                 .setCacheIndexAndFilterBlocks(true).setPinL0FilterAndIndexBlocksInCache(true).setBlockSize(4096L);
@@ -71,7 +71,7 @@ public final class StateStores {
     }
 
     /** Throw away what a store holds. */
-    synchronized void clear(String store) throws RocksDBException {
+    public synchronized void clear(String store) throws RocksDBException {
         ColumnFamilyHandle handle = stores.remove(store);
         if (handle != null) {
             db.dropColumnFamily(handle);
@@ -90,7 +90,7 @@ public final class StateStores {
     }
 
     /** About how many rows a store has. */
-    long size(String store) throws RocksDBException {
+    public long size(String store) throws RocksDBException {
         return db.getLongProperty(stores.get(store), "rocksdb.estimate-num-keys");
     }
 
@@ -127,5 +127,15 @@ public final class StateStores {
         for (Path file : files) {
             Files.deleteIfExists(file);
         }
+    }
+
+    /** Delete the rows of a task whose time, 8 bytes that stand `behind` bytes before the end of the key, is before a limit. */
+    public void expire(String store, int partition, int behind, long limit) throws Exception {
+        StoreExpiry.ofRows(this, store, partition, behind, limit);
+    }
+
+    /** Delete the versions of a task that another one of their key has followed before a limit; their time is the key's end. */
+    public void expireVersions(String store, int partition, long limit) throws Exception {
+        StoreExpiry.ofVersions(this, store, partition, limit);
     }
 }

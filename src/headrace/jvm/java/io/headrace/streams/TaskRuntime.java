@@ -4,12 +4,10 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -19,9 +17,7 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 import org.apache.spark.unsafe.types.UTF8String;
-import org.rocksdb.RocksIterator;
 
 /**
  * What one sub-topology has in this JVM: its stores, stream times, consumers, its producer, and the batch that runs now. Python says
@@ -34,17 +30,14 @@ public final class TaskRuntime {
     final StateStores stores;
     private final String id = UUID.randomUUID().toString().substring(0, 8);
     private final SparkContext spark;
-    private final int pieces;
-    private final int partitions;
+    private final BatchPieces pieces;
     private final BatchInputs inputs;
     private final Map<String, Object> producers;
-    private final Map<String, Map<Integer, Long>> clocks = new ConcurrentHashMap<>();
-    private final Map<String, Map<Integer, Long>> dues = new ConcurrentHashMap<>(); // by node and partition, of each schedule
+    private final StreamClocks clocks;
     private final Map<TopicPartition, Long> written = new ConcurrentHashMap<>(); // by complete batches, the offset after the last
     private final BatchThreads threads;
     private RecordWriter writer;
     private ProcessorServer processors;
-    private Long fixedTime; // of a test
     private boolean isCareful;
     private volatile List<String> failure = List.of(); // exception, message, stack trace
     private volatile List<String> letter = List.of(); // the same
@@ -60,10 +53,10 @@ public final class TaskRuntime {
     public TaskRuntime(SparkContext spark, String directory, int partitions, int pieces, Map<String, Object> consumers,
         Map<String, Object> producers) throws Exception {
         this.spark = spark;
-        this.partitions = partitions;
-        this.pieces = pieces;
+        this.pieces = new BatchPieces(partitions, pieces);
+        this.clocks = new StreamClocks(partitions);
         this.stores = new StateStores(directory);
-        this.inputs = new BatchInputs(consumers, this::piece);
+        this.inputs = new BatchInputs(consumers, this.pieces::of);
         this.producers = new HashMap<>(producers);
         this.threads = new BatchThreads(spark.defaultParallelism());
         ALL.put(id, this);
@@ -87,17 +80,17 @@ public final class TaskRuntime {
 
     /** The records of an input, as `given` or from its topics. */
     public RDD<InternalRow> input(String name) {
-        return new BatchRdd(spark, id, name, pieces);
+        return new BatchRdd(spark, id, name, pieces.count());
     }
 
     /** The rows of a store: partition, key, value. */
     public RDD<InternalRow> scan(String store) {
-        return new BatchRdd(spark, id, STORE + store, pieces);
+        return new BatchRdd(spark, id, STORE + store, pieces.count());
     }
 
     /** Rows that are computed once for everything in a batch that reads them. */
     public RDD<InternalRow> once(String name, RDD<InternalRow> rows) {
-        return new BatchRdd(rows, id, name, pieces);
+        return new BatchRdd(rows, id, name, pieces.count());
     }
 
     /** A job from what a batch puts out. */
@@ -109,42 +102,25 @@ public final class TaskRuntime {
             kinds[i] = new BatchProgram.Output(one.get(0), one.get(1), one.get(2));
         }
         BatchRdd.share(new ArrayList<>(rows));
-        return new BatchProgram(spark, id, rows.toArray(new RDD[0]), kinds, pieces);
+        return new BatchProgram(spark, id, rows.toArray(new RDD[0]), kinds, pieces.count());
     }
 
     /** A row in whatever task, null if there is none. */
     public byte[] get(String store, byte[] key) throws Exception {
         byte[] found = null;
-        for (int partition = 0; partition < partitions && found == null; partition++) {
+        for (int partition = 0; partition < pieces.partitions() && found == null; partition++) {
             found = stores.get(store, StateFunctions.key(partition, key));
         }
         return found;
     }
 
-    public void createStore(String store) throws Exception {
-        stores.create(store);
+    public StateStores stores() {
+        return stores;
     }
 
-    public void clearStore(String store) throws Exception {
-        stores.clear(store);
-    }
-
-    public long storeSize(String store) throws Exception {
-        return stores.size(store);
-    }
-
-    /** Set the stream time of a task at an operator. */
-    public void setClock(String node, int partition, long time) {
-        clocks.computeIfAbsent(node, name -> new ConcurrentHashMap<>()).put(partition, time);
-    }
-
-    public void clearClocks() {
-        clocks.clear();
-    }
-
-    Long clock(String node, int partition) {
-        Map<Integer, Long> found = clocks.get(node);
-        return found == null ? null : found.get(partition);
+    /** Its stream times and schedules. */
+    public StreamClocks clocks() {
+        return clocks;
     }
 
     /** Follow topics from some offsets on: lines of input, topic, partition, offset. */
@@ -203,10 +179,9 @@ public final class TaskRuntime {
         }
         begin(number);
         inputs.begin(ranges);
-        TreeSet<Integer> wanted = pieces(partitions);
         boolean good = false;
         try {
-            program.run(new ArrayList<>(wanted), threads);
+            program.run(new ArrayList<>(pieces.of(partitions)), threads);
             acknowledge();
             good = true;
         } finally {
@@ -224,7 +199,7 @@ public final class TaskRuntime {
         batch = new BatchResult(null, numbered ? ByteBuffer.allocate(8).putLong(number).array() : null);
         inputs.begin(ranges);
         try {
-            program.run(new ArrayList<>(pieces(partitions)), threads);
+            program.run(new ArrayList<>(pieces.of(partitions)), threads);
             batch.checkSizes(mostBytes());
         } catch (Throwable error) {
             failure = RecordFailure.of(error);
@@ -254,14 +229,6 @@ public final class TaskRuntime {
 
     private void acknowledge() throws Throwable {
         threads.run(List.of(0), 1, (piece, context) -> written(batch.acknowledged())); // once: each flush is a round trip
-    }
-
-    private TreeSet<Integer> pieces(String partitions) {
-        TreeSet<Integer> wanted = new TreeSet<>();
-        for (String partition : partitions.split("\t")) {
-            wanted.add(piece(Integer.parseInt(partition)));
-        }
-        return wanted;
     }
 
     /** Write nothing of a batch before all of it is computed, and keep what it has read until it is done. */
@@ -349,9 +316,7 @@ public final class TaskRuntime {
     /** Take the changes of the batch into the stores, and its stream times. */
     public void apply() throws Exception {
         stores.write(batch.changes);
-        batch.ticks.forEach((node, times) -> times.forEach((partition, time) -> clocks
-            .computeIfAbsent(node, name -> new ConcurrentHashMap<>()).merge(partition, time, Math::max)));
-        dues.putAll(batch.dues);
+        clocks.take(batch);
     }
 
     /** How many rows the batch has changed in a store. */
@@ -365,50 +330,6 @@ public final class TaskRuntime {
         batch = new BatchResult(null, null);
     }
 
-    /** Delete the rows of a task whose time, 8 bytes that stand `behind` bytes before the end of the key, is before a limit. */
-    public void expire(String store, int partition, int behind, long limit) throws Exception {
-        byte[] first = ByteBuffer.allocate(4).putInt(partition).array();
-        Map<String, List<byte[][]>> gone = new HashMap<>();
-        List<byte[][]> rows = gone.computeIfAbsent(store, name -> new ArrayList<>());
-        try (RocksIterator all = stores.iterator(store)) {
-            for (all.seek(first); all.isValid() && Arrays.equals(all.key(), 0, 4, first, 0, 4); all.next()) {
-                byte[] key = all.key();
-                if (ByteBuffer.wrap(key).getLong(key.length - behind) < limit) {
-                    rows.add(new byte[][] {key, null});
-                }
-                if (rows.size() == 10000) {
-                    stores.write(gone);
-                    rows.clear();
-                }
-            }
-        }
-        stores.write(gone);
-    }
-
-    /** Delete the versions of a task that another one of their key has followed before a limit; their time is the key's end. */
-    public void expireVersions(String store, int partition, long limit) throws Exception {
-        byte[] first = ByteBuffer.allocate(4).putInt(partition).array();
-        Map<String, List<byte[][]>> gone = new HashMap<>();
-        List<byte[][]> rows = gone.computeIfAbsent(store, name -> new ArrayList<>());
-        byte[] before = first;
-        try (RocksIterator all = stores.iterator(store)) {
-            for (all.seek(first); all.isValid() && Arrays.equals(all.key(), 0, 4, first, 0, 4); all.next()) {
-                byte[] key = all.key();
-                int end = key.length - 8;
-                if (before.length == key.length && Arrays.equals(before, 0, end, key, 0, end)
-                    && ByteBuffer.wrap(key).getLong(end) < limit) {
-                    rows.add(new byte[][] {before, null});
-                }
-                before = key;
-                if (rows.size() == 10000) {
-                    stores.write(gone);
-                    rows.clear();
-                }
-            }
-        }
-        stores.write(gone);
-    }
-
     /** Put rows into a store that are no batch's: partition, key, value and time; no value deletes. */
     public void load(String store, RDD<InternalRow> rows) {
         StoreLoad.run(id, store, rows);
@@ -417,41 +338,6 @@ public final class TaskRuntime {
     /** Answer processors at a path. */
     public void serve(String path) throws Exception {
         processors = new ProcessorServer(this, Path.of(path));
-    }
-
-    /** When schedules of some nodes by the clock are due, in ms: 0 if one has not begun to work, -1: never. */
-    public long due(String nodes) {
-        long found = Long.MAX_VALUE;
-        for (String node : nodes.split("\t")) {
-            for (int partition = 0; partition < partitions; partition++) {
-                Map<Integer, Long> known = dues(node, partition);
-                if (known == null) {
-                    return 0L;
-                }
-                for (Map.Entry<Integer, Long> one : known.entrySet()) {
-                    found = one.getKey() < 0 ? found : Math.min(found, one.getValue());
-                }
-            }
-        }
-        return found == Long.MAX_VALUE ? -1L : found;
-    }
-
-    Map<Integer, Long> dues(String node, int partition) {
-        return dues.get(node + "/" + partition);
-    }
-
-    /** The time of the clock, ms. */
-    public long now() {
-        return fixedTime == null ? System.currentTimeMillis() : fixedTime;
-    }
-
-    /** Let the clock stand at a time, ms. */
-    public void setNow(long time) {
-        fixedTime = time;
-    }
-
-    List<Integer> partitionsOf(int piece) {
-        return java.util.stream.IntStream.range(0, partitions).filter(one -> piece(one) == piece).boxed().toList();
     }
 
     /** Close everything and delete the state. */
@@ -479,33 +365,8 @@ public final class TaskRuntime {
         return inputs.rows(name, piece, context);
     }
 
-    /** The piece that has a partition. */
-    int piece(int partition) {
-        return piece(partition, pieces);
-    }
-
-    /** As Spark's `HashPartitioning` says. */
-    private static int piece(int partition, int pieces) {
-        return Math.floorMod(Murmur3_x86_32.hashInt(partition, 42), pieces);
-    }
-
-    /** Into how many pieces batches are cut: the fewest that put no more partitions into one than they have to, for so many slots. */
-    public static int pieces(int partitions, int slots) {
-        int most = Math.min(partitions, 4 * slots);
-        int best = 1;
-        int least = partitions;
-        for (int count = 2; count <= 8 * most && least > (partitions + most - 1) / most; count++) {
-            int[] sizes = new int[count];
-            int largest = 0;
-            for (int partition = 0; partition < partitions; partition++) {
-                largest = Math.max(largest, ++sizes[piece(partition, count)]);
-            }
-            if (largest < least) {
-                least = largest;
-                best = count;
-            }
-        }
-        return best;
+    BatchPieces pieces() {
+        return pieces;
     }
 
     List<InternalRow> kept(String name, int piece) {
