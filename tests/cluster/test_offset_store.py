@@ -31,6 +31,8 @@ def test_offsets_are_got_as_they_were_put(store):
     ]
     assert sorted(store.all("c"), key=str) == [({"file": "a"}, {"position": 5}), ({"file": "b"}, {"position": 2, "eof": True})]
     assert store.all("nobody") == []
+    assert sorted(store.partitions("c"), key=str) == [{"file": "a"}, {"file": "b"}]
+    assert store.partitions("nobody") == []
 
 
 def test_none_removes_an_offset_whether_it_was_there_or_not(store):

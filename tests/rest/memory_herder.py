@@ -155,6 +155,9 @@ class MemoryHerder:
         self._config(name)
         return [{"partition": p, "offset": o} for p, o in self.changes.get(name, [])]
 
+    def source_partitions(self, name: str) -> list[Json | None]:
+        return [p for p, _ in self.changes.get(name, [])]
+
     def lag(self, name: str, *, ages: bool) -> list[Json]:
         self._config(name)
         raise BadRequestError("It is not known how far the connector is behind.")

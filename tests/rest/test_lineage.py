@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.errors import RetriableError
 from headrace.registry.usage import SchemaUses
 from headrace.rest.lineage import Lineage, LineageEdge, LineageNode, as_dot, as_mermaid, joined, of_connector, with_schemas
 from headrace.rest.page.layout import HEIGHT, draw
@@ -90,6 +92,18 @@ def test_over_rest_and_on_the_page(call: Client, herder: MemoryHerder):
     assert call("GET", "/headrace/lineage?connector=none").json == {"nodes": [], "edges": [], "columns": [], "not_reached": []}
     page = call("GET", "/ui/graph?connector=c", headers={"Accept": "text/html"}).text
     assert page.count('class="node') == 4 and "&lt;b&gt;" in page and "<b>" not in page
+
+
+def test_a_cluster_that_is_away_is_not_waited_for(call: Client, herder: MemoryHerder, monkeypatch: pytest.MonkeyPatch):
+    def away(_name: str) -> None:
+        raise RetriableError("The cluster does not answer.")
+
+    herder.create("c", {**MIRROR, "name": "c"})
+    herder.topics["c"] = {"copy.a"}
+    herder.changes["c"] = [({"topic:partition": "a:0"}, {"offset": 1})]
+    monkeypatch.setattr(herder, "offsets", away)
+    ids = {node["id"] for node in call("GET", "/headrace/lineage?connector=c").json["nodes"]}
+    assert ids == {"connector:c", "topic:copy.a", "topic:eu:9092/a"}
 
 
 TOPOLOGY = """Topologies:

@@ -325,6 +325,10 @@ class Herder:
             return self._sink_offsets.read(name, self.config.resolver.resolve(config).props)
         return self._offsets.read(name, self.config.resolver.resolve(config).props)
 
+    def source_partitions(self, name: str) -> list[dict[str, Any] | None]:
+        """The source partitions that have an offset, as far as this worker knows: no cluster is asked."""
+        return [None if partition is None else dict(partition) for partition in self._stores.offsets.partitions(name)]
+
     def lag(self, name: str, *, ages: bool) -> list[dict[str, Any]]:
         """How far each partition of a source connector is behind. Raises NotFoundError, BadRequestError, KafkaFailure."""
         with concealed():

@@ -71,6 +71,11 @@ class KafkaOffsetStore:
             newest = [max(keys.values(), key=_age) for keys in self._stored.get(connector, {}).values()]
         return [(stored.partition, stored.offset) for stored in newest]  # type: ignore[misc]  # a partition may be null
 
+    def partitions(self, connector: str) -> list[SourcePartition | None]:
+        """Those with a stored offset, as far as the topic has been read until now: no broker is asked."""
+        with self._lock:
+            return [max(keys.values(), key=_age).partition for keys in self._stored.get(connector, {}).values()]
+
     def put(self, connector: str, offsets: Offsets, proof: Proof = lambda: None, timeout_s: float = TIMEOUT_S) -> None:
         """Store offsets, None removes one. When this returns they are durable, and every reader can see them.
 

@@ -176,6 +176,10 @@ class RestHerder(Protocol):
         """The committed offsets, `{"partition": {…}, "offset": {…}}` each; NotFoundError."""
         ...
 
+    def source_partitions(self, name: str) -> list[Json | None]:
+        """The source partitions that have an offset, as far as this worker knows: no cluster is asked."""
+        ...
+
     def lag(self, name: str, *, ages: bool) -> list[Json]:
         """How far each source partition is behind, fields of PartitionLag; ages: with times. NotFoundError, BadRequestError."""
         ...

@@ -148,7 +148,7 @@ def lineage_of_connector(herder: RestHerder, name: str) -> Lineage:
     try:
         info = herder.info(name)
         node = replace(node, state=_state(herder, name))
-        partitions = [entry["partition"] for entry in herder.offsets(name)] if info.type == "source" else []
+        partitions = herder.source_partitions(name) if info.type == "source" else []
         lineage = of_connector(node, info.type, info.config, herder.topics_since(name), partitions)
         return with_schemas(lineage, USAGE.of(name))
     except HeadraceError:
