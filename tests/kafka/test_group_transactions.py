@@ -92,7 +92,7 @@ def test_a_session_that_was_lost_does_not_come_back_with_the_membership(worker):
     one = worker("a")
     session = one.membership.session()
     assert session() is not None
-    one.membership._gone(lambda _place: None)
+    one.membership._expired(lambda _place: None)
     one.membership._member = True  # a member again
     assert session() is None
     assert one.membership.session()() is not None

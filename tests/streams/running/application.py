@@ -51,4 +51,4 @@ class Application:
         return {r.key.decode(): int.from_bytes(r.value, "big") for r in found if r.key and r.value}
 
     def await_results(self, expected: dict[str, int]) -> None:
-        wait_until(lambda: self.results() == expected, WAIT_S, f"{expected}")
+        wait_until(lambda: self.results() == expected, WAIT_S, lambda: f"{expected}, not {self.results()}")

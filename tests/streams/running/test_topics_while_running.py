@@ -27,7 +27,15 @@ def two_instances(app: Application) -> Iterator[tuple[KafkaStreams, KafkaStreams
     with app.running() as active, app.streams() as standby:
         standby.set_uncaught_exception_handler(lambda error: StreamThreadExceptionResponse.REPLACE_THREAD)
         standby.start()
+        # Who joins may take over, upon which a batch that is under way is done again: at least once.
+        wait_until(lambda: _is_shared(app), WAIT_S, "each instance has its part of the group")
+        wait_until(lambda: any(s.is_active() and s.state() is State.RUNNING for s in (active, standby)), WAIT_S, "one is at work")
         yield active, standby
+
+
+def _is_shared(app: Application) -> bool:
+    members = app.cluster.client.describe_consumer_groups([app.id])[app.id].result(30).members
+    return len(members) == 2 and all(m.assignment and m.assignment.topic_partitions for m in members)
 
 
 def _delete_changelog(app: Application) -> str:
