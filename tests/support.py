@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import os
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
 import structlog
 from structlog.testing import capture_logs
+
+from headrace.runtime import logs
+from headrace.runtime.recent_logs import RECENT
 
 T = TypeVar("T")
 
@@ -53,3 +58,19 @@ def captured_logs(*then: Any) -> AbstractContextManager[list[Any]]:
     """
     formatting = [structlog.contextvars.merge_contextvars, structlog.stdlib.PositionalArgumentsFormatter()]
     return capture_logs(processors=[*formatting, *then])
+
+
+@contextmanager
+def kept_logs() -> Iterator[None]:
+    """What is logged of connectors is kept for REST, as in a worker's own process, beside what pytest does with it."""
+    root, configured = logging.getLogger(), structlog.get_config()
+    handlers, level = root.handlers[:], root.level
+    logs.configure(io.StringIO())
+    root.handlers[:] = [*(handler for handler in handlers if handler is not RECENT), RECENT]
+    structlog.configure(cache_logger_on_first_use=False)  # what comes after has its own configuration
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        structlog.configure(**configured)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import structlog
 
-from headrace.runtime import logs
 from headrace.testing.worker import EmbeddedWorker
 from tests.browser import FLAGS, NO_BROWSER, browser_path
 from tests.clusters import Cluster, record
-from tests.support import wait_until
+from tests.support import kept_logs, wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -41,15 +38,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package", autouse=True)
-def kept_logs() -> Iterator[None]:
-    """What is logged of connectors is kept for the page, as in a worker's own process; undone at the end."""
-    root, configured = logging.getLogger(), structlog.get_config()
-    before = root.handlers[:], root.level
-    logs.keep_recent()
-    yield
-    root.handlers[:], level = before
-    root.setLevel(level)
-    structlog.configure(**configured)
+def _kept_logs() -> Iterator[None]:
+    with kept_logs():
+        yield
 
 
 @pytest.fixture

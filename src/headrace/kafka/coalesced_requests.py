@@ -39,32 +39,29 @@ class CoalescedRequest(Generic[Key, Value]):
         Raises HeadraceError if the cluster cannot be asked now: at once if that was so the last time, too.
         """
         deadline = time.monotonic() + _PATIENCE_S
-        while True:
-            with self._lock:
-                answered = self._request(keys)
-                if self._error:
-                    raise self._error
-                if answered is None:
-                    return {key: self._known[key] for key in keys if key in self._known}
-            if not answered.wait(deadline - time.monotonic()):
-                break
+        while (answered := self._request(keys)) is not None and answered.wait(deadline - time.monotonic()):
+            pass  # it may have been asked for other keys
         with self._lock:
             if not self._asked >= set(keys):
                 raise RetriableError(f"The cluster has not answered within {_PATIENCE_S:g} s.")
             return {key: self._known[key] for key in keys if key in self._known}
 
     def _request(self, keys: Collection[Key]) -> threading.Event | None:
-        """Start a request unless one is under way or the last one will do; returns what is set when it is answered."""
-        now = time.monotonic()
-        self._wanted |= dict.fromkeys(keys, now)
-        if self._answered is None and (now - self._asked_at > _FRESH_S or not self._asked >= set(keys)):
-            self._answered = threading.Event()
-            self._wanted = {key: at for key, at in self._wanted.items() if now - at < _WANTED_S}
-            renew = threading.Thread(
-                target=self._renew, args=(list(self._wanted), self._answered), name="cluster-request", daemon=True
-            )
-            renew.start()
-        return self._answered
+        """Start a request unless one is under way or the last one will do; returns what is set when it is answered.
+
+        Raises the error of the last one.
+        """
+        with self._lock:
+            now = time.monotonic()
+            self._wanted |= dict.fromkeys(keys, now)
+            if self._answered is None and (now - self._asked_at > _FRESH_S or not self._asked >= set(keys)):
+                self._answered = threading.Event()
+                self._wanted = {key: at for key, at in self._wanted.items() if now - at < _WANTED_S}
+                asked = (list(self._wanted), self._answered)
+                threading.Thread(target=self._renew, args=asked, name="cluster-request", daemon=True).start()
+            if self._error:
+                raise self._error
+            return self._answered
 
     def _renew(self, wanted: list[Key], answered: threading.Event) -> None:
         known: dict[Key, Value] = {}

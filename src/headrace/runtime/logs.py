@@ -10,11 +10,9 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Sequence
 from typing import TextIO
 
 import structlog
-from structlog.typing import Processor
 
 from headrace.config.redaction import redact_event, redact_line
 from headrace.runtime.recent_logs import RECENT
@@ -22,30 +20,7 @@ from headrace.runtime.recent_logs import RECENT
 
 def configure(stream: TextIO | None = None, level: str | None = None) -> None:
     """Set up logging of the process, called once by what starts it; stream: where lines go, standard error if None."""
-    shared = _to_loggers()
-    target = stream or sys.stderr
-    renderer = structlog.dev.ConsoleRenderer(colors=target.isatty(), pad_event_to=0)
-    rendering = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer, redact_line]
-    handler = logging.StreamHandler(target)
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=rendering, foreign_pre_chain=shared))
-    handler.addFilter(_not_of_py4j)
-    _collect([handler, RECENT], level)
-
-
-def keep_recent() -> None:
-    """Have the last lines of each connector kept for REST where nobody has set up logging; nothing is written anywhere.
-
-    For a worker in somebody else's process, as tests have it: their handlers stay.
-    """
-    handlers = logging.getLogger().handlers
-    if RECENT not in handlers:
-        _to_loggers(cached=False)
-        _collect([*handlers, RECENT], None)
-
-
-def _to_loggers(*, cached: bool = True) -> list[Processor]:
-    """Lead structlog's events through Python's loggers; returns what every event goes through. cached: for good."""
-    shared: list[Processor] = [
+    shared = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
@@ -58,16 +33,17 @@ def _to_loggers(*, cached: bool = True) -> list[Processor]:
         processors=[structlog.stdlib.filter_by_level, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=cached,
+        cache_logger_on_first_use=True,
     )
-    return shared
-
-
-def _collect(handlers: Sequence[logging.Handler], level: str | None) -> None:
-    """Have these handlers, and no others, get what is logged from this level on."""
+    target = stream or sys.stderr
+    renderer = structlog.dev.ConsoleRenderer(colors=target.isatty(), pad_event_to=0)
+    rendering = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer, redact_line]
+    handler = logging.StreamHandler(target)
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=rendering, foreign_pre_chain=shared))
+    handler.addFilter(_not_of_py4j)
     root = logging.getLogger()
     RECENT.addFilter(_not_of_py4j)
-    root.handlers[:] = handlers
+    root.handlers[:] = [handler, RECENT]
     root.setLevel((level or os.environ.get("HEADRACE_LOG_LEVEL") or "INFO").upper())
     for noisy in ("httpx", "httpcore", "uvicorn.access", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

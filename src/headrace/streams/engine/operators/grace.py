@@ -11,6 +11,7 @@ from headrace.streams.engine.columns import HEADERS, kind_of
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
 from headrace.streams.engine.layout import Layout
+from headrace.streams.engine.operators.windows import stream_time
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -18,13 +19,11 @@ if TYPE_CHECKING:
 
 def wait(context: Context, node: str, store: str, grace_ms: int, records: Records) -> Records:
     """The records whose time has come, at the place of the record that has brought it."""
-    from pyspark.sql import Window
     from pyspark.sql import functions as F
 
     at_once = records.frame.where("k is null or v is null")  # has no row, or is left out
-    until_now = Window.partitionBy("p").orderBy("o").rowsBetween(Window.unboundedPreceding, Window.currentRow)
     frame = records.frame.where("k is not null and v is not null")
-    timed = frame.withColumn("now", F.greatest(F.max("t").over(until_now), context.clock(store)))
+    timed = frame.withColumn("now", stream_time(context, store, [F.col("o")], F.col("t")))
     timed = context.cut(timed)
     context.tick(store, timed.groupBy("p").agg(F.max("now").alias("ct")))
     late = timed.where(F.col("t") < F.col("now") - F.lit(grace_ms))

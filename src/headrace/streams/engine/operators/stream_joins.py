@@ -9,6 +9,7 @@ from headrace.streams.engine.columns import HEADERS, checked, column, keyed, kin
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Records
 from headrace.streams.engine.layout import Layout
+from headrace.streams.engine.operators.windows import stream_time
 from headrace.streams.engine.state import StoreTable
 from headrace.streams.operations import JoinKind, SelfJoin, StreamJoin
 from headrace.streams.windows import JoinWindows
@@ -78,12 +79,9 @@ def _timed(context: Context, node: str, sides: Sides) -> DataFrame:
 
 def _clocked(context: Context, frame: DataFrame, name: str, clock: str, counts: Column, last: int = 0) -> DataFrame:
     """Add the greatest time until each record, of those that count. last: 0, or -1 for those before it only."""
-    from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    until = Window.partitionBy("p").orderBy("o").rowsBetween(Window.unboundedPreceding, last)
-    frame = frame.withColumn(name, F.max(F.when(counts, F.col("t"))).over(until))
-    return frame.withColumn(name, F.greatest(name, context.clock(clock)))
+    return frame.withColumn(name, stream_time(context, clock, [F.col("o")], F.when(counts, F.col("t")), last))
 
 
 def _without_key(new: DataFrame, kind: JoinKind) -> DataFrame:

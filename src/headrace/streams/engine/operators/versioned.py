@@ -12,6 +12,7 @@ from headrace.streams.engine.columns import kind_of
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes
 from headrace.streams.engine.layout import Layout
+from headrace.streams.engine.operators.windows import stream_time
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,8 +28,7 @@ def put(context: Context, store: str, frame: DataFrame) -> Changes:
 
     kind = kind_of(frame, "v")
     table = context.memory.table(store, Layout((("k", kind_of(frame, "k")), ("w", LongType())), kind))
-    until_now = Window.partitionBy("p").orderBy("o").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    timed = frame.withColumn("now", F.greatest(F.max("t").over(until_now), context.clock(store)))
+    timed = frame.withColumn("now", stream_time(context, store, [F.col("o")], F.col("t")))
     timed = context.cut(timed)
     context.tick(store, timed.groupBy("p").agg(F.max("now").alias("ct")), store)
     kept = timed.where(F.col("t") >= F.col("now") - F.lit(_retention(context, store)))

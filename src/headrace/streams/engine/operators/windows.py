@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.streams.engine.context import Context
@@ -12,13 +13,20 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
-def timed(context: Context, node: str, frame: DataFrame, order: list[Column]) -> DataFrame:
-    """Add `st`: the greatest time that the task has seen at this operator, that of the record included."""
+def stream_time(context: Context, clock: str, order: Sequence[Column], times: Column, last: int = 0) -> Column:
+    """The greatest time until each record that the task has seen by a clock. last: 0, or -1 for those before the record only."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    until_now = Window.partitionBy("p").orderBy(*order).rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    return frame.withColumn("st", F.max("t").over(until_now)).withColumn("st", F.greatest("st", context.clock(node)))
+    until = Window.partitionBy("p").orderBy(*order).rowsBetween(Window.unboundedPreceding, last)
+    return F.greatest(F.max(times).over(until), context.clock(clock))
+
+
+def timed(context: Context, node: str, frame: DataFrame, order: list[Column]) -> DataFrame:
+    """Add `st`: the greatest time that the task has seen at this operator, that of the record included."""
+    from pyspark.sql import functions as F
+
+    return frame.withColumn("st", stream_time(context, node, order, F.col("t")))
 
 
 def in_windows(frame: DataFrame, windows: TimeWindows | UnlimitedWindows) -> DataFrame:
