@@ -30,6 +30,14 @@ def create_topics(broker: str, topics: Sequence[str], partitions: int = PARTITIO
             future.result(60)
 
 
+def delete_topics(broker: str, suffix: str) -> None:
+    """Delete the topics whose names end so."""
+    admin = AdminClient({"bootstrap.servers": broker, "log_level": 4})
+    topics = [topic for topic in admin.list_topics(timeout=60).topics if topic.endswith(suffix)]
+    for future in admin.delete_topics(topics, operation_timeout=60).values() if topics else ():
+        future.result(90)
+
+
 def write(broker: str, topics: Sequence[str], value: bytes) -> None:
     """Write a record with this value to each topic."""
     producer = Producer({"bootstrap.servers": broker, "acks": "all", "log_level": 4})

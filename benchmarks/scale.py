@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import clusters, mirror, report
+from benchmarks import clusters, load, mirror, report
 from benchmarks.cpu import CpuTime, foreign_share, part_seconds
 from benchmarks.engine import Mirror
 from benchmarks.options import Options
@@ -20,13 +20,13 @@ MEMORY_MB = 1024  # of an executor
 
 @dataclass(frozen=True)
 class Plan:
-    """`passes` copies of the first topic, then of each one that warms up the JVM for so many partitions and one that counts; the
-    topics have `records` of 100 bytes.
+    """`passes` copies of the first topic, then of each one that warms up the JVM for so many partitions and two that count: one at
+    defaults, one with clients tuned. The topics have `records` of 100 bytes.
     """
 
     records: int = 1_000_000
     passes: int = 4
-    partitions: tuple[int, ...] = (1, 16, 128, 1000)
+    partitions: tuple[int, ...] = (1, 16, 128, 1000, 10_000)
     executors: tuple[int, ...] = (1, 2, 4)
     timeout_s: float = 300
 
@@ -60,9 +60,15 @@ class Scale:
     bench: mirror.Bench
     plan: Plan
 
-    def copy(self, engine: Mirror, partitions: int) -> float:
-        """Mirror the topic of so many partitions; returns the steady records/s."""
-        return self.bench.copy(engine, _source(self.plan, partitions))
+    def copy(self, engine: Mirror, partitions: int, tuned: bool = True) -> float:
+        """Mirror the topic of so many partitions, and delete the copy: a broker has a file open for each partition.
+
+        Returns the steady records/s.
+        """
+        source = _source(self.plan, partitions)
+        rate = self.bench.copy(engine, source, tuned)
+        load.delete_topics(self.bench.destination, suffix=f".{source.name}")
+        return rate
 
     def by_partitions(self, kind: type[Mirror]) -> dict[str, float]:
         """The rows of all numbers of partitions."""
@@ -73,7 +79,8 @@ class Scale:
             rates: dict[str, float] = {}
             for number in self.plan.partitions:
                 self.copy(engine, number)
-                rates[f"partitions-{number}"] = self.copy(engine, number)
+                rates[f"partitions-{number}"] = self.copy(engine, number, tuned=False)
+                rates[f"partitions-{number}-tuned"] = self.copy(engine, number)
             return rates
 
     def by_executors(self, executors: int) -> dict[str, float]:

@@ -20,20 +20,19 @@ from headrace.cluster.standalone.group import StandaloneGroup
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.stores import WorkerStores, kafka_stores
 from headrace.config import Type, parse_type
-from headrace.config.providers import configured_resolver
-from headrace.config.redaction import concealed
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
 from headrace.lineage.emitter import lineage_emitter
 from headrace.rest import tls
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.server import RestServer
+from headrace.runtime import spark_start
 from headrace.runtime.common_worker_config import spark_settings
 from headrace.runtime.java_plugins import install
 from headrace.runtime.worker import Worker
 from headrace.runtime.worker_config import DistributedConfig, StandaloneConfig, WorkerConfig
 from headrace.signals import stop_on_signals
-from headrace.spark import plane
+from headrace.spark.session import session
 
 log = structlog.get_logger(__name__)
 
@@ -52,7 +51,7 @@ def run_distributed(props: Mapping[str, str], ready: Ready | None = None, stop: 
     props: the worker's properties; ready: called with the REST address once the worker takes requests. Raises a HeadraceError
     if it cannot start, or is thrown out of its group.
     """
-    _install_plugins(props)
+    _begin(props)
     config = _with_port(DistributedConfig(props))
     for setting in _WITHOUT_EFFECT.keys() & config.originals.keys():
         log.warning("worker.setting.ignored", setting=setting, meaning=_WITHOUT_EFFECT[setting])
@@ -77,7 +76,7 @@ def run_standalone(
     props: Mapping[str, str], files: Sequence[Path], ready: Ready | None = None, stop: threading.Event | None = None
 ) -> None:
     """Run a standalone worker with the connectors of these files (`.json` or `.properties`); like `run_distributed` otherwise."""
-    _install_plugins(props)
+    _begin(props)
     config = StandaloneConfig(props)
     connectors = [connector_config(file) for file in files]
     _run(
@@ -89,12 +88,10 @@ def run_standalone(
     )
 
 
-def _install_plugins(props: Mapping[str, str]) -> None:
-    """Make the plugins of a worker's `plugin.path` known, before anything of its configuration names one."""
-    from headrace.spark.session import session
-
-    with concealed():
-        resolved = configured_resolver(props).resolve(props).props
+def _begin(props: Mapping[str, str]) -> None:
+    """Start Spark, and make the plugins of a worker's `plugin.path` known before anything of its configuration names one."""
+    spark_start.start(props)
+    resolved = spark_start.resolved(props)
     install(resolved, partial(session, spark_settings(resolved)))
 
 
@@ -127,11 +124,7 @@ def _with_port(config: DistributedConfig) -> DistributedConfig:
 def _run(
     config: WorkerConfig, stores: WorkerStores, group: Group | StandaloneGroup, start: ProcessStart, others: WorkerClient
 ) -> None:
-    from headrace.spark.session import session
-
     stop_on_signals(start.stop)
-    # Spark starts beside the rest, so that the first task does not wait for it; a failure shows in that task.
-    threading.Thread(target=_warm, args=(config,), name="spark-start", daemon=True).start()
     with ExitStack() as running:
         running.callback(others.close)
         admin = config.client_props("admin")
@@ -164,16 +157,3 @@ def _run(
         start.stop.wait()
         log.info("worker.stopping")
     log.info("worker.stopped")
-
-
-def _warm(config: WorkerConfig) -> None:
-    """Start Spark; in this process the data plane, too, and have Spark plan something: what it plans first takes it a second."""
-    from headrace.spark.session import session
-
-    try:
-        spark = session(config.spark_conf())
-        if "spark.master" not in config.spark_conf():  # else the task slots may be meant for something else
-            plane.data_plane(spark)
-            plane.plan_of(plane.columns(spark).select("destination", "key", "value"))
-    except Exception as e:
-        log.error("spark.start.failed", cause=str(e))

@@ -40,13 +40,18 @@ def worker(
             "name a worker file, or take the settings from the environment with --from-env.", param_hint="FILE"
         )
     from headrace.config import environment, load_properties
-    from headrace.runtime import logs
-    from headrace.worker_process import run_distributed
+    from headrace.runtime import logs, spark_start
 
     level = environment.log_level(os.environ) if from_env and not os.environ.get("HEADRACE_LOG_LEVEL") else None
     logs.configure(level=level)
     properties = load_properties(file) if file else {}
-    run_distributed(properties | (environment.worker_properties(os.environ) if from_env else {}), ready=say_ready)
+    if from_env:
+        properties |= environment.worker_properties(os.environ)
+    spark_start.start(properties)  # beside the import of the rest
+
+    from headrace.worker_process import run_distributed
+
+    run_distributed(properties, ready=say_ready)
 
 
 def say_ready(url: str) -> None:

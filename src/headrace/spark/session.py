@@ -61,7 +61,14 @@ PLUGIN = "io.headrace.lanes.LanePlugin"
 """What lanes in executors ask the driver through."""
 # Spark compiles a chain of transforms into one method, and HotSpot by default leaves a method of more than 8000 bytes to its
 # interpreter, which is several times slower (docs/decisions/0007).
-_JIT = "-XX:-DontCompileHugeMethods"
+_HUGE = "-XX:-DontCompileHugeMethods"
+# A start runs much code a few thousand times: loading classes, Spark's planning. Compiled with every optimisation, as by default
+# after 5000 calls, it costs a third of the start's CPU time; what runs for each record gets there with ten times as many, too.
+_LATER = " ".join(
+    f"-XX:Tier4{what}Threshold={10 * default}"
+    for what, default in {"Invocation": 5000, "MinInvocation": 600, "Compile": 15_000, "BackEdge": 40_000}.items()
+)
+_JIT = f"{_HUGE} {_LATER}"
 # The tasks share the driver's heap, which gets what Kafka's scripts give a Connect worker (Spark: 1 GB).
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.memory": "2g"}
 # An idle worker gives memory back: Java looks for garbage only while something makes some.
