@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 
 import pytest
 
 from headrace.errors import HeadraceError
 from headrace.kafka.admin import Admin
-from headrace.kafka.coalesced_requests import latest_offsets, topics
+from headrace.kafka.coalesced_requests import CoalescedRequest, latest_offsets, topics
 from tests.clusters import Cluster, record
 from tests.support import wait_until
 
@@ -42,3 +44,26 @@ def test_a_cluster_that_is_away_is_named() -> None:
     assert topics(admin) is topics(admin)
     with pytest.raises(HeadraceError):
         latest_offsets(admin).of([("t", 0)])
+
+
+def test_of_many_who_ask_a_cluster_that_says_nothing_one_after_the_other_only_the_first_waits() -> None:
+    answers = threading.Event()
+
+    def ask(keys: list[str], _timeout_s: float) -> dict[str, int]:
+        answers.wait(60)
+        return dict.fromkeys(keys, 1)
+
+    silent, begun = CoalescedRequest[str, int](ask), time.monotonic()
+    for _ in range(100):
+        with pytest.raises(HeadraceError, match="has not answered"):
+            silent.of(["a"])
+    assert time.monotonic() - begun < 10  # 100 times half a second would be 50
+    answers.set()
+    wait_until(lambda: _known(silent) == {"a": 1}, 10, "the answer")
+
+
+def _known(request: CoalescedRequest[str, int]) -> dict[str, int] | None:
+    try:
+        return request.of(["a"])
+    except HeadraceError:
+        return None

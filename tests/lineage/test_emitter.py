@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +37,14 @@ REPORTS = StreamsReports()  # nothing is ever reported
 
 
 def started(
-    herder: MemoryHerder, file: Path, reports: StreamsReports = REPORTS, more: dict[str, str] | None = None
+    herder: MemoryHerder,
+    file: Path,
+    reports: StreamsReports = REPORTS,
+    more: dict[str, str] | None = None,
+    transport: dict[str, str] | None = None,
 ) -> LineageEmitter:
     config = file.with_suffix(".yml")
-    config.write_text(json.dumps({"transport": {"type": "file", "log_file_path": str(file), "append": True}}))
+    config.write_text(json.dumps({"transport": transport or {"type": "file", "log_file_path": str(file), "append": True}}))
     settings = worker_config({**SETTINGS, "openlineage.integration.config.file.path": str(config), **(more or {})})
     emitter = lineage_emitter(herder, settings, reports)  # type: ignore[arg-type]
     assert emitter is not None
@@ -46,7 +53,9 @@ def started(
 
 
 def events_of(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text().splitlines() if line.strip()] if file.exists() else []
+    """Those that are written to their end."""
+    lines = file.read_text().splitlines(keepends=True) if file.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("\n") and line.strip()]
 
 
 def test_a_connector_is_told_with_what_it_reads_and_writes(tmp_path: Path):
@@ -94,6 +103,54 @@ def test_an_application_is_told_with_its_internal_topics_and_each_topic_with_tho
         "counts-by-city-changelog": ["counts-by-city-repartition"],
         "counts-by-city-repartition": ["more", "orders"],
     }
+
+
+class _Receiver(BaseHTTPRequestHandler):
+    """Takes events as a catalog does."""
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.bodies.append((self.path, body))  # type: ignore[attr-defined]
+        self.send_response(201)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Quiet."""
+
+
+@pytest.fixture
+def receiver() -> Iterator[tuple[str, list[tuple[str, dict[str, Any]]]]]:
+    """A catalog on this machine: its address, and path and body of all that it has been sent."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Receiver)
+    server.bodies = []  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", server.bodies  # type: ignore[attr-defined]
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_catalog_gets_events_over_http_and_each_is_valid(tmp_path: Path, receiver: tuple[str, list[Any]]):
+    url, bodies = receiver
+    herder = MemoryHerder()
+    mask = {
+        "transforms": "m",
+        "transforms.m.type": "org.apache.kafka.connect.transforms.MaskField$Value",
+        "transforms.m.fields": "a",
+    }
+    herder.create("mirror", dict(MIRROR | mask))
+    herder.create("file", {"connector.class": "FileStreamSink", "file": "/x", "topics": "t"})
+    herder.topics |= {"mirror": {"copy.orders"}, "file": {"t"}}
+    herder.changes["mirror"] = [({"topic:partition": "orders:0"}, {"offset": 1})]
+    emitter = started(herder, tmp_path / "none", transport={"type": "http", "url": url})
+    wait_until(lambda: len(bodies) == 2, 20, "the beginnings")
+    herder.states["file"] = "FAILED"
+    wait_until(lambda: len(bodies) == 3, 20, "the failure")
+    emitter.stop()
+    assert [body["eventType"] for _, body in bodies] == ["START", "START", "FAIL", "COMPLETE"]
+    assert {path for path, _ in bodies} == {"/api/v1/lineage"}
+    assert [list(spec.problems(body)) for _, body in bodies] == [[]] * 4
 
 
 def test_a_bad_owner_is_refused_in_a_sentence(tmp_path: Path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,10 +102,10 @@ def connector(worker: EmbeddedWorker) -> Iterator[Callable[..., str]]:
 
 @pytest.fixture
 def orders(source: Cluster, topic_name: Callable[[str], str]) -> str:
-    """A topic with some records."""
+    """A topic with some records of now: how old they are when they are copied is shown."""
     topic = topic_name("orders")
     source.create(topic, 1)
-    source.produce(topic, [record(b"k")] * 5)
+    source.produce(topic, [record(b"k", timestamp=time.time_ns() // 1_000_000)] * 5)
     return topic
 
 

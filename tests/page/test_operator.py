@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
+from headrace.embedded import Broker
+from headrace.errors import RestError
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
+from tests.kafka_source.test_faults import silent
 from tests.page.conftest import NARROW, WIDE, await_state, mirror, state_of
 from tests.rest.test_lineage import TOPOLOGY
 from tests.rest.test_page import STREAMS
@@ -157,6 +161,56 @@ def test_thirty_are_chosen_and_what_failed_is_restarted(
     assert state_of(worker, f"idle-{orders}-00") == ["STOPPED"]
 
 
+def test_a_choice_outlives_filters_and_says_what_of_it_is_not_shown(
+    open_page: Open, worker: EmbeddedWorker, connector: Connector, source: Cluster, orders: str
+):
+    from playwright.sync_api import expect
+
+    names = [connector(f"idle-{orders}-{n}", mirror(source, orders), "STOPPED") for n in range(2)]
+    for name in names:
+        await_state(worker, name, "STOPPED")
+    page = open_page(f"/ui?q={orders}&state=STOPPED")
+    page.get_by_label("Choose all on this page").check()
+    expect(page.locator("#bulk")).to_contain_text("2 chosen")
+    worker.call("PUT", f"/connectors/{names[0]}/resume")  # by somebody else: it leaves the filter
+    expect(page.locator("#bulk")).to_contain_text("2 chosen, 1 of them not shown here")
+    page.get_by_role("button", name="Restart", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator("li")).to_have_text([re.compile(name) for name in names])
+    page.keyboard.press("Escape")
+    page.goto(f"/ui?q={orders}")
+    expect(page.locator("td.tick input:checked")).to_have_count(2)
+    page.get_by_role("button", name="Clear").click()
+    page.reload()
+    expect(page.locator("#bulk")).to_be_hidden()
+
+
+def test_a_source_cluster_that_says_nothing_is_named_and_the_rest_is_shown(
+    open_page: Open, worker: EmbeddedWorker, connector: Connector, source: Cluster, source_broker: Broker, orders: str, shot: Shot
+):
+    from playwright.sync_api import expect
+
+    name = connector(f"far-{orders}", mirror(source, orders))
+    await_state(worker, name, "RUNNING", "RUNNING")
+    page = open_page(f"/ui/connector?name={name}")
+    lag = page.locator("section", has=page.get_by_role("heading", name="Lag by partition"))
+    expect(lag.locator("tbody tr")).to_have_count(1)
+    with silent(source_broker):
+        page.reload()
+        expect(lag).to_contain_text("The source cluster has not answered within 2.5 s")
+        expect(page.locator("#status")).to_contain_text("1/1")
+        expect(page.get_by_role("region", name="Topics")).to_contain_text(f"copy.{orders}")
+        shot(page, "source-away")
+        begun = time.monotonic()
+        with pytest.raises(RestError, match="was answered 500"):
+            worker.call("GET", f"/headrace/connectors/{name}/lag")
+        assert time.monotonic() - begun < 15  # five seconds, on a busy machine a few more
+        page.goto(f"/ui?q={orders}")
+        expect(page.locator("tbody tr")).to_contain_text(name)
+    page.goto(f"/ui/connector?name={name}")
+    expect(lag.locator("tbody tr")).to_have_count(1)
+
+
 def test_offsets_of_a_stopped_connector_are_edited(
     open_page: Open, worker: EmbeddedWorker, connector: Connector, source: Cluster, orders: str, shot: Shot
 ):
@@ -177,6 +231,7 @@ def test_offsets_of_a_stopped_connector_are_edited(
     dialog.get_by_role("button", name="Set 1 offset").click()
     expect(page.locator("#messages")).to_contain_text("altered successfully")
     assert worker.call("GET", f"/connectors/{name}/offsets")["offsets"] == [{"partition": partition, "offset": {"offset": 1}}]
+    expect(page.locator("table.grid")).to_contain_text('{"offset": 1}')  # the tab has been renewed
     area.fill("[")
     page.get_by_role("button", name="Review changes").click()
     expect(page.locator("#messages")).to_contain_text("not JSON")

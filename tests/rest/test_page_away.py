@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -63,3 +67,31 @@ def test_a_connector_whose_cluster_is_away_says_so_and_shows_the_rest(page: Page
     assert "letters" in topics and "far" in topics and 'class="bad"' in topics
     assert "It is not known how far the connector is behind." in page.get("/ui/connector/lag?name=far").text
     assert "far" in page.get("/ui").text
+
+
+class SourceIsSilent(KnowingHerder):
+    """A worker with a connector whose source cluster takes requests, and does not answer them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers, self.asked = threading.Event(), 0
+
+    def lag(self, name: str, *, ages: bool) -> list[dict[str, Any]]:
+        self.asked += 1
+        self.answers.wait(60)
+        return [{"topic": "t", "partition": 0, "task": 0, "offset": 6, "end_offset": 9, "lag": 2, "freshness_ms": 1}]
+
+
+def test_a_cluster_that_says_nothing_is_named_in_seconds_asked_once_and_holds_up_nobody(serve: Callable[..., Client]):
+    herder = SourceIsSilent()
+    client = serve(herder=herder)
+    herder.create("far", {**CONFIG, "name": "far"})
+    page, path, begun = Page(client), "/ui/connector/lag?name=far", time.monotonic()
+    with ThreadPoolExecutor(20) as browsers:
+        shown = [answer.text for answer in browsers.map(page.get, [path] * 20)]
+        assert page.get("/ui/connector?name=far").status == 200
+    assert time.monotonic() - begun < 20 and herder.asked == 1  # twenty times two and a half seconds would be 50
+    assert all("The source cluster has not answered within 2.5 s" in text and f'hx-get="{path}"' in text for text in shown)
+    herder.answers.set()
+    assert "Delivered to" in page.get(path).text
+    assert herder.asked == 1  # it is the answer to what was asked before

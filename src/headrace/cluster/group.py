@@ -25,7 +25,7 @@ from headrace.runtime.metrics.window import Span
 
 log = structlog.get_logger(__name__)
 
-_FIND_S, _RETRY_S, _MEMBERS_S = 30.0, 0.5, 5.0
+_FIND_S, _RETRY_S, _MEMBERS_S = 30.0, 0.5, 2.0
 
 
 class Asks(Protocol):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from headrace.cluster.offsets import done_message
+from headrace.cluster.offsets import READ_TIMEOUT_S, done_message
 from headrace.connect_config.validation import connector_class
 from headrace.errors import BadRequestError, ConnectError
 from headrace.kafka.admin import Admin
@@ -33,7 +33,7 @@ class SinkOffsets:
 
     def read(self, name: str, config: Config) -> list[dict[str, Any]]:
         """The `offsets` of `GET /connectors/{name}/offsets`. Raises KafkaFailure."""
-        committed = self._admin(name, config).committed(group_of(name, config))
+        committed = self._admin(name, config).committed(group_of(name, config), READ_TIMEOUT_S)
         return [{"partition": {TOPIC: t, PARTITION: p}, "offset": {OFFSET: offset}} for (t, p), offset in committed.items()]
 
     def alter(self, name: str, config: Config, changes: Sequence[tuple[Any, Any]]) -> str:

@@ -12,7 +12,7 @@ from headrace.runtime.worker_config import WorkerConfig
 from headrace.topics.creation import NewTopicPlan, topic_creation
 from headrace.topics.drift import topic_drift
 
-_TIMEOUT_S = 20.0
+_TIMEOUT_S = 5.0
 
 
 def topics_in_use(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Config = Mapping[str, str | None]
 Json = dict[str, Any]
-_BRIEF_S, _AT_ONCE = 5.0, 8
+_BRIEF_S, _AT_ONCE = 2.0, 8
 _NO_HEADERS = "errors.deadletterqueue.context.headers.enable=false"
 
 

@@ -31,6 +31,7 @@ class CoalescedRequest(Generic[Key, Value]):
         self._asked: set[Key] = set()
         self._asked_at = -_WANTED_S
         self._answered: threading.Event | None = None  # of the request that is under way
+        self._patience_ends = 0.0  # of that request: of many who ask one after the other only the first waits
         self._error: HeadraceError | None = None  # of the last request
 
     def of(self, keys: Collection[Key]) -> dict[Key, Value]:
@@ -38,8 +39,7 @@ class CoalescedRequest(Generic[Key, Value]):
 
         Raises HeadraceError if the cluster cannot be asked now: at once if that was so the last time, too.
         """
-        deadline = time.monotonic() + _PATIENCE_S
-        while (answered := self._request(keys)) is not None and answered.wait(deadline - time.monotonic()):
+        while (answered := self._request(keys)) is not None and answered.wait(self._patience_ends - time.monotonic()):
             pass  # it may have been asked for other keys
         with self._lock:
             if not self._asked >= set(keys):
@@ -55,7 +55,7 @@ class CoalescedRequest(Generic[Key, Value]):
             now = time.monotonic()
             self._wanted |= dict.fromkeys(keys, now)
             if self._answered is None and (now - self._asked_at > _FRESH_S or not self._asked >= set(keys)):
-                self._answered = threading.Event()
+                self._answered, self._patience_ends = threading.Event(), now + _PATIENCE_S
                 self._wanted = {key: at for key, at in self._wanted.items() if now - at < _WANTED_S}
                 asked = (list(self._wanted), self._answered)
                 threading.Thread(target=self._renew, args=asked, name="cluster-request", daemon=True).start()

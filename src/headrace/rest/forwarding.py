@@ -21,7 +21,7 @@ from headrace.rest import logs, responses
 NO_LEADER = "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway."
 CONFLICT = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
 _TIMEOUT = httpx.Timeout(95, connect=5)  # a little longer than a worker takes for an answer
-_SHORT = httpx.Timeout(5)
+_SHORT = httpx.Timeout(2)  # for what somebody looks at: a worker that is away is named, the rest is shown
 _AT_ONCE = 8
 _PASSED_ON = (
     "authorization", "content-type", "accept", "accept-language", "x-connect-authorization",

@@ -169,3 +169,10 @@ def test_a_task_shows_what_it_measures_itself_and_its_lag_by_partition() -> None
     found = {(m.group, m.name, m.labels.get("partition"), m.labels.get("topic")): m.value for m in metrics.measures()}
     assert found["mirror-x", "record-count", None, "A.t"] == 5
     assert found["headrace-task", "partition-record-lag", "t-1", None] == 7
+
+
+def test_the_figures_of_a_task_ask_for_its_lag_once() -> None:
+    metrics, asked = Metrics(now=Clock()), list[int]()
+    running(metrics).follow_lag(lambda: asked.append(1) or {"t-0": 4, "t-1": 7})
+    (figures,) = metrics.figures()
+    assert (figures.lag, len(asked)) == (11, 1)

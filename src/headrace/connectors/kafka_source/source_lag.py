@@ -18,8 +18,8 @@ from headrace.kafka.admin import Admin, shared
 from headrace.kafka.failures import failure
 from headrace.kafka.groups import Partition
 
-_TIMEOUT_S = 10.0
-_READ_S, _POLL_S = 5.0, 0.2
+_TIMEOUT_S = 5.0  # of each request: what is away is named while somebody looks
+_READ_S, _POLL_S = 3.0, 0.2
 _AT_ONCE = 100
 # One batch of records of each partition, and no group: what is read is not kept.
 _OWN = {

@@ -29,8 +29,8 @@ def confirm(call: Call) -> Response:
     chosen = [rows[name] for name in names if name in rows]
     hit = [row for row in chosen if _hits(action, row)]
     title, meaning = _WORDS[action]
-    spared, back = len(chosen) - len(hit), call.field("back")
-    return call.page("confirm.html", action=action, title=title, meaning=meaning, hit=hit, spared=spared, back=back)
+    spared, gone, back = len(chosen) - len(hit), [name for name in names if name not in rows], call.field("back")
+    return call.page("confirm.html", action=action, title=title, meaning=meaning, hit=hit, spared=spared, gone=gone, back=back)
 
 
 def _hits(action: str, row: OverviewRow) -> bool:

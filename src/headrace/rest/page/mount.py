@@ -21,6 +21,7 @@ from headrace.rest.herder import RestHerder
 from headrace.rest.overview import Overview
 from headrace.rest.page import actions, connector, dead_letters, edit, events, graph, offsets, overview, streams, workers
 from headrace.rest.page.call import Call, PageContext, sentence_of
+from headrace.rest.page.pending import PATIENCE_S, PendingAnswers
 from headrace.rest.page.render import STATIC
 from headrace.rest.resource import read_bytes
 from headrace.rest.same_origin import PAGE
@@ -39,6 +40,14 @@ _HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+_CLUSTER, _WORKERS = "The cluster", "A worker, or the cluster of the workers,"
+_WAITS_FOR = {
+    "/connector/lag": "The source cluster", "/connector/topics": _CLUSTER, "/connector/offsets": _CLUSTER,
+    "/dead-letters/topics": "A cluster", "/dead-letters/page": _CLUSTER, "/connector/log": _WORKERS,
+    "/connector/log/entries": _WORKERS, "/workers/rows": _WORKERS, "/streams/rows": _WORKERS, "/streams/application": _WORKERS,
+}  # fmt: skip
+"""The parts that a page loads after itself, as they ask somebody who may be away, and whom."""
+_LATE = {"X-Stamp": "late"}  # so that what comes next is not taken for what was there before
 _MODULES = (overview, connector, actions, edit, offsets, dead_letters, streams, workers, events, graph)
 
 
@@ -48,12 +57,26 @@ class _Route:
 
     handler: Callable[[Call], Response]
     context: PageContext
+    pending: PendingAnswers
+    waits_for: str | None
+    """Who is asked for it, if this is a part for which somebody is."""
 
     async def __call__(self, request: Request) -> Response:
         form = parse_qs((await read_bytes(request)).decode("utf-8", "replace"), keep_blank_values=True)
         call = Call(self.context, request, form)
+        if request.method != "GET":
+            self.pending.forget()
+        if self.waits_for is None:
+            return await self._answer(call)
+        key = (str(request.url), call.caller, request.headers.get("x-seen"))
+        answer = await self.pending.answer(key, lambda: self._answer(call, self.pending.limiter))
+        return answer or await run_sync(
+            lambda: call.page("part_late.html", headers=_LATE, who=self.waits_for, seconds=PATIENCE_S)
+        )
+
+    async def _answer(self, call: Call, limiter: anyio.CapacityLimiter | None = None) -> Response:
         with anyio.move_on_after(_LIMIT_S):
-            return await run_sync(partial(_answered, self.handler, call), abandon_on_cancel=True)
+            return await run_sync(partial(_answered, self.handler, call), abandon_on_cancel=True, limiter=limiter)
         return await run_sync(lambda: _problem(call, 503, _TOO_LONG))
 
 
@@ -81,10 +104,10 @@ def _problem(call: Call, status: int, sentence: str) -> Response:
 def mount(app: FastAPI, herder: RestHerder, config: WorkerConfig, snapshots: Overview) -> None:
     """Add the page to the app of the main listeners."""
     app.state.has_page = True
-    context = PageContext(herder, config, snapshots)
+    context, pending = PageContext(herder, config, snapshots), PendingAnswers()
     for module in _MODULES:
         for (method, path), handler in module.ROUTES.items():
-            _add(app, method, PAGE + path, _Route(handler, context))
+            _add(app, method, PAGE + path, _Route(handler, context, pending, _WAITS_FOR.get(path)))
     _add(app, "GET", PAGE + "/static/{name}", _static, "public, max-age=31536000, immutable")
 
 

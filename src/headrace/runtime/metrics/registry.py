@@ -58,13 +58,14 @@ class TaskRecorder:
         """What the task itself measures now."""
         return list(self._own())
 
-    def look(self) -> None:
-        """See whether the task makes progress; to be called every few seconds."""
+    def look(self) -> int | None:
+        """See whether the task makes progress; to be called every few seconds. Returns the records that are still to be read."""
         lag = self.lag
         total = None if lag is None else sum(lag.values())
         with self._lock:
             running = self._state.status == "running"
             self._progress = self._progress.look(self._state.stored, total, running, self._now())
+        return total
 
     @property
     def stalled_ms(self) -> int:
@@ -201,13 +202,10 @@ class Metrics:
         now = self._now()
         with self._lock:
             here = {key: r for key, r in self._tasks.items() if r.state.status != "unassigned"}
-        for recorder in here.values():
-            recorder.look()
         return [_figures(*key, recorder, now) for key, recorder in here.items()]
 
 
 def _figures(connector: str, task: int, recorder: TaskRecorder, now_ms: int) -> TaskFigures:
-    state, lag = recorder.state, recorder.lag
-    behind = None if lag is None else sum(lag.values())
+    state, lag = recorder.state, recorder.look()
     rate = round(state.read.window.rate(now_ms), 3) if state.status == "running" else 0.0
-    return TaskFigures(connector, task, state.read.total, rate, behind, greatest_age(recorder.own()), recorder.stalled_ms)
+    return TaskFigures(connector, task, state.read.total, rate, lag, greatest_age(recorder.own()), recorder.stalled_ms)

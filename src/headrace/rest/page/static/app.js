@@ -2,7 +2,8 @@
 "use strict";
 (() => {
   const EVERY_MS = 2000;
-  const chosen = new Set();
+  const kept = document.getElementById("bulk")?.dataset.keep; // a choice that outlives filters and pages has a name
+  const chosen = new Set(kept ? JSON.parse(sessionStorage.getItem(kept) ?? "[]") : []);
   let lastAnswer = Date.now();
 
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
@@ -64,11 +65,17 @@
   });
 
   // ---------------------------------------------------------------- choosing rows
+  const unseen = () => {
+    const shown = new Set(all("td.tick input").map((box) => box.value));
+    return [...chosen].filter((name) => !shown.has(name));
+  };
   const count = () => {
     const bulk = document.getElementById("bulk");
     if (!bulk) return;
     bulk.hidden = chosen.size === 0;
     document.getElementById("chosen").textContent = String(chosen.size);
+    document.getElementById("unseen").textContent = unseen().length ? `, ${unseen().length} of them not shown here` : "";
+    if (kept) sessionStorage.setItem(kept, JSON.stringify([...chosen]));
     const boxes = all("td.tick input"), page = document.querySelector("[data-choose=page]");
     if (page) page.checked = boxes.length > 0 && boxes.every((box) => box.checked);
   };
@@ -77,6 +84,10 @@
     else if (!target.matches("td.tick input")) return;
     all("td.tick input").forEach((box) => (box.checked ? chosen.add(box.value) : chosen.delete(box.value)));
     count();
+  });
+  document.body.addEventListener("htmx:configRequest", ({ detail }) => { // those that a filter or a renewal has taken away, too
+    const form = detail.verb === "post" ? detail.elt.closest("#selection") : null;
+    if (form) unseen().forEach((name) => detail.formData.append(form.dataset.choice, name));
   });
   document.addEventListener("click", ({ target }) => {
     const button = target.closest("[data-close], [data-choose=none]");

@@ -1,0 +1,45 @@
+"""Parts of the page for which a cluster or other workers are asked: what does not answer holds up neither page nor REST API."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+
+import anyio
+from starlette.responses import Response
+
+PATIENCE_S = 2.5
+"""How long a browser waits for such a part; above what other workers are given (`headrace.rest.forwarding`)."""
+_KEPT_S, _AT_ONCE = 10.0, 16
+
+
+class PendingAnswers:
+    """Answers that are being made, each once, whoever asks. For one event loop."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[Hashable, asyncio.Task[Response]] = {}
+        self.limiter = anyio.CapacityLimiter(_AT_ONCE)
+        """For the threads that make them: a cluster that is away leaves those of all other requests free."""
+
+    async def answer(self, key: Hashable, make: Callable[[], Awaitable[Response]]) -> Response | None:
+        """What `make` answers, None if it is not there in time: it is made on, and whoever asks next waits for the same one.
+
+        An answer that came too late is kept for ten seconds.
+        """
+        task = self._tasks.get(key)
+        if task is None:
+            task = self._tasks[key] = asyncio.ensure_future(make())  # type: ignore[assignment]
+            task.add_done_callback(lambda done: asyncio.get_running_loop().call_later(_KEPT_S, self._drop, key, done))
+        await asyncio.wait({task}, timeout=PATIENCE_S)
+        if not task.done():
+            return None
+        self._drop(key, task)
+        return task.result()
+
+    def _drop(self, key: Hashable, task: asyncio.Task[Response]) -> None:
+        if self._tasks.get(key) is task:
+            del self._tasks[key]
+
+    def forget(self) -> None:
+        """Something has been changed: what was asked before is not to be shown."""
+        self._tasks.clear()
