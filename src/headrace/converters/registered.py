@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 _LOGIN = (401, 403)
+_VALIDATES = ("json.fail.invalid.schema", "true")
 _ID_SIZE = 5  # a byte 0 before it
 _MOST_TARGETS = 256  # schemas of Connect that a converter keeps the ids and plans of; others are asked for again
 
@@ -70,9 +71,9 @@ class RegisteredConverter(RegistryConfig, Converter):
         """props: as for `Converter`. Raises ConfigError for settings of the registry that cannot be."""
         super().__init__(props, is_key)
         self._settings = registry_settings(self)
-        rules = sorted(name for name in props if name.startswith("rule."))
-        if rules:
-            log.warning("converter.rules.ignored", options=", ".join(rules))
+        ignored = sorted(name for name, value in props.items() if name.startswith("rule.") or (name, value) == _VALIDATES)
+        if ignored:
+            log.warning("converter.options.ignored", options=", ".join(ignored))
         self._targets: dict[str, dict[str, dict[str, Any]]] = {}  # by schema, then by topic; those asked for last at the end
         self._schemas: dict[str, Schema | None] = {}  # by their texts, those that a chain can write
         self._written: dict[str, set[str]] = {}  # texts of schemas, by their subjects

@@ -116,7 +116,7 @@ class Registry:
         asked = f"/subjects/{_part(subject)}{path}"
         query = {"normalize": "true"} if normalize else {}
         return self._once(
-            ("id", path, subject, text, type), lambda: self._http.ask("POST", asked, _body(text, type), **query)["id"]
+            ("id", path, subject, text, type, normalize), lambda: self._http.ask("POST", asked, _body(text, type), **query)["id"]
         )
 
     def _once(self, key: tuple[object, ...], ask: Callable[[], T], keep_s: float = float("inf")) -> T:

@@ -87,7 +87,7 @@ class RegistryConfig(Config):
         Type.INT,
         1000,
         importance=_LOW,
-        doc="How many answers about newest versions are kept.",
+        doc="Accepted: answers are kept anyway, as long as latest.cache.ttl.sec says.",
     )
     latest_cache_ttl_s: int = option(
         "latest.cache.ttl.sec",

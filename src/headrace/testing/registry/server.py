@@ -111,6 +111,7 @@ def _handler(registry: SchemaRegistry) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         timeout = 30
+        wbufsize = -1  # an answer is one packet: the second one of two would wait 40 ms for the client's acknowledgement
 
         def setup(self) -> None:
             super().setup()

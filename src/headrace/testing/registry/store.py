@@ -14,6 +14,9 @@ from headrace.testing.registry.compatibility import LEVELS, incompatibilities
 
 MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT")
 TYPES = ("AVRO", "JSON", "PROTOBUF")
+_References = tuple[tuple[str, str, int], ...]
+_Content = tuple[str, str, _References]
+"""Type, text and references of a schema."""
 _PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "string", "bytes")
 
 
@@ -33,7 +36,7 @@ class Registered:
     guid: str
     type: str
     text: str
-    references: tuple[tuple[str, str, int], ...] = ()
+    references: _References = ()
 
     def json(self) -> dict[str, Any]:
         """As the registry answers it: the type of Avro is left out."""
@@ -65,12 +68,14 @@ class Store:
     levels: dict[str | None, str] = field(default_factory=lambda: {None: "BACKWARD"})
     modes: dict[str | None, str] = field(default_factory=lambda: {None: "READWRITE"})
 
+    _ids: dict[_Content, int] = field(default_factory=dict)
+    _places: dict[int, list[tuple[str, Version]]] = field(default_factory=dict)
+
     def register(self, subject: str, body: dict[str, Any], normalize: bool = False) -> Version:
         """The version of a schema under a subject, a new one if it is not there yet. Raises RefusedError."""
         kind, text, references = self._parsed(body, normalize)
-        for version in self.subjects.get(subject, []):
-            if not version.deleted and _same(version.schema, kind, text, references):
-                return version
+        if known := self._found(subject, (kind, text, references), deleted=False):
+            return known
         mode = self.modes.get(subject, self.modes[None])
         if mode.startswith("READONLY"):
             raise RefusedError(422, 42205, f"Subject {subject} is in read-only mode")
@@ -82,9 +87,10 @@ class Store:
         versions = self.subjects.setdefault(subject, [])
         new_version = Version(versions[-1].number + 1 if versions else 1, self._schema(kind, text, references))
         versions.append(new_version)
+        self._places.setdefault(new_version.schema.id, []).append((subject, new_version))
         return new_version
 
-    def _parsed(self, body: dict[str, Any], normalize: bool = False) -> tuple[str, str, tuple[tuple[str, str, int], ...]]:
+    def _parsed(self, body: dict[str, Any], normalize: bool = False) -> _Content:
         kind, text = body.get("schemaType") or "AVRO", body.get("schema")
         references = tuple((r["name"], r["subject"], r["version"]) for r in body.get("references") or ())
         for _, subject, number in references:
@@ -101,30 +107,36 @@ class Store:
             raise RefusedError(422, 42201, f"Invalid schema {text}: it is no Avro schema")
         return kind, json.dumps(parsed, ensure_ascii=False, separators=(",", ":"), sort_keys=normalize), references
 
-    def _schema(self, kind: str, text: str, references: tuple[tuple[str, str, int], ...]) -> Registered:
-        for schema in self.schemas.values():
-            if _same(schema, kind, text, references):
-                return schema
-        registered = Registered(self.first_id + len(self.schemas), str(uuid.uuid4()), kind, text, references)
-        self.schemas[registered.id] = registered
-        return registered
+    def _schema(self, kind: str, text: str, references: _References) -> Registered:
+        content = kind, text, references
+        if content not in self._ids:
+            self._ids[content] = id = self.first_id + len(self.schemas)
+            self.schemas[id] = Registered(id, str(uuid.uuid4()), kind, text, references)
+        return self.schemas[self._ids[content]]
+
+    def _found(self, subject: str, content: _Content, deleted: bool) -> Version | None:
+        """The version that has this content; deleted: one that was deleted counts."""
+        places = self._places.get(self._ids.get(content, 0), ())
+        there = (v for s, v in places if s == subject and (not v.deleted or (deleted and v in self.subjects[subject])))
+        return next(there, None)
 
     def lookup(self, subject: str, body: dict[str, Any], deleted: bool, normalize: bool = False) -> Version:
         """The version that a schema is under a subject. Raises RefusedError."""
         kind, text, references = self._parsed(body, normalize)
         if not any(deleted or not version.deleted for version in self.subjects.get(subject, [])):
             raise RefusedError(404, 40401, f"Subject '{subject}' not found.")
-        for version in self.subjects[subject]:
-            if (deleted or not version.deleted) and _same(version.schema, kind, text, references):
-                return version
+        if known := self._found(subject, (kind, text, references), deleted):
+            return known
         raise RefusedError(404, 40403, "Schema not found")
 
     def against(self, subject: str, body: dict[str, Any], only: Version | None = None) -> list[str]:
         """What speaks against a schema by the level of its subject; only: that it is compared with, else the earlier ones."""
-        kind, text, _ = self._parsed(body)
         level = self.levels.get(subject, self.levels[None])
+        kind, text, _ = self._parsed(body)
+        if level == "NONE":
+            return []
         versions = [only] if only else [version for version in self.subjects.get(subject, []) if not version.deleted]
-        if level == "NONE" or not versions:
+        if not versions:
             return []
         if kind != versions[-1].schema.type:
             return [f"Incompatible because of different schema type: {kind}"]
@@ -161,7 +173,7 @@ class Store:
     def places(self, id: int) -> list[tuple[str, int]]:
         """Subjects and versions that have a schema. Raises RefusedError."""
         self.by_id(id)
-        return [(s, v.number) for s, versions in self.subjects.items() for v in versions if v.schema.id == id and not v.deleted]
+        return [(subject, version.number) for subject, version in self._places.get(id, ()) if not version.deleted]
 
     def by_id(self, id: int) -> Registered:
         """The schema of an id. Raises RefusedError."""
@@ -180,10 +192,6 @@ class Store:
         if mode not in MODES:
             raise RefusedError(422, 42204, f"Invalid mode. Valid values are {', '.join(MODES)}")
         self.modes[subject] = mode
-
-
-def _same(schema: Registered, kind: str, text: str, references: tuple[tuple[str, str, int], ...]) -> bool:
-    return (schema.type, schema.text, schema.references) == (kind, text, references)
 
 
 def _protobuf(text: str) -> str:

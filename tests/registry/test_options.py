@@ -1,0 +1,269 @@
+"""Each option of the converters with a registry, by its name in a configuration: what it changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from headrace.converters.base import load
+from headrace.errors import ConfigError, DataError
+from headrace.registry.client import RegisteredSchema
+from headrace.registry.usage import SchemaUse
+from headrace.testing.registry import SchemaRegistry
+from headrace.values.schema import DECIMAL, Schema
+from headrace.values.value import TypedValue, Value, always
+
+AVRO = "io.confluent.connect.avro.AvroConverter"
+PROTOBUF = "io.confluent.connect.protobuf.ProtobufConverter"
+JSON_SCHEMA = "io.confluent.connect.json.JsonSchemaConverter"
+TYPES = {AVRO: "AVRO", PROTOBUF: "PROTOBUF", JSON_SCHEMA: "JSON"}
+AWAY = "http://127.0.0.1:1"
+
+
+def made(name: str, url: str = AWAY, **settings: str) -> Any:
+    """A converter for values; settings: with `_` for `.`."""
+    given = {key.replace("_", "."): value for key, value in settings.items()}
+    return load(name, {"schema.registry.url": url, "max.retries": "0", **given}, is_key=False)
+
+
+def read(schema: Any) -> Callable[[Any], Any]:
+    """What a schema of the registry is in Connect."""
+    text = schema if isinstance(schema, str) else json.dumps(schema)
+    return lambda one: one.reading(RegisteredSchema(1, one.type, text), None, [0]).schema
+
+
+def plan(text: str) -> Callable[[Any], Any]:
+    return lambda one: one.reading(RegisteredSchema(1, one.type, text), None, [0]).plan
+
+
+def text(schema: Schema) -> Callable[[Any], Any]:
+    return lambda one: one.described(schema)[0]
+
+
+def node(schema: Schema) -> Callable[[Any], Any]:
+    return lambda one: json.loads(one.described(schema)[0])
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What shows of an option: by default, and with a value."""
+
+    converter: str
+    option: str
+    value: str
+    show: Callable[[Any], Any]
+    default: Any
+    changed: Any
+
+    def __str__(self) -> str:
+        return f"{TYPES[self.converter]}-{self.option}"
+
+
+ENUM = {"type": "enum", "name": "Size", "symbols": ["S", "L"]}
+RECORD = {"type": "record", "name": "R", "doc": "of R", "fields": []}
+PARAMETERS = {"io.confluent.connect.avro.Enum": "Size", "io.confluent.connect.avro.Enum.S": "S"}
+ODD = Schema("struct", name="R", fields={"a-b": Schema("int32")})
+PROTO = """syntax = "proto3"; package shop; import "google/protobuf/wrappers.proto";
+message Order { Size size = 1; google.protobuf.StringValue nick = 2; oneof pay { string card = 3; } Order part = 4;
+  enum Size { S = 0; } }"""
+PROTO2 = "message R { optional int32 a = 1; }"
+OPTIONAL = Schema("struct", name="R", fields={"a": Schema("int64", optional=True)})
+PRICE = Schema("bytes", name=DECIMAL, version=1, parameters={"scale": "2"})
+GENERAL = "org.apache.kafka.connect.data.Enum"
+
+
+def field(name: str, *path: str) -> Callable[[Any], Any]:
+    """An attribute of a field of the message."""
+
+    def show(one: Any) -> Any:
+        found = read(PROTO)(one).fields[name]
+        for part in path:
+            found = getattr(found, part)
+        return found
+
+    return show
+
+
+EFFECTS = [
+    Effect(AVRO, "enhanced.avro.schema.support", "true", lambda one: node(Schema("string", parameters=PARAMETERS))(one)["type"],
+           "string", "enum"),
+    Effect(AVRO, "connect.meta.data", "false", node(Schema("int8", doc="d")),
+           {"type": "int", "connect.doc": "d", "connect.type": "int8"}, "int"),
+    Effect(AVRO, "scrub.invalid.names", "true", lambda one: node(ODD)(one)["fields"][0]["name"], "a-b", "a_b"),
+    Effect(AVRO, "allow.optional.map.keys", "true",
+           lambda one: node(Schema("map", keys=Schema("string", True), values=Schema("int32")))(one)["type"], "array", "map"),
+    Effect(AVRO, "flatten.singleton.unions", "false", lambda one: read(["string"])(one).type, "string", "struct"),
+    Effect(AVRO, "discard.type.doc.default", "true", lambda one: list(read(RECORD)(one).parameters),
+           ["io.confluent.connect.avro.record.doc"], ["connect.record.doc"]),
+    Effect(AVRO, "generalized.sum.type.support", "true", lambda one: next(iter(read(ENUM)(one).parameters)),
+           "io.confluent.connect.avro.Enum", GENERAL),
+    Effect(AVRO, "schemas.cache.config", "5", lambda one: one["schemas.cache.config"], 1000, 5),
+    Effect(PROTOBUF, "enhanced.protobuf.schema.support", "true", lambda one: read(PROTO)(one).name, "Order", "shop.Order"),
+    Effect(PROTOBUF, "scrub.invalid.names", "true", lambda one: " a_b = 1;" in text(ODD)(one), False, True),
+    Effect(PROTOBUF, "int.for.enums", "true", field("size", "type"), "string", "int32"),
+    Effect(PROTOBUF, "optional.for.nullables", "true", lambda one: "optional int64 a" in text(OPTIONAL)(one), False, True),
+    Effect(PROTOBUF, "optional.for.proto2", "false", lambda one: plan(PROTO2)(one)["f"][0]["p"], True, False),
+    Effect(PROTOBUF, "wrapper.for.nullables", "true", lambda one: "Int64Value a" in text(OPTIONAL)(one), False, True),
+    Effect(PROTOBUF, "wrapper.for.raw.primitives", "false", field("nick", "type"), "string", "struct"),
+    Effect(PROTOBUF, "generate.struct.for.nulls", "true", lambda one: plan(PROTO)(one)["z"], False, True),
+    Effect(PROTOBUF, "generate.index.for.unions", "false", lambda one: next(iter(read(PROTO)(one).fields)), "pay_0", "pay"),
+    Effect(PROTOBUF, "flatten.unions", "true", lambda one: next(iter(read(PROTO)(one).fields)), "pay_0", "card"),
+    Effect(PROTOBUF, "generalized.sum.type.support", "true", lambda one: next(iter(field("size", "parameters")(one))),
+           "io.confluent.connect.protobuf.Enum", GENERAL),
+    Effect(PROTOBUF, "schemas.cache.config", "5", lambda one: one["schemas.cache.config"], 1000, 5),
+    Effect(JSON_SCHEMA, "object.additional.properties", "false", lambda one: node(ODD)(one).get("additionalProperties"),
+           None, False),
+    Effect(JSON_SCHEMA, "use.optional.for.nonrequired", "true",
+           lambda one: read({"type": "object", "properties": {"a": {"type": "string"}}})(one).fields["a"].optional, False, True),
+    Effect(JSON_SCHEMA, "decimal.format", "NUMERIC", lambda one: node(PRICE)(one)["type"], "string", "number"),
+    Effect(JSON_SCHEMA, "flatten.singleton.unions", "false", lambda one: read({"oneOf": [{"type": "string"}]})(one).type,
+           "string", "struct"),
+    Effect(JSON_SCHEMA, "generalized.sum.type.support", "true",
+           lambda one: next(iter(read({"type": "string", "enum": ["S"]})(one).parameters)),
+           "io.confluent.connect.json.Enum", GENERAL),
+    Effect(JSON_SCHEMA, "schemas.cache.size", "5", lambda one: one["schemas.cache.size"], 1000, 5),
+    *(Effect(name, "ignore.default.for.nullables", "true", lambda one: one.replaces_null, True, False) for name in TYPES),
+    *(Effect(name, "latest.cache.size", "5", lambda one: one["latest.cache.size"], 1000, 5) for name in TYPES),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("effect", EFFECTS, ids=str)
+def test_an_option_changes_what_it_is_for(effect: Effect) -> None:
+    assert effect.show(made(effect.converter)) == effect.default
+    assert (
+        effect.show(load(effect.converter, {"schema.registry.url": AWAY, effect.option: effect.value}, False)) == effect.changed
+    )
+
+
+@pytest.mark.parametrize(("converter", "option", "value", "why"), [
+    (AVRO, "auto.register.schemas", "perhaps", "Expected value to be either true or false"),
+    (AVRO, "max.schemas.per.subject", "many", "Not a number of type INT"),
+    (AVRO, "max.retries", "-1", "Value must be at least 0"),
+    (AVRO, "value.subject.name.strategy", "com.example.Mine", "io.confluent.kafka.serializers.subject.RecordNameStrategy, "),
+    (AVRO, "context.name.strategy", "com.example.Mine", "there is io.confluent.kafka.serializers.context.Null"),
+    (AVRO, "basic.auth.credentials.source", "FILE", "it has to be URL, USER_INFO or SASL_INHERIT"),
+    (AVRO, "bearer.auth.credentials.source", "FILE", "it has to be STATIC_TOKEN or OAUTHBEARER"),
+    (AVRO, "schema.registry.url", " ", "schema.registry.url"),
+    (AVRO, "schema.registry.url", "localhost:8081", "it has to begin with http:// or https://"),
+    (JSON_SCHEMA, "decimal.format", "HEX", "it has to be BASE64 or NUMERIC"),
+    (JSON_SCHEMA, "preserve.additional.properties", "true", "Connect data here has no variants"),
+])  # fmt: skip
+def test_a_value_that_cannot_be_is_refused_with_a_sentence(converter: str, option: str, value: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=option) as refused:
+        load(converter, {"schema.registry.url": AWAY, option: value}, is_key=False).check()
+    assert why in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def struct(*names: str, name: str = "R") -> Value:
+    return always(TypedValue("struct", schema=Schema("struct", name=name, fields={n: Schema("int32", True) for n in names})))
+
+
+def written(one: Any) -> list[tuple[int, str | None]]:
+    """Ids and subjects that a converter has written."""
+    uses: list[SchemaUse] = one.uses.all()
+    return [(use.id, use.subject) for use in uses if use.direction == "written"]
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_schemas_are_registered_unless_that_is_switched_off(registry: SchemaRegistry, name: str) -> None:
+    with pytest.raises(DataError, match=r"404.*Subject 'orders-value' not found"):
+        made(name, registry.url, auto_register_schemas="false").learn_value(struct("a"), "orders")
+    made(name, registry.url).learn_value(struct("a"), "orders")
+    one = made(name, registry.url, auto_register_schemas="false")
+    one.learn_value(struct("a"), "orders")
+    assert written(one) == [(1, "orders-value")]
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_another_schema_than_the_datas_can_be_written_with(registry: SchemaRegistry, name: str) -> None:
+    registry.store.levels[None] = "NONE"
+    made(name, registry.url).learn_value(struct("a"), "orders")
+    made(name, registry.url).learn_value(struct("a", "b"), "orders")
+    off = {"auto_register_schemas": "false"}
+    by_id = made(name, registry.url, **off, use_schema_id="1")
+    by_id.learn_value(struct("a"), "elsewhere")
+    newest = made(name, registry.url, **off, use_latest_version="true", latest_compatibility_strict="false")
+    newest.learn_value(struct("a", "b"), "orders")
+    assert (written(by_id), written(newest)) == ([(1, "elsewhere-value")], [(2, "orders-value")])
+
+
+def test_the_newest_schema_has_to_be_compatible_unless_that_does_not_matter(registry: SchemaRegistry) -> None:
+    required = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
+    registry.register("orders-value", required)
+    latest = {"auto_register_schemas": "false", "use_latest_version": "true"}
+    data = always(TypedValue("struct", schema=Schema("struct", name="R", fields={n: Schema("int32") for n in ("a", "b")})))
+    with pytest.raises(DataError, match=r"Incompatible schema .* with the newest schema of subject orders-value"):
+        made(AVRO, registry.url, **latest).learn_value(data, "orders")
+    with pytest.raises(DataError, match="has no field b, which is in the data"):
+        made(AVRO, registry.url, **latest, latest_compatibility_strict="false").learn_value(data, "orders")
+
+
+def test_the_newest_schema_is_asked_for_again_once_the_answer_is_old(registry: SchemaRegistry) -> None:
+    registry.store.levels[None] = "NONE"
+    latest = {"auto_register_schemas": "false", "use_latest_version": "true", "latest_compatibility_strict": "false"}
+    made(AVRO, registry.url).learn_value(struct("a"), "orders")
+    forever, never = made(AVRO, registry.url, **latest), made(AVRO, registry.url, **latest, latest_cache_ttl_sec="0",
+                                                              request_header_Other="client")  # fmt: skip
+    for one in (forever, never):
+        one.learn_value(struct("a"), "orders")
+    made(AVRO, registry.url).learn_value(struct("a", "b"), "orders")
+    never.learn_value(struct("a", "b"), "orders")
+    with pytest.raises(DataError, match="has no field b"):
+        forever.learn_value(struct("a", "b"), "orders")
+    assert written(never) == [(1, "orders-value"), (2, "orders-value")]
+
+
+def test_schemas_that_mean_the_same_have_one_id_if_they_are_normalized(registry: SchemaRegistry) -> None:
+    reordered = '{"connect.name":"R","fields":[{"default":null,"name":"a","type":["null","int"]}],"name":"R","type":"record"}'
+    id = made(AVRO, registry.url).registry.register("orders-value", reordered, "AVRO", True)
+    made(AVRO, registry.url, normalize_schemas="true").learn_value(struct("a"), "orders")
+    assert [version.schema.id for version in registry.store.subjects["orders-value"]] == [id]
+    made(AVRO, registry.url).learn_value(struct("a"), "orders")
+    assert len(registry.store.subjects["orders-value"]) == 2
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_no_more_schemas_are_written_under_a_subject_than_it_may_have(registry: SchemaRegistry, name: str) -> None:
+    one = made(name, registry.url, max_schemas_per_subject="1")
+    one.learn_value(struct("a"), "orders")
+    one.learn_value(struct("a"), "orders")
+    one.learn_value(struct("a", "b"), "others")
+    with pytest.raises(DataError, match=r"Too many schema objects created for orders-value! There are 1 \(max.schemas"):
+        one.learn_value(struct("a", "b"), "orders")
+
+
+@pytest.mark.parametrize(("strategy", "subject"), [
+    ("TopicNameStrategy", "orders-value"), ("RecordNameStrategy", "a.R"), ("TopicRecordNameStrategy", "orders-a.R"),
+])  # fmt: skip
+@pytest.mark.parametrize("name", TYPES)
+def test_subjects_are_named_by_the_strategy(registry: SchemaRegistry, name: str, strategy: str, subject: str) -> None:
+    full = "io.confluent.kafka.serializers.subject." + strategy
+    one = made(name, registry.url, value_subject_name_strategy=full, key_subject_name_strategy="unknown to values")
+    one.learn_value(struct("a", name="a.R"), "orders")
+    assert list(registry.store.subjects) == [subject]
+
+
+def test_what_is_not_there_is_ignored_with_a_warning() -> None:
+    with structlog.testing.capture_logs() as logs:
+        made(AVRO, rule_executors="one", rule_service_loader_enable="true")
+        made(JSON_SCHEMA, json_fail_invalid_schema="true")
+        made(JSON_SCHEMA, json_fail_invalid_schema="false")
+    assert [(log["event"], log["options"], log["log_level"]) for log in logs] == [
+        ("converter.options.ignored", "rule.executors, rule.service.loader.enable", "warning"),
+        ("converter.options.ignored", "json.fail.invalid.schema", "warning"),
+    ]
+
+
+def test_every_option_has_a_test() -> None:
+    here = Path(__file__).parent
+    tests = "".join(here.joinpath(name).read_text() for name in ("test_options.py", "test_http_options.py", "test_client.py"))
+    declared = {name for converter in TYPES for name in type(made(converter)).definition().names}
+    without = {name for name in declared - {"converter.type"} if name not in tests and name.replace(".", "_") not in tests}
+    assert not without
