@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 import uuid
 from collections.abc import Callable, Iterator, MutableMapping
 from datetime import datetime
@@ -66,10 +67,17 @@ _LONG = (
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--fast"):
-        slow = [item for item in items if _SLOW & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("processes")]
+        slow = [item for item in items if _SLOW & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("slow")]
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if item not in set(slow)]
+        sys.addaudithook(_refuse_processes)
     items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
+
+
+def _refuse_processes(event: str, args: tuple[object, ...]) -> None:
+    """A fast test starts no process, so no Java either: one that does is marked `slow`."""
+    if event == "subprocess.Popen":
+        raise AssertionError(f"with --fast no process is started; mark the test with pytest.mark.slow: {args[1]}")
 
 
 @pytest.fixture

@@ -53,6 +53,7 @@ def converter(registry: SchemaRegistry, **settings: str) -> Any:
     return load(AVRO, given, is_key=False)
 
 
+@pytest.mark.slow
 def test_hundreds_of_schemas_are_asked_for_once_each(registry: SchemaRegistry) -> None:
     registry.store.levels[None] = "NONE"
     one, fields = converter(registry, max_schemas_per_subject="5000"), range(200)

@@ -10,6 +10,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.cli.command import headrace, running
 
+pytestmark = pytest.mark.slow
+
 
 def bootstrap(line: str) -> dict[str, str | int | float | bool]:
     """The settings of a client, from the line that `headrace broker` prints."""

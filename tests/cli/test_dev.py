@@ -3,9 +3,12 @@ from __future__ import annotations
 import signal
 
 import httpx
+import pytest
 from confluent_kafka.admin import AdminClient
 
 from tests.cli.command import running
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_broker_and_a_worker_on_it_run_until_a_signal():

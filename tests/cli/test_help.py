@@ -70,17 +70,20 @@ def test_help_reads_well(command: str, golden: Golden):
     golden(f"help-{command.replace(' ', '-') or 'headrace'}.txt", plain_lines(answer.stdout))
 
 
+@pytest.mark.slow
 def test_the_help_of_the_process_is_the_same(golden: Golden):
     answer = headrace("--help")
     assert (answer.returncode, answer.stderr) == (0, "")
     golden("help-headrace.txt", plain_lines(answer.stdout))
 
 
+@pytest.mark.slow
 def test_without_a_command_it_shows_its_help():
     answer = headrace()
     assert "Usage: headrace [OPTIONS] COMMAND" in answer.stdout
 
 
+@pytest.mark.slow
 def test_the_version_is_one_line():
     assert headrace("--version").stdout == f"headrace {__version__}\n"
 
@@ -108,6 +111,7 @@ def test_the_version_is_one_line():
         (["standalone", __file__, "/nowhere/connector.json"], "file '/nowhere/connector.json' does not exist."),
     ],
 )
+@pytest.mark.slow
 def test_wrong_usage_is_status_2_and_says_what_is_wrong(arguments: list[str], complaint: str):
     answer = headrace(*arguments)
     assert answer.returncode == 2
@@ -115,6 +119,7 @@ def test_wrong_usage_is_status_2_and_says_what_is_wrong(arguments: list[str], co
     assert "Traceback" not in answer.stderr
 
 
+@pytest.mark.slow
 def test_no_java_is_one_sentence_and_status_1(tmp_path: Path):
     answer = headrace("broker", environ={"PATH": str(tmp_path), "JAVA_HOME": ""})
     assert (answer.returncode, answer.stdout) == (1, "")
@@ -123,6 +128,7 @@ def test_no_java_is_one_sentence_and_status_1(tmp_path: Path):
     )
 
 
+@pytest.mark.slow
 def test_a_java_that_is_too_old_is_one_sentence_and_status_1(tmp_path: Path):
     (tmp_path / "java").write_text("#!/bin/sh\necho 'openjdk version \"11.0.22\" 2024-01-16' >&2\n")
     (tmp_path / "java").chmod(0o755)

@@ -2,8 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from headrace.jvm.jars import home, jars
 from tests.cli.command import headrace
+
+pytestmark = pytest.mark.slow
 
 
 def test_it_says_how_many_jars_are_where():

@@ -7,6 +7,8 @@ import pytest
 
 from tests.cli.command import headrace
 
+pytestmark = pytest.mark.slow
+
 CONFIG = {
     "connector.class": "FileStreamSource",
     "topic": "lines",

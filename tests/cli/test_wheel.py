@@ -8,8 +8,16 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 CHECKOUT = Path(__file__).parents[2]
 FIND = """
+import pytest
+
+import pytest
+
 from headrace.demo.surroundings import example
 from headrace.jvm.jars import IVY_FILE, JAVA_SOURCES
 print(example("mirror-flights.json"), IVY_FILE.is_file(), len(list(JAVA_SOURCES.rglob("*.java"))) > 0)

@@ -6,6 +6,8 @@ import pytest
 
 from tests.cli.command import headrace
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("command", ["worker", "standalone"])
 def test_a_missing_option_is_one_sentence_and_status_1(command: str, tmp_path: Path):

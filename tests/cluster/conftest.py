@@ -48,7 +48,7 @@ def logs(source_broker, topic_name) -> Iterator[Callable[[int], Logs]]:
             store.stop()
 
 
-@pytest.fixture(params=["kafka", "memory"])
+@pytest.fixture(params=[pytest.param("kafka", marks=pytest.mark.slow), "memory"])
 def make_log(request, tmp_path: Path) -> LogFactory:
     """A log of either kind."""
     if request.param == "kafka":

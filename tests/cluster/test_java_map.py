@@ -40,6 +40,7 @@ def test_an_empty_map_of_java_is_read():
     assert read(base64.b64decode(EMPTY)) == {}
 
 
+@pytest.mark.slow
 def test_java_reads_it_and_it_reads_java(tmp_path: Path):
     source, given_file, made_file = tmp_path / "Offsets.java", tmp_path / "given", tmp_path / "made"
     source.write_text(PROGRAM, encoding="utf-8")

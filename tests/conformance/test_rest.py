@@ -23,6 +23,8 @@ import pytest
 from headrace.embedded import Broker
 from tests.support import quick_java
 
+pytestmark = pytest.mark.slow
+
 Results = list[dict[str, Any]]
 AT_ONCE = 2
 TOOL = Path(__file__).parent / "rest"

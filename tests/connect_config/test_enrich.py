@@ -1,7 +1,8 @@
 import pytest
 
 from headrace import plugins
-from headrace.connect_config.enrich import common_definition
+from headrace.connect_config.enrich import chain_definition, common_definition
+from headrace.errors import ConfigError
 
 pytestmark = pytest.mark.usefixtures("installed")
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -95,3 +96,18 @@ def test_an_alias_given_twice_is_reported_once_and_defined_once():
     assert values(transforms="a,a", transforms_a_type="test.Shout")["transforms"].errors == [
         "Invalid value [a, a] for configuration transforms: Duplicate alias provided."
     ]
+
+
+@pytest.mark.parametrize(("key", "name"), [("transforms", "Shout"), ("transforms", "test.Shout"), ("predicates", "test.IsLoud")])
+@pytest.mark.parametrize("spaces", [" {}", "{} ", "\t{}\n"])
+def test_a_type_with_spaces_around_it_is_no_class(key, name, spaces):
+    text = spaces.format(name)
+    refusal = f"Invalid value {text} for configuration {key}.a.type: Class {text} could not be found."
+    assert refusal in values(**{key: "a", f"{key}_a_type": text})[f"{key}.a.type"].errors
+    with pytest.raises(ConfigError) as started:
+        chain_definition({key: "a", f"{key}.a.type": text})
+    assert str(started.value) == refusal
+
+
+def test_a_converter_with_spaces_around_it_is_one():
+    assert values(value_converter=f" {JSON} ")["value.converter"].value == JSON

@@ -72,6 +72,7 @@ def test_a_name_that_is_not_there_would_be_found() -> None:
     assert names(['rate(headrace_task_nonsense_total{connector="headrace_x"}[5m]) > 0']) == {"headrace_task_nonsense_total"}
 
 
+@pytest.mark.slow
 def test_boards_are_those_of_the_script(tmp_path: Path) -> None:
     subprocess.run([sys.executable, DEPLOY.parent / "scripts" / "boards.py", tmp_path], check=True)
     assert {board.name: board.read_text() for board in BOARDS} == {new.name: new.read_text() for new in tmp_path.iterdir()}
@@ -107,6 +108,7 @@ def promtool(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(PROMTOOL), *arguments], cwd=RULES.parent, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 @needs_promtool
 def test_the_unit_tests_of_the_rules_pass() -> None:
     tested = promtool("test", "rules", "rules.test.yml")
@@ -119,6 +121,7 @@ def test_every_alert_has_a_unit_test_that_sees_it_fire() -> None:
     assert seen == {rule["alert"] for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]}
 
 
+@pytest.mark.slow
 @needs_promtool
 def test_promtool_takes_every_query_of_the_boards(tmp_path: Path) -> None:
     queries = [re.sub(r"\$\w+", "x", text) for board in BOARDS for text in expressions(board) if "label_values" not in text]

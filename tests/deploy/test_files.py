@@ -105,6 +105,7 @@ def test_probes_and_services_name_the_ports_of_the_container() -> None:
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl renders the kustomizations, and is not installed")
 @pytest.mark.parametrize("folder", KUSTOMIZATIONS, ids=lambda folder: folder.name)
+@pytest.mark.slow
 def test_kustomizations_render_and_every_name_in_them_exists(folder: Path) -> None:
     rendered = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, check=False)
     assert rendered.returncode == 0, rendered.stderr
@@ -165,6 +166,7 @@ def test_what_the_dockerfile_copies_exists_and_is_not_ignored() -> None:
                 assert source.split("/")[0] not in ignored
 
 
+@pytest.mark.slow
 def test_the_unit_runs_a_command_that_exists_as_a_user_of_its_own(tmp_path: Path) -> None:
     text = (DEPLOY / "systemd/headrace.service").read_text()
     settings = dict(line.split("=", 1) for line in text.splitlines() if "=" in line and not line.startswith("#"))

@@ -135,6 +135,7 @@ def test_what_is_wrong_with_the_file_is_one_line(props: Props, change: Props, st
     assert finding.message.startswith(message)
 
 
+@pytest.mark.slow
 def test_everything_that_is_wrong_with_the_file_is_said_at_once() -> None:
     every = dict.fromkeys(DistributedConfig.definition().options, "?!")
     assert len(found(every, "config")) > 20

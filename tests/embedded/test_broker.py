@@ -19,6 +19,8 @@ from headrace.embedded.ports import free_port
 from headrace.errors import SetupError
 from tests.support import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:

@@ -17,6 +17,8 @@ from headrace.spark.plugin_scan import scan
 from tests.cli.command import headrace
 from tests.java_plugins.archives import COUNTING, NEEDY
 
+pytestmark = pytest.mark.slow
+
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 
 

@@ -13,6 +13,8 @@ from headrace.jvm.inventory import inventory, sha256
 from headrace.jvm.jars import connect_classpath, extension_jar, jars
 from headrace.sbom import sbom
 
+pytestmark = pytest.mark.slow
+
 
 def ignore(_: str) -> None: ...
 

@@ -15,6 +15,8 @@ from headrace.jvm import class_archive
 from headrace.jvm.jars import jars
 from headrace.jvm.java import _about, find_java
 
+pytestmark = pytest.mark.slow
+
 
 def mapped(pid: int | None) -> str:
     """The files that a process has in its memory."""

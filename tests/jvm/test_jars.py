@@ -12,6 +12,8 @@ import pytest
 from headrace.errors import SetupError
 from headrace.jvm import jars
 
+pytestmark = pytest.mark.slow
+
 POM = """<project><modelVersion>4.0.0</modelVersion><groupId>org.example</groupId><artifactId>{name}</artifactId>
 <version>1.0</version></project>"""
 

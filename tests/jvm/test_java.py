@@ -10,6 +10,8 @@ import pytest
 from headrace.errors import SetupError
 from headrace.jvm.java import find_java
 
+pytestmark = pytest.mark.slow
+
 
 def fake_java(directory: Path, version_line: str, status: int = 0) -> Path:
     """A program named `java` that answers `-version` as given."""

@@ -187,6 +187,7 @@ def test_facts_of_the_cluster(admin, source_broker):
     ],
     ids=["cluster_id", "topics", "describe", "create", "partition_offsets", "committed", "topic_configs"],
 )
+@pytest.mark.slow
 def test_an_unreachable_cluster_is_one_clear_sentence_in_time(call):
     admin = Admin({"bootstrap.servers": UNREACHABLE})
     before = time.monotonic()
@@ -199,6 +200,7 @@ def test_an_unreachable_cluster_is_one_clear_sentence_in_time(call):
     )
 
 
+@pytest.mark.slow
 def test_nothing_is_printed_about_an_unreachable_cluster():
     program = f"""
 import logging

@@ -38,6 +38,7 @@ def test_an_empty_algorithm_switches_the_host_name_check_off():
 
 
 @pytest.mark.parametrize("kind", ["PKCS12", "JKS"])
+@pytest.mark.slow
 def test_a_store_that_cannot_be_read_is_one_sentence(kind, tmp_path):
     (tmp_path / "damaged").write_text("no store")
     for store in ("truststore", "keystore"):

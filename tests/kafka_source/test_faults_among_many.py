@@ -21,6 +21,8 @@ from tests.kafka_source.mirror import Mirror
 from tests.process import worker_properties
 from tests.support import seeds, wait_until
 
+pytestmark = pytest.mark.slow
+
 HEALTHY = seeds(12, 89)[-1]
 """Connectors beside the eleven with a fault; a hundred in all with HEADRACE_TESTS=all."""
 AUTHORIZER = {

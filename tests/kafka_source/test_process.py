@@ -16,6 +16,8 @@ from tests.deployed import CONNECTOR_S, merged
 from tests.process import WorkerProcess, is_alive, worker_properties
 from tests.support import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def test_ctrl_c_ends_a_worker_in_good_order(destination: Cluster, topic_name: Callable[[str], str], tmp_path: Path) -> None:
     properties = worker_properties(topic_name("signal"), f"http://127.0.0.1:{free_port()}")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from headrace.errors import ConfigError
+from headrace.lineage import emitter as emitter_module
 from headrace.lineage.emitter import LineageEmitter, lineage_emitter
 from headrace.rest.streams_reports import StreamsReports
 from headrace.runtime.worker_config import WorkerConfig
@@ -34,6 +35,12 @@ MIRROR = {
 
 
 REPORTS = StreamsReports()  # nothing is ever reported
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker is looked at more often than every two seconds."""
+    monkeypatch.setattr(emitter_module, "_LOOK_S", 0.05)
 
 
 def started(

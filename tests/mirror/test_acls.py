@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from headrace.connectors.mirror.acls import Acl, copied
 from headrace.connectors.mirror.admin import MirrorAdmin
 from headrace.embedded import Broker
@@ -13,6 +15,7 @@ AUTHORIZER = {
 }
 
 
+@pytest.mark.slow
 def test_acls_of_a_topic_become_those_of_its_copy_and_give_nobody_the_right_to_write() -> None:
     with Broker(name="acls", settings=AUTHORIZER) as broker:
         admin = MirrorAdmin({"bootstrap.servers": broker.bootstrap})

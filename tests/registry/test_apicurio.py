@@ -21,7 +21,7 @@ from tests.registry import apicurio
 from tests.registry.test_client import client
 from tests.transforms.chains import Failed, Record
 
-pytestmark = pytest.mark.skipif(apicurio.java() is None, reason=f"Apicurio Registry needs Java {apicurio.OLDEST}")
+pytestmark = pytest.mark.slow
 ONE, TWO = ({"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}, *more]} for more in (
     [], [{"name": "note", "type": ["null", "string"], "default": None}]))  # fmt: skip
 
@@ -29,6 +29,8 @@ ONE, TWO = ({"type": "record", "name": "Order", "fields": [{"name": "id", "type"
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A registry with the members of `SchemaRegistry` that the tests of data use."""
+    if apicurio.java() is None:
+        pytest.skip(f"Apicurio Registry needs Java {apicurio.OLDEST}")
     try:
         apicurio.program()
     except SetupError as error:  # 158 MB, of which nothing but these tests has need

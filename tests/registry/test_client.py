@@ -138,6 +138,7 @@ def test_it_sends_a_token(registry: SchemaRegistry, tokens: tuple[str, list[str]
         client(registry.url).register("s", TEXT)
 
 
+@pytest.mark.slow
 def test_it_shows_a_certificate(tmp_path: Path) -> None:
     made = Certificates(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

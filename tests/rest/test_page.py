@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote, urlencode
 
 import anyio
@@ -26,14 +26,14 @@ from headrace.connect_config import validation
 from headrace.converters.avro import AvroConverter
 from headrace.dead_letters.letter import Letter, reasons
 from headrace.preview.records import GivenRecord
-from headrace.rest import RestServer, create_app, passwords
+from headrace.rest import RestHerder, RestServer, create_app, passwords
 from headrace.rest.page.render import number, render, span
 from headrace.runtime.schema_usage import USAGE
 from headrace.runtime.worker import Worker
 from headrace.runtime.worker_config import StandaloneConfig
 from headrace.values.schema import Schema
 from tests.rest.conftest import Answer, Client, worker_config
-from tests.rest.memory_herder import MemoryHerder
+from tests.rest.memory_herder import CurrentHerder, MemoryHerder
 
 SECRET = "s3cret-9fd1"
 CONFIG: dict[str, str | None] = {
@@ -103,13 +103,31 @@ def page(call: Client) -> Page:
     return Page(call)
 
 
-@pytest.fixture
-def as_user(serve: Callable[..., Client], herder: MemoryHerder, tmp_path: Path) -> Callable[[str], Page]:
-    """The page of a worker with a user of each role: rita may read, olaf operate, anna do everything."""
+@pytest.fixture(scope="module")
+def users(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Settings with a user of each role: rita may read, olaf operate, anna do everything."""
     roles = {"rita": "read", "olaf": "operate", "anna": "admin"}
-    file = tmp_path / "users"
+    file = tmp_path_factory.mktemp("users") / "users"
     file.write_text("".join(f"{name}={role}:{passwords.hashed(name[::-1])}\n" for name, role in roles.items()))
-    client = serve({"rest.authentication": "basic", "rest.authentication.users.file": str(file)})
+    return {"rest.authentication": "basic", "rest.authentication.users.file": str(file)}
+
+
+@pytest.fixture(scope="module")
+def server_of_users(users: dict[str, str]) -> Iterator[tuple[CurrentHerder, Client]]:
+    """One server for all tests with users: to read the file costs as much as to guess a password."""
+    current = CurrentHerder()
+    current.current = KnowingHerder()
+    server = RestServer(cast(RestHerder, current), worker_config(users))
+    server.start()
+    yield current, Client(server.urls[0])
+    server.stop()
+
+
+@pytest.fixture
+def as_user(server_of_users: tuple[CurrentHerder, Client], herder: MemoryHerder) -> Callable[[str], Page]:
+    """The page of a worker, for one of the users."""
+    current, client = server_of_users
+    current.current = herder
     headers = Page(client, "olaf").headers | {"Content-Type": "application/json"}
     assert client("PUT", "/headrace/streams/app/i", headers=headers, raw=json.dumps(STREAMS)).status == 204
     return lambda user: Page(client, user)
@@ -427,15 +445,16 @@ def test_the_graph_shows_the_schemas_of_a_connectors_topics(page: Page, herder: 
     assert "orders-value" not in page.get("/ui/graph?connector=c").text
 
 
-def test_an_admin_sets_a_log_level_and_others_are_not_offered_it(as_user: Callable[[str], Page]):
-    logger, anna, path = "headrace.rest.only_here", as_user("anna"), "/ui/workers/log-levels"
+def test_an_admin_sets_a_log_level_and_others_are_not_offered_it(serve: Callable[..., Client], users: dict[str, str]):
+    client = serve(users)
+    logger, anna, path = "headrace.rest.only_here", Page(client, "anna"), "/ui/workers/log-levels"
     done = anna.post(path, logger=logger, level="DEBUG", scope="worker")
     assert done.status == 200 and f"{logger} logs from DEBUG on" in done.text
     shown = anna.get(path).text
     assert logger in shown and "<form" in shown
     assert logging.getLogger(logger).level == logging.DEBUG
     assert anna.post(path, logger=logger, level="LOUD").status == 404
-    for other in (as_user("rita"), as_user("olaf")):
+    for other in (Page(client, "rita"), Page(client, "olaf")):
         assert "<form" not in other.get(path).text
         assert other.post(path, logger=logger, level="ERROR").status == 403
     assert logging.getLogger(logger).level == logging.DEBUG

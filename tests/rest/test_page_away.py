@@ -60,6 +60,7 @@ def test_the_screen_of_workers_says_which_is_silent(page: Page):
     assert OneIsAway.away in rows and "silent" in rows and "answers" in rows
 
 
+@pytest.mark.slow
 def test_a_connector_whose_cluster_is_away_says_so_and_shows_the_rest(page: Page, herder: MemoryHerder):
     nowhere = {"producer.override.bootstrap.servers": f"127.0.0.1:{free_port()}", "errors.deadletterqueue.topic.name": "letters"}
     herder.create("far", {**CONFIG, "name": "far", **nowhere})

@@ -15,6 +15,8 @@ from tests.certificates import NEEDS_KEYTOOL, PASSWORD, Certificates
 from tests.rest.conftest import worker_config
 from tests.rest.memory_herder import MemoryHerder
 
+pytestmark = pytest.mark.slow
+
 Serve = Callable[[Mapping[str, str]], str]
 
 

@@ -5,8 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import sys
+import pytest
+
 from headrace.spark.session import session
 spark = session({"spark.master": "local[2]"})
 assert [row.n for row in spark.range(2).selectExpr("id + 1 AS n").collect()] == [1, 2]
@@ -14,6 +20,8 @@ loaded = [name for name in ("numpy", "pandas", "pyarrow") if name in sys.modules
 assert not loaded, loaded
 import numpy
 from pyspark.sql import functions as F
+
+import pytest
 assert spark.range(1).select(F.lit(numpy.array([1, 2]))).first()[0] == [1, 2]
 """
 

@@ -89,6 +89,7 @@ def test_an_existing_topic_needs_no_wait(destination_broker, topic, logs):
     assert not waits_in(logs)
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_away_is_waited_for(topic, logs):
     stopping, bootstrap = threading.Event(), f"127.0.0.1:{free_port()}"
     waiting = Waiting(TopicWaiter({"bootstrap.servers": bootstrap}, stopping), topic)
@@ -98,6 +99,7 @@ def test_a_cluster_that_is_away_is_waited_for(topic, logs):
     assert waits_in(logs)[0].startswith(f"The Kafka cluster at '{bootstrap}' does not answer (")
 
 
+@pytest.mark.slow
 def test_a_broker_that_creates_topics_is_made_to(topic, logs):
     settings = {"auto.create.topics.enable": "true", "num.partitions": "3"}
     with Broker(settings=settings, name="auto-create") as broker:

@@ -45,6 +45,7 @@ def made(call: Client, name: str) -> Iterator[str]:
         call("DELETE", path)
 
 
+@pytest.mark.slow
 @with_examples(*ODD)
 @given(NAMES)
 @FEW
@@ -73,6 +74,7 @@ def test_over_rest(url: str, name: str) -> None:
         assert call("GET", path).message == f"Connector {name} not found"
 
 
+@pytest.mark.slow
 @with_examples("..", ".", "//", "a%2Fb c", "😀", "[red]", "-x", "a?b#c;d")
 @given(NAMES)
 @settings(FEW, max_examples=4)

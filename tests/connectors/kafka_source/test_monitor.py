@@ -138,6 +138,7 @@ def test_nothing_is_asked_for_as_long_as_nothing_changes(watching, admin, topic_
     assert one.changes == 0
 
 
+@pytest.mark.slow
 def test_a_look_asks_for_all_partitions_at_once(monkeypatch):
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dorg.slf4j.simpleLogger.log.kafka.request.logger=debug")
     with Broker(name="asked") as broker:
@@ -197,6 +198,7 @@ def test_a_stop_waits_no_longer_than_it_may(silence):
     assert time.monotonic() - began < 30
 
 
+@pytest.mark.slow
 def test_an_outage_is_logged_and_the_partitions_are_kept(logs):
     with Broker(name="outage") as broker:
         Admin({"bootstrap.servers": broker.bootstrap}).create("kept", 1, 1)
