@@ -20,8 +20,8 @@ MEMORY_MB = 1024  # of an executor
 
 @dataclass(frozen=True)
 class Plan:
-    """`passes` copies of the first topic, then of each one that warms up the JVM for so many partitions and two that count: one at
-    defaults, one with clients tuned. The topics have `records` of 100 bytes.
+    """`passes` copies of the first topic, then of each one that warms up the JVM for so many partitions and two that count: at
+    defaults, and with clients tuned. The topics have `records` of 100 bytes.
     """
 
     records: int = 1_000_000
