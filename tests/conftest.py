@@ -59,8 +59,15 @@ _SLOW = frozenset({"source_broker", "destination_broker", "secured", "tls_broker
 
 _LONG = (
     "tests/transforms/test_conformance.py",
+    "tests/docs/test_tutorials.py",
+    "tests/conformance/test_rest.py",
+    "tests/streams/running/test_topics_while_running.py",
+    "tests/page/test_operator.py",
     "tests/java_plugins/test_debezium_kill.py",
-    "tests/transforms/test_generated_code.py",
+    "tests/spark_formats/test_docs.py",
+    "tests/streams/running/test_application.py",
+    "tests/streams/running/test_aggregations.py",
+    "tests/kafka_source/test_faults_among_many.py",
 )
 """The files that take longest: they come first, so that no process still has one of them when the others have ended."""
 
@@ -71,7 +78,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if item not in set(slow)]
         sys.addaudithook(_refuse_processes)
-    items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
+    order = {file: number for number, file in enumerate(_LONG)}
+    items.sort(key=lambda item: order.get(item.nodeid.partition("::")[0], len(order)))
 
 
 def _refuse_processes(event: str, args: tuple[object, ...]) -> None:
