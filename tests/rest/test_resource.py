@@ -18,9 +18,9 @@ from tests.rest.memory_herder import MemoryHerder
 
 @pytest.fixture
 def slow(herder: MemoryHerder) -> Iterator[threading.Event]:
-    """Lets `status` of the herder wait; set at the end, so that no thread is left."""
+    """Lets `offsets` of the herder wait; set at the end, so that no thread is left."""
     release = threading.Event()
-    herder.status = lambda name: {"waited": release.wait(30)}  # type: ignore[method-assign]
+    herder.offsets = lambda name: {"waited": release.wait(30)}  # type: ignore[method-assign]
     yield release
     release.set()
 
@@ -29,14 +29,14 @@ def test_a_late_herder_is_a_500_that_says_what_it_does(
     serve: Callable[..., Client], herder: MemoryHerder, slow: threading.Event
 ) -> None:
     herder.busy.clear()
-    answer = serve(limit_s=0.2)("GET", "/connectors/x/status")
+    answer = serve(limit_s=0.2)("GET", "/connectors/x/offsets")
     assert (answer.status, answer.json["error_code"]) == (500, 500)
     assert answer.message == "Request timed out. The worker is currently asleep, which began at 2026-01-01T00:00:00Z."
 
 
 def test_a_late_request_holds_up_no_other(serve: Callable[..., Client], slow: threading.Event) -> None:
     call = serve(limit_s=1.0)
-    assert call("GET", "/connectors/x/status").message == "Request timed out"
+    assert call("GET", "/connectors/x/offsets").message == "Request timed out"
     assert call("GET", "/connectors").json == []
 
 

@@ -5,7 +5,8 @@
     @resource.get("/connectors/{connector}/status", gives={200: "ConnectorStatus"}, errors=[404])
     def status(herder: Herder, connector: str) -> Response: ...
 
-`mount` makes FastAPI routes of them: each call runs in a thread, has a time limit, and its exceptions become answers.
+`mount` makes FastAPI routes of them: each call runs in a thread unless the worker knows the answer, has a time limit, and its
+exceptions become answers.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ class Route:
     limit_s: float | None = None
     """Seconds after which `late(herder)` answers instead."""
     late: Late = _request_timed_out
+    known: bool = False
+    """The worker knows the answer: the handler waits for nothing, and needs no thread of its own."""
 
     @property
     def name(self) -> str:
@@ -72,6 +75,7 @@ class _Declared(TypedDict):
     takes: NotRequired[str]
     limit_s: NotRequired[float]
     late: NotRequired[Late]
+    known: NotRequired[bool]
 
 
 class Resource:
@@ -143,6 +147,8 @@ def _endpoint(
             parameters["request"] = request
         with anyio.move_on_after(limit_s):
             try:
+                if route.known:  # a thread would cost more than the answer
+                    return route.handler(herder, **parameters)
                 # A thread that comes too late continues until the call in it returns; its result is dropped.
                 return await run_sync(partial(route.handler, herder, **parameters), abandon_on_cancel=True)
             except ElsewhereError as problem:

@@ -14,7 +14,7 @@ from headrace.rest.routes.connectors import created, info_body, named_config
 resource = Resource("config")
 
 
-@resource.get("/connectors/{connector}/config", gives={200: "Config"}, errors=[404])
+@resource.get("/connectors/{connector}/config", gives={200: "Config"}, errors=[404], known=True)
 def show_config(herder: RestHerder, connector: str) -> Response:
     """The configuration as it was given."""
     return responses.ok(dict(herder.info(connector).config))

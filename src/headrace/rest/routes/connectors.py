@@ -58,7 +58,7 @@ def create_connector(herder: RestHerder, request: Request, entity: JsonBody) -> 
     return created(request, herder.create(name, config, state))
 
 
-@resource.get("/connectors/{connector}", gives={200: "ConnectorInfo"}, errors=[404])
+@resource.get("/connectors/{connector}", gives={200: "ConnectorInfo"}, errors=[404], known=True)
 def show_connector(herder: RestHerder, connector: str) -> Response:
     """Configuration, tasks and type of a connector."""
     return responses.ok(info_body(herder.info(connector)))

@@ -11,7 +11,7 @@ from headrace.rest.resource import Resource
 resource = Resource("status")
 
 
-@resource.get("/connectors/{connector}/status", gives={200: "ConnectorStatus"}, errors=[404])
+@resource.get("/connectors/{connector}/status", gives={200: "ConnectorStatus"}, errors=[404], known=True)
 def status(herder: RestHerder, connector: str) -> Response:
     """State and worker of the connector and of each task, with the trace of what has failed."""
     return responses.ok(herder.status(connector))

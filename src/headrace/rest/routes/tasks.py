@@ -11,13 +11,13 @@ from headrace.rest.resource import Resource, TaskNumber
 resource = Resource("tasks")
 
 
-@resource.get("/connectors/{connector}/tasks", gives={200: "Tasks"}, errors=[404])
+@resource.get("/connectors/{connector}/tasks", gives={200: "Tasks"}, errors=[404], known=True)
 def list_tasks(herder: RestHerder, connector: str) -> Response:
     """The tasks with their configurations."""
     return responses.ok(herder.tasks(connector))
 
 
-@resource.get("/connectors/{connector}/tasks/{task}/status", gives={200: "TaskStatus"}, errors=[404])
+@resource.get("/connectors/{connector}/tasks/{task}/status", gives={200: "TaskStatus"}, errors=[404], known=True)
 def task_status(herder: RestHerder, connector: str, task: TaskNumber) -> Response:
     """State and worker of one task."""
     return responses.ok(herder.task_status(connector, task))

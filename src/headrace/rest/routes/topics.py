@@ -11,7 +11,7 @@ from headrace.rest.resource import Resource
 resource = Resource("topics")
 
 
-@resource.get("/connectors/{connector}/topics", gives={200: "Topics"}, errors=[403])
+@resource.get("/connectors/{connector}/topics", gives={200: "Topics"}, errors=[403], known=True)
 def active_topics(herder: RestHerder, connector: str) -> Response:
     """The topics used since creation or the last reset; an unknown connector has none."""
     return responses.ok({connector: {"topics": sorted(herder.active_topics(connector))}})
