@@ -40,19 +40,20 @@ PALE = """() => {
     const [a, b] = [light(parse(getComputedStyle(one).color)), light(ground(one))].sort((x, y) => y - x);
     if ((a + .05) / (b + .05) < 4.5) found.push(text + ' ' + ((a + .05) / (b + .05)).toFixed(2)); }
   return found; }"""
-UNSEEN = """() => { const seen = document.activeElement;
+UNSEEN = """() => {
   const controls = document.querySelectorAll('button, a[href], input:not([type=hidden]), select, textarea, summary');
   const found = [...controls].filter((one) => {
     one.focus({ preventScroll: true });
     const style = getComputedStyle(one);
     return document.activeElement === one && style.outlineStyle === 'none' && style.boxShadow === 'none'; });
-  document.activeElement.blur(); seen.focus({ preventScroll: true });
+  document.activeElement.blur();
   return found.map((one) => one.outerHTML); }"""
-"""Controls of which nobody sees that they have the focus."""
+"""Controls of which nobody sees that they have the focus; after a key, as a browser shows it only to those who use keys."""
 
 
 def problems_of(page: Page) -> dict[str, object]:
     """Wider than the window, controls without a name, pale texts, controls whose focus is not to be seen."""
+    page.keyboard.press("Tab")
     wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     found = {"nameless": page.evaluate(NAMELESS), "pale": page.evaluate(PALE), "unseen": page.evaluate(UNSEEN)}
     return {"wider": wider} | found

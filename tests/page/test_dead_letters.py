@@ -81,5 +81,6 @@ def test_a_dead_letter_is_found_tried_with_a_changed_chain_and_replayed_once(
     expect(dialog).to_contain_text("It was replayed at")
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
+    page.reload()
     page.locator(".letters summary").click()
     look_at(page, "dead-letters", shot)
