@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WAIT_S = 120
 MEANT = ("status of 4", "Status Error Code 4", "htmx:sendError", "htmx:afterRequest", "net::ERR_FAILED")
 """What a browser reports of a request that is refused or lost, as some tests want it."""
-WIDE, NARROW = 1280, 390
+WIDE, NARROW, HIGHEST = 1280, 390, 1400
 CREATION = {"topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1"}
 
 
@@ -73,13 +73,15 @@ def open_page(browser: Browser, worker: EmbeddedWorker) -> Iterator[Callable[...
 
 @pytest.fixture
 def shot(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """Keeps a picture of a page, in build/page or where HEADRACE_SCREENSHOTS says."""
+    """Keeps a picture of a page, of a long one its beginning, in build/page or where HEADRACE_SCREENSHOTS says."""
     folder = Path(os.environ.get("HEADRACE_SCREENSHOTS") or request.config.rootpath / "build" / "page")
 
     def keep(page: Page, name: str, whole: bool = True) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         whole = whole and not page.locator("dialog[open]").count()  # what a dialog stands before ends with the window
-        page.screenshot(path=folder / f"{name}.png", full_page=whole)
+        width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
+        clip = {"x": 0, "y": 0, "width": width, "height": min(height, HIGHEST)}
+        page.screenshot(path=folder / f"{name}.png", full_page=whole, clip=clip if whole else None)
 
     return keep
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
-from tests.page.conftest import NARROW, WAIT_S, WIDE, await_state
+from tests.page.conftest import WAIT_S, await_state
+from tests.page.looks import look_at, tab_to
 from tests.support import wait_until
 
 if TYPE_CHECKING:
@@ -24,8 +26,6 @@ def test_a_dead_letter_is_found_tried_with_a_changed_chain_and_replayed_once(
 ):  # fmt: skip
     from playwright.sync_api import expect
 
-    from tests.page.test_operator import tab_to
-
     topic, letters, file = topic_name("orders"), topic_name("letters"), tmp_path / "out.txt"
     destination.create(topic)
     destination.produce(topic, [record(None, b'{"a":1}'), record(None, b"<b>not json</b>")])
@@ -38,9 +38,12 @@ def test_a_dead_letter_is_found_tried_with_a_changed_chain_and_replayed_once(
     name = connector(topic_name("sink"), config)
     wait_until(lambda: len(destination.read(letters)) == 1, WAIT_S, "a dead letter")
 
-    page = open_page("/ui")
-    page.get_by_role("link", name="Dead letters").click()
-    page.get_by_role("link", name=letters).click()
+    page = open_page(f"/ui/connector?name={name}")
+    lag = page.locator("section", has=page.get_by_role("heading", name="Lag by partition"))
+    expect(lag.locator("tbody tr")).to_contain_text(re.compile(rf"{topic}\s*0\s*1\s*2\s*0"))  # delivered to, end, lag
+    page.get_by_role("link", name="Offsets").click()
+    expect(page.locator("main")).to_contain_text(f"consumer group connect-{name}")
+    page.get_by_role("link", name="Its dead letters").click()
     why = page.locator("section.card", has_text="Why")
     expect(why).to_contain_text("value converter")
     expect(why).to_contain_text("JsonConverter")
@@ -78,16 +81,6 @@ def test_a_dead_letter_is_found_tried_with_a_changed_chain_and_replayed_once(
     expect(dialog).to_contain_text("It was replayed at")
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
-    _look(open_page, f"/ui/dead-letters?topic={letters}&connector={name}", shot)
-
-
-def _look(open_page: Callable[..., Page], path: str, shot: Callable[[Page, str], None]) -> None:
-    """The screen in light and dark, wide and narrow."""
-    from tests.page.test_operator import problems_of
-
-    for scheme in ("light", "dark"):
-        for width in (WIDE, NARROW):
-            page = open_page(path, width, scheme)
-            page.locator(".letters summary").click()
-            assert problems_of(page) == {"wider": 0, "nameless": [], "pale": []}
-            shot(page, f"dead-letters-{scheme}-{width}")
+    page.reload()
+    page.locator(".letters summary").click()
+    look_at(page, "dead-letters", shot)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable
@@ -15,7 +14,8 @@ from headrace.errors import RestError
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
 from tests.kafka_source.test_faults import silent
-from tests.page.conftest import NARROW, WIDE, await_state, mirror, state_of
+from tests.page.conftest import WIDE, await_state, mirror, state_of
+from tests.page.looks import look_at, tab_to
 from tests.rest.test_lineage import TOPOLOGY
 from tests.rest.test_page import STREAMS
 
@@ -176,7 +176,7 @@ def test_a_choice_outlives_filters_and_says_what_of_it_is_not_shown(
     expect(page.locator("#bulk")).to_contain_text("2 chosen, 1 of them not shown here")
     page.get_by_role("button", name="Restart", exact=True).click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.locator("li")).to_have_text([re.compile(name) for name in names])
+    expect(dialog.locator("li")).to_have_text([re.compile(name) for name in reversed(names)])  # those that are shown come first
     page.keyboard.press("Escape")
     page.goto(f"/ui?q={orders}")
     expect(page.locator("td.tick input:checked")).to_have_count(2)
@@ -197,7 +197,7 @@ def test_a_source_cluster_that_says_nothing_is_named_and_the_rest_is_shown(
     expect(lag.locator("tbody tr")).to_have_count(1)
     with silent(source_broker):
         page.reload()
-        expect(lag).to_contain_text("The source cluster has not answered within 2.5 s")
+        expect(lag).to_contain_text("has not answered within 2.5 s")
         expect(page.locator("#status")).to_contain_text("1/1")
         expect(page.get_by_role("region", name="Topics")).to_contain_text(f"copy.{orders}")
         shot(page, "source-away")
@@ -265,20 +265,6 @@ def test_everything_is_done_by_keyboard(
     page.wait_for_url(re.compile("/ui/connector"))
 
 
-_FOCUSED = """() => { const one = document.activeElement;
-  const labels = [...(one.labels ?? [])].map((label) => label.textContent).join('').trim();
-  return one.getAttribute('aria-label') || labels || one.textContent.trim(); }"""
-
-
-def tab_to(page: Page, name: str) -> None:
-    """Press Tab until the control of this name has the focus."""
-    for _ in range(80):
-        page.keyboard.press("Tab")
-        if page.evaluate(_FOCUSED) == name:
-            return
-    raise AssertionError(f"no control {name!r} is reached by Tab")
-
-
 def test_the_newer_screens_are_worked_by_keyboard(open_page: Open, worker: EmbeddedWorker, failed: str):
     from playwright.sync_api import expect
 
@@ -314,22 +300,6 @@ def test_the_newer_screens_are_worked_by_keyboard(open_page: Open, worker: Embed
         page.wait_for_url(re.compile(f"tab={tab.lower()}"))
 
 
-NAMELESS = """() => [...document.querySelectorAll('button, a[href], input:not([type=hidden]), select, textarea')].filter((one) =>
- {
-  const labels = [...(one.labels ?? [])].map((label) => label.textContent).join('');
-  return !(one.getAttribute('aria-label') || labels || one.textContent).trim(); }).map((one) => one.outerHTML)"""
-PALE = """() => {
-  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map((c) => (c /= 255) <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
-    .reduce((sum, c, i) => sum + c * [.2126, .7152, .0722][i], 0);
-  const ground = (one) => { for (; one; one = one.parentElement) { const c = parse(getComputedStyle(one).backgroundColor);
-    if (c.length < 4 || c[3] === 1) return c; } return [255, 255, 255]; };
-  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
-  while (walk.nextNode()) { const one = walk.currentNode.parentElement, text = walk.currentNode.data.trim();
-    if (!text || !one.checkVisibility() || one.closest('script')) continue;
-    const [a, b] = [light(parse(getComputedStyle(one).color)), light(ground(one))].sort((x, y) => y - x);
-    if ((a + .05) / (b + .05) < 4.5) found.push(text + ' ' + ((a + .05) / (b + .05)).toFixed(2)); }
-  return found; }"""
 _TAB = "/ui/connector?name={name}&tab="
 SCREENS = {
     "overview": "/ui?q={orders}", "connector": _TAB + "status", "configuration": _TAB + "configuration",
@@ -341,25 +311,15 @@ SCREENS = {
 }  # fmt: skip
 
 
-def problems_of(page: Page) -> dict[str, object]:
-    """What keeps people from reading or working a page."""
-    wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-    return {"wider": wider, "nameless": page.evaluate(NAMELESS), "pale": page.evaluate(PALE)}
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_every_screen_fits_can_be_read_and_names_its_controls(
-    open_page: Open, worker: EmbeddedWorker, failed: str, orders: str, shot: Shot, width: int, scheme: str
+    open_page: Open, worker: EmbeddedWorker, failed: str, orders: str, shot: Shot
 ):
     worker.call("PUT", "/headrace/streams/counts/one", APPLICATION)
-    page = open_page("/ui", width, scheme)
+    page = open_page("/ui")
     for screen, path in SCREENS.items():
         page.goto(path.format(name=failed, orders=orders))
         page.wait_for_load_state("networkidle")
-        problems = problems_of(page)
-        assert problems == {"wider": 0, "nameless": [], "pale": []}, (screen, json.dumps(problems))
-        shot(page, f"{screen}-{scheme}-{width}")
+        look_at(page, screen, shot)
 
 
 def test_a_worker_that_went_away_is_said_and_it_goes_on_when_it_is_back(open_page: Open, failed: str):

@@ -11,8 +11,8 @@ import pytest
 from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
-from tests.page.conftest import NARROW, WAIT_S, WIDE
-from tests.page.test_operator import problems_of, tab_to
+from tests.page.conftest import WAIT_S
+from tests.page.looks import look_at, tab_to
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -67,9 +67,6 @@ def test_an_application_is_verified_and_initialized_from_the_page(
     expect(page.locator(".figures")).to_contain_text("ready")
     page.get_by_role("link", name="Audit").click()
     expect(page.locator("tbody tr", has_text=f"POST /headrace/streams/{waiting}/commands").first).to_contain_text("init")
-    for scheme in ("light", "dark"):
-        for width in (WIDE, NARROW):
-            look = open_page(f"/ui/streams?application={waiting}", width, scheme)
-            expect(look.get_by_role("region", name="Asked for")).to_be_visible()
-            assert problems_of(look) == {"wider": 0, "nameless": [], "pale": []}
-            shot(look, f"streams-asked-{scheme}-{width}")
+    page.goto(f"/ui/streams?application={waiting}")
+    expect(page.get_by_role("region", name="Asked for")).to_be_visible()
+    look_at(page, "streams-asked", shot)

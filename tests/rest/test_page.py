@@ -27,7 +27,7 @@ from headrace.converters.avro import AvroConverter
 from headrace.dead_letters.letter import Letter, reasons
 from headrace.preview.records import GivenRecord
 from headrace.rest import RestHerder, RestServer, create_app, passwords
-from headrace.rest.page.render import number, render, span
+from headrace.rest.page.render import line, number, render, span
 from headrace.runtime.schema_usage import USAGE
 from headrace.runtime.worker import Worker
 from headrace.runtime.worker_config import StandaloneConfig
@@ -537,6 +537,12 @@ def test_one_action_on_many_says_of_each_whether_it_was_done(call: Client, herde
     ]  # fmt: skip
     assert call("POST", "/headrace/connectors/actions", {"action": "drop", "connectors": ["c"]}).status == 400
     assert call("POST", "/headrace/connectors/actions", {"action": "stop", "connectors": []}).status == 400
+
+
+def test_a_line_ends_now_and_is_interrupted_where_nothing_is_known():
+    assert line([2, 4], 100, 12, most=5) == "M74.0,6.0H75.0L100.0,1.0"
+    assert line([None, 3, None, 3], 90, 12) == "M29.0,1.0H30.0M89.0,1.0H90.0"
+    assert (line([None, None], 90, 12), line([1], 90, 12)) == ("", "")
 
 
 def test_figures_read_as_people_do():

@@ -330,9 +330,14 @@ class Herder:
         return [None if partition is None else dict(partition) for partition in self._stores.offsets.partitions(name)]
 
     def lag(self, name: str, *, ages: bool) -> list[dict[str, Any]]:
-        """How far each partition of a source connector is behind. Raises NotFoundError, BadRequestError, KafkaFailure."""
+        """How far each partition of a source or a sink's group is behind. Raises NotFoundError, BadRequestError, KafkaFailure.
+
+        ages: with times, which are known of sources alone.
+        """
         with concealed():
             config = self.config.resolver.resolve(self._config(name)).props
+            if connector_type(config) == "sink":
+                return self._sink_offsets.lag(name, config)
             return self._offsets.lag({**config, "name": name}, self._stores.config.snapshot().task_configs(name), ages)
 
     def alter_offsets(self, name: str, changes: list[tuple[Any, Any]]) -> str:

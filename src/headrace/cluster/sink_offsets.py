@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from headrace.cluster.offsets import READ_TIMEOUT_S, done_message
 from headrace.connect_config.validation import connector_class
+from headrace.connectors.partition_lag import PartitionLag
 from headrace.errors import BadRequestError, ConnectError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
@@ -35,6 +37,15 @@ class SinkOffsets:
         """The `offsets` of `GET /connectors/{name}/offsets`. Raises KafkaFailure."""
         committed = self._admin(name, config).committed(group_of(name, config), READ_TIMEOUT_S)
         return [{"partition": {TOPIC: t, PARTITION: p}, "offset": {OFFSET: offset}} for (t, p), offset in committed.items()]
+
+    def lag(self, name: str, config: Config) -> list[dict[str, Any]]:
+        """How far each partition is behind of which the group has committed an offset. Raises KafkaFailure."""
+        admin = self._admin(name, config)
+        committed = admin.committed(group_of(name, config), READ_TIMEOUT_S)
+        topics = admin.find({topic for topic, _ in committed}, READ_TIMEOUT_S)
+        there = [(t, p) for t, p in committed if t in topics and p in topics[t].partitions]
+        ends = admin.partition_offsets(there, "latest", READ_TIMEOUT_S)
+        return [asdict(_lag(at, committed[at], end)) for at, end in sorted(ends.items())]
 
     def alter(self, name: str, config: Config, changes: Sequence[tuple[Any, Any]]) -> str:
         """Commit or (None) remove offsets, each a partition and its offset, after the connector class has agreed.
@@ -84,6 +95,10 @@ class SinkOffsets:
         removed = admin.committed(group, partitions=offsets.keys() - changed.keys())
         if removed:
             group_offsets.remove(self._spark(), self._client(name, config), group, removed)
+
+
+def _lag(partition: Partition, committed: int, end: int) -> PartitionLag:
+    return PartitionLag(*partition, None, committed - 1 if committed else None, end, max(0, end - committed))
 
 
 def parse(changes: Sequence[tuple[Any, Any]]) -> dict[Partition, int | None]:

@@ -41,7 +41,7 @@ _QUERY = {
     "level": "The lowest level of an entry.",
     "task": "Of this task only.",
     "freshness": "`false`: without times, for which records of the source are read.",
-    "q": "A text in the name, class, topics or problem.",
+    "q": "A text in the name, class, topics, workers or problem.",
     "state": "Connectors in this state only.",
     "type": "`source` or `sink`.",
     "sort": "A column, with a minus before it to turn it round; by default what has failed comes first.",

@@ -88,7 +88,7 @@ class OverviewQuery:
     """Which connectors to show, and how."""
 
     text: str = ""
-    """In the name, class, problem or a topic; upper and lower case are the same."""
+    """In the name, class, problem, a topic or a worker; upper and lower case are the same."""
     state: str = ""
     type: str = ""
     sort: str = ""
@@ -105,7 +105,9 @@ class OverviewQuery:
     def _fits(self, row: OverviewRow, text: str) -> bool:
         if row.state != (self.state.upper() or row.state) or row.type != (self.type or row.type):
             return False
-        return not text or any(text in part.lower() for part in (row.name, row.connector_class, row.problem, *row.topics))
+        return not text or any(
+            text in part.lower() for part in (row.name, row.connector_class, row.problem, *row.topics, *row.workers)
+        )
 
 
 def _rank(state: str) -> int:

@@ -1,4 +1,4 @@
-"""`headrace connectors lag`: how far a source connector is behind, by partition."""
+"""`headrace connectors lag`: how far a connector is behind, by partition."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def lag(
     url: options.Url = options.DEFAULT_URL,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show how many records, and how much time, each partition of a Kafka source or a mirror is behind.
+    """Show how many records, and how much time, each partition of a Kafka source, a mirror or a sink's group is behind.
 
     A partition is as far as it is delivered and its offset stored. Its freshness is the age of the oldest record that is not.
     """

@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from headrace.dead_letters.letter import topic_of
 from headrace.errors import HeadraceError, NotFoundError
 from headrace.rest.overview import FAILED
 from headrace.rest.page.call import Call, sentence_of
@@ -66,7 +67,7 @@ def _status(call: Call, name: str) -> dict[str, Any] | None:
 def _config(call: Call, name: str) -> dict[str, Any]:
     config = call.herder.info(name).config
     secrets = call.secrets(config.get("connector.class"))
-    return {"config": {key: secrets.shown(key, config[key]) for key in sorted(config)}}
+    return {"letters": topic_of(config), "config": {key: secrets.shown(key, config[key]) for key in sorted(config)}}
 
 
 def lag(call: Call) -> Response:

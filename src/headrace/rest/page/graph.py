@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from starlette.responses import Response
 
 from headrace.rest.lineage import Lineage, LineageEdge, LineageNode
+from headrace.rest.overview import FAILED
 from headrace.rest.page.call import Call
 from headrace.rest.page.layout import HEIGHT, MOST_NODES, WIDTH, draw
 
@@ -20,6 +21,7 @@ def graph(call: Call) -> Response:
     edges = [LineageEdge(**edge) for edge in found["edges"]]
     joined = {end for edge in edges for end in (edge.source, edge.target)}
     alone = [] if query["connector"] else [node for node in nodes if node.id not in joined]  # they would bury the others
+    alone.sort(key=lambda node: node.state != FAILED)
     drawn = [node for node in nodes if node not in alone]
     drawing = draw(Lineage(drawn, edges)) if len(drawn) <= MOST_NODES else None
     columns = [row for row in found["columns"] if row["connector"] == query["connector"]]

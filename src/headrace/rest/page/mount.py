@@ -41,8 +41,9 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 _CLUSTER, _WORKERS = "The cluster", "A worker, or the cluster of the workers,"
+_SOURCE = "The cluster that it reads from, or that of the workers,"
 _WAITS_FOR = {
-    "/connector/lag": "The source cluster", "/connector/topics": _CLUSTER, "/connector/offsets": _CLUSTER,
+    "/connector/lag": _SOURCE, "/connector/topics": _CLUSTER, "/connector/offsets": _CLUSTER,
     "/dead-letters/topics": "A cluster", "/dead-letters/page": _CLUSTER, "/connector/log": _WORKERS,
     "/connector/log/entries": _WORKERS, "/workers/rows": _WORKERS, "/streams/rows": _WORKERS, "/streams/application": _WORKERS,
 }  # fmt: skip

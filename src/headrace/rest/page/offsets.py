@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from headrace.errors import BadRequestError, HeadraceError
 from headrace.rest.page.call import Call, sentence_of
+from headrace.runtime.sink.plan import group_of
 
 Offsets = list[dict[str, Any]]
 
@@ -31,8 +32,9 @@ def show(call: Call) -> Response:
         found, sentence = call.asked("GET", "connectors", name, "offsets")["offsets"], ""
     except HeadraceError as error:
         found, sentence = [], sentence_of(error)
-    stopped = _state(call, name) == "STOPPED"
-    return call.page("offsets.html", name=name, found=found, sentence=sentence, stopped=stopped, edit=_lines(found))
+    stopped, info = _state(call, name) == "STOPPED", call.herder.info(name)
+    group = group_of(name, {key: value or "" for key, value in info.config.items()}) if info.type == "sink" else None
+    return call.page("offsets.html", name=name, found=found, sentence=sentence, stopped=stopped, edit=_lines(found), group=group)
 
 
 def _state(call: Call, name: str) -> str:

@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 
 from headrace import __version__
 from headrace.rest.overview import causes, first_line
+from headrace.runtime.metrics.figures import SAMPLES
 
 FOLDER = Path(__file__).parent
 STATIC = {file.name: file.read_bytes() for file in (FOLDER / "static").iterdir() if file.suffix in (".js", ".css", ".svg")}
@@ -73,14 +74,29 @@ def short_class(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def line(values: Sequence[float | None], width: int, height: int) -> str:
-    """The points of an SVG polyline through these values, of which the greatest touches the top; empty without two values."""
+def line(values: Sequence[float | None], width: int, height: int, most: int = 0) -> str:
+    """An SVG path through these values, of which the greatest touches the top; empty without any, or for one value of one.
+
+    Where a value is not known (None) the line is interrupted; one that stands alone is a dash. most: for how many values the
+    width is; fewer end at the right, where now is. 0: for those that there are.
+    """
     known = [value for value in values if value is not None]
-    if len(known) < 2:
+    if not known or len(values) < 2:
         return ""
-    top, step = max(*known, 1e-9), width / (len(values) - 1)
-    points = [(i * step, height - (value / top) * (height - 2) - 1) for i, value in enumerate(values) if value is not None]
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    top, step = max(*known, 1e-9), width / (max(len(values), most) - 1)
+    first = width - step * (len(values) - 1)
+    path, drawn = "", False
+    for i, value in enumerate(values):
+        if value is not None:
+            x, y = first + i * step, height - (value / top) * (height - 2) - 1
+            path += f"L{x:.1f},{y:.1f}" if drawn else f"M{x - 1:.1f},{y:.1f}H{x:.1f}"
+        drawn = value is not None
+    return path
+
+
+def greatest(values: Sequence[float | None]) -> float | None:
+    """Of those that are known."""
+    return max((value for value in values if value is not None), default=None)
 
 
 def to(path: str, **query: Any) -> str:
@@ -114,6 +130,6 @@ _environment = Environment(
 )
 _environment.filters |= {
     "number": number, "span": span, "mebibytes": mebibytes, "when": when, "short_class": short_class, "pretty": pretty,
-    "first_line": first_line, "causes": causes, "documentation": documentation,
+    "first_line": first_line, "causes": causes, "documentation": documentation, "greatest": greatest,
 }  # fmt: skip
-_environment.globals |= {"line": line, "to": to, "static": static, "version": __version__}
+_environment.globals |= {"line": line, "to": to, "static": static, "version": __version__, "samples": SAMPLES}

@@ -1,4 +1,4 @@
-"""`/headrace/connectors/{connector}/lag`: how far a source connector is behind, by partition (of headrace)."""
+"""`/headrace/connectors/{connector}/lag`: how far a connector is behind, by partition (of headrace)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ resource = Resource("lag")
 def lag(herder: RestHerder, connector: str, freshness: str = "") -> Response:
     """Records and time that the delivered and stored offset of each source partition is behind; any worker knows.
 
-    `freshness=false`: without times, for which records of the source are read.
+    Of a sink: records that its consumer group is behind, without times. `freshness=false`: without times for a source either, for
+    which records of it are read.
     """
     partitions = herder.lag(connector, ages=freshness.lower() != "false")
     lags = [partition["lag"] for partition in partitions if partition["lag"] is not None]

@@ -32,8 +32,8 @@ def resource(overview: Overview) -> Resource:
         sort: str = "",
         page: str = "1",
     ) -> Response:
-        """The connectors, 50 a page, what has failed first, with counters of all; `q` is looked for in name, class, topics
-        and problem.
+        """The connectors, 50 a page, what has failed first, with counters of all; `q` is looked for in name, class, topics,
+        workers and problem.
         """
         if sort.removeprefix("-") not in ("", *SORTS):
             raise BadRequestError(f"'sort' is '{sort}'; it has to be one of {', '.join(SORTS)}, with a minus to turn it round.")

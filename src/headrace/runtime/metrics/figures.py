@@ -11,7 +11,8 @@ from headrace.connectors.base import Measured
 
 INTERVAL_S = 10.0
 """Between two samples."""
-_SAMPLES = 360
+SAMPLES = 360
+"""That are kept: those of an hour."""
 _AGE = "replication-latency-ms-max"
 
 
@@ -56,7 +57,7 @@ class FigureHistory:
         for name, tasks in by_connector.items():
             grown = sum(self._grown(task) for task in tasks)
             ages = [task.age_ms for task in tasks if task.age_ms is not None and grown]
-            ring = self._samples.setdefault(name, deque(maxlen=_SAMPLES))
+            ring = self._samples.setdefault(name, deque(maxlen=SAMPLES))
             ring.append(FigureSample(round(grown / max(seconds, 0.001), 3), max(ages, default=None)))
         self._records = {(task.connector, task.task): task.records for tasks in by_connector.values() for task in tasks}
         self._samples = {name: ring for name, ring in self._samples.items() if name in by_connector}
