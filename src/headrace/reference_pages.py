@@ -17,7 +17,14 @@ _CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
 def reference_pages() -> dict[str, str]:
     """File name → text of each page."""
-    return {"reference-cli.md": cli_page(), "reference-rest.md": rest_page(), "reference-metrics.md": metrics_page()}
+    from headrace.converters.type_table import types_page
+
+    return {
+        "reference-cli.md": cli_page(),
+        "reference-rest.md": rest_page(),
+        "reference-metrics.md": metrics_page(),
+        "reference-types.md": types_page(NOTICE),
+    }
 
 
 # ------------------------------------------------------------------------------------------------ commands

@@ -260,6 +260,17 @@ def test_a_schema_of_another_type_is_named(spark: SparkSession, registry: Schema
     assert f"The schema with the id {id} is of type JSON, not AVRO" in (found.cause or "")
 
 
+def test_a_decimal_in_a_fixed_type_is_read_and_written(spark: SparkSession, registry: SchemaRegistry) -> None:
+    schema = {"type": "fixed", "name": "Price", "size": 4, "logicalType": "decimal", "precision": 9, "scale": 2}
+    given = serialized(registry, _of(schema), {"x": Decimal("-12.34")})
+    latest = {"auto_register_schemas": "false", "use_latest_version": "true", "latest_compatibility_strict": "false"}
+    [as_bytes] = through(spark, props(registry), [Record(given, topic="others")])
+    [as_fixed] = through(spark, props(registry, **latest), [Record(given)])
+    assert as_fixed.value == given
+    assert deserialized(registry, as_bytes.value) == {"x": Decimal("-12.34")}
+    assert as_bytes.value[5:] == b"\x04\xfb\x2e"
+
+
 def test_subjects_follow_the_strategy(spark: SparkSession, registry: SchemaRegistry) -> None:
     strategy = "io.confluent.kafka.serializers.subject.TopicRecordNameStrategy"
     given = serialized(registry, ALL, DATA)

@@ -131,6 +131,14 @@ def test_a_fixed_type_is_bytes_with_its_size() -> None:
     assert avro(connect(node))["size"] == 16
 
 
+def test_a_decimal_in_a_fixed_type_is_a_decimal_and_written_as_bytes() -> None:
+    node = {"type": "fixed", "name": "Price", "size": 4, "logicalType": "decimal", "precision": 9, "scale": 2}
+    found = connect(node)
+    assert found == Schema("bytes", name=DECIMAL, version=1, parameters={"scale": "2", "connect.decimal.precision": "9"})
+    assert (avro(found)["type"], avro(found)["logicalType"]) == ("bytes", "decimal")
+    assert writing_plan(found, json.dumps(node), PLAIN) == {"t": "fixed", "n": 4}  # with use.latest.version
+
+
 def test_logical_types_that_connect_has_not_are_plain_numbers() -> None:
     for name in ("timestamp-micros", "local-timestamp-millis", "time-micros"):
         assert connect({"type": "long", "logicalType": name}) == Schema("int64")

@@ -214,7 +214,7 @@ class _AvroToConnect:
         elif not options.discard_type_doc and options.meta_data and own is _ABSENT:
             parameters[mapping.FIELD_DEFAULT] = "true"
         name = node.get("connect.name")
-        if name is None and node["type"] in mapping.NAMED:
+        if name is None and node["type"] in mapping.NAMED and schema.name is None:  # a decimal has the name Decimal
             name = mapping.full_name(node, space)
         if name is not None and not name.startswith(mapping.DEFAULT_NAME):
             if schema.name not in (None, name):
@@ -236,7 +236,7 @@ def _bytes(kind: str, node: Mapping[str, Any]) -> tuple[Schema, Plan]:
         if precision is not None and precision != mapping.PRECISION_DEFAULT:
             parameters[mapping.PRECISION] = str(precision)
         schema, plan = Schema("bytes", name=DECIMAL, version=1), {"t": "decimal"}
-    if kind == "fixed":
+    elif kind == "fixed":
         parameters[mapping.FIXED_SIZE] = str(node["size"])
     return schema.same_but(parameters=parameters or None), plan | size
 
