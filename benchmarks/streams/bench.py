@@ -110,18 +110,19 @@ class Bench:
         options = ["-Xmx4G", *GC, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", *java_options]
         return [*java(options, self.classes), "io.headrace.bench.StreamsPeer"]
 
-    def latency(self, keys: int) -> None:
-        """How long a record takes through a count with so many keys: headrace, and Kafka Streams without its cache."""
-        for side in ("peer", "ours"):
-            with Broker(name="bench") as broker:
-                for topic in ("records", "out"):
-                    create_topic(broker.bootstrap, topic)
-                fill(broker.bootstrap, "records", keys, keys)
-                command = [*self._command(side, "-Duncached=true"), broker.bootstrap, "count", "latency", str(2**62)]
-                found = latency.measure(broker.bootstrap, command, keys, self.workdir / f"latency-{side}-{keys}.log")
-            self.console.print(f"{side} {keys} keys: {found}")
-            for what, value in found.items():
-                self.values[f"latency-count-{keys}-{what}"][side].append(value)
+    def latency(self, side: str, keys: int) -> None:
+        """How long a record takes through a count with so many keys: of headrace, or of Kafka Streams without its cache."""
+        with Broker(name="bench") as broker:
+            for topic in ("records", "out"):
+                create_topic(broker.bootstrap, topic)
+            fill(broker.bootstrap, "records", keys, keys)
+            command = [*self._command(side, "-Duncached=true"), broker.bootstrap, "count", "latency", str(2**62)]
+            before = CpuTime.now()
+            found = latency.measure(broker.bootstrap, command, keys, self.workdir / f"latency-{side}-{keys}.log")
+            self.foreign.append(foreign_share(before))
+        self.console.print(f"{side} {keys} keys: {found}")
+        for what, value in found.items():
+            self.values[f"latency-count-{keys}-{what}"][side].append(value)
 
     def quix(self) -> None:
         """Count with Quix Streams over fewer records of the same topic."""
@@ -169,14 +170,30 @@ def run(options: Options, console: Console) -> None:
             restore.prepare(side, "restored", plan.restore_keys)
         for _ in range(options.rounds):
             restore.both("restore", "restore-vs-kafka-streams", 0, of="restored")
-            for keys in plan.latency_keys:
-                restore.latency(keys)
     values = {**bench.values, **restore.values}
     values["count-vs-quix"]["ours"] = values["count-vs-kafka-streams"]["ours"]
     units = {"restore-vs-kafka-streams": "keys/s"}
-    units |= {name: "MB" if name.endswith("rss") else "ms" for name in values if name.startswith("latency-")}
     rows = [report.Row(name, units.get(name, "records/s"), sides["ours"], sides["peer"]) for name, sides in values.items()]
     report.show("Streams: headrace beside Kafka Streams and Quix Streams", "peer", rows, console)
     if not options.quick and options.only is None:
         method = asdict(plan) | {"rounds": options.rounds, "foreign_cpu": bench.foreign + restore.foreign}
         console.print(f"written: {report.save('streams', rows, method)}")
+
+
+def run_latency(options: Options, console: Console) -> None:
+    """Measure how long a record takes, print the table, and write results/streams-latency.json unless the run is quick."""
+    sizes = options.keys or (QUICK if options.quick else FULL).latency_keys
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch:
+        bench = Bench(FULL, Path(scratch), console, "")
+        for _ in range(options.rounds):
+            for keys in sizes:
+                for side in ("peer", "ours"):
+                    if options.only in (None, side):
+                        bench.latency(side, keys)
+    units = {name: "MB" if name.endswith("rss") else "ms" for name in bench.values}
+    rows = [report.Row(name, units[name], sides["ours"], sides["peer"]) for name, sides in bench.values.items()]
+    report.show("Latency of a count: headrace beside Kafka Streams without its cache", "peer", rows, console)
+    if not options.quick and options.only is None:
+        method = {"keys": sizes, "rate": latency.RATE, "warmup_s": latency.WARMUP_S, "measured_s": latency.MEASURED_S}
+        method |= {"rounds": options.rounds, "foreign_cpu": bench.foreign}
+        console.print(f"written: {report.save('streams-latency', rows, method)}")

@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from headrace.runtime.metrics.events import Batch
 from tests.rest.conftest import Answer, Client
 from tests.rest.memory_herder import MemoryHerder
+from tests.rest.test_page import STREAMS
 
 TASK = {"connector": "c", "task": "0"}
 
@@ -102,3 +103,14 @@ def test_the_format_is_the_one_that_is_asked_for(accept: str | None, given: str,
 def test_it_answers_while_the_worker_starts(herder: MemoryHerder, call: Client) -> None:
     herder.up = False
     assert call("GET", "/metrics").status == 200
+
+
+def test_applications_that_report_to_a_worker_are_in_its_metrics(call: Client) -> None:
+    assert call("PUT", "/headrace/streams/app/one", STREAMS | {"results": []}).status == 204
+    types, samples = parsed(call("GET", "/metrics"))
+    of = {"application": "app", "application_instance": "one"}
+    assert samples["headrace_streams_state", frozenset({**of, "state": "RUNNING"}.items())] == 1
+    assert samples["headrace_streams_state", frozenset({**of, "state": "SILENT"}.items())] == 0
+    assert samples["headrace_streams_active", frozenset(of.items())] == 1
+    assert samples["headrace_streams_record_lag", frozenset({**of, "sub_topology": "0"}.items())] == 3
+    assert types["headrace_streams_records"] == "counter"

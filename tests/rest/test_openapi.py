@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.routes import ADMIN, MAIN, dead_letters, lineage, logs, preview, schemas, streams, workers
+from headrace.rest.routes import MAIN, dead_letters, lineage, loggers, logs, metrics, preview, schemas, streams, workers
 from headrace.rest.streams_reports import GroupReports, StreamsReports
 from tests.rest.conftest import worker_config
 
@@ -71,8 +71,8 @@ CHECKS: list[CheckFunction] = [
 _CONFIG, _OTHERS = worker_config(), WorkerClient()
 _REPORTS = GroupReports(StreamsReports(), _OTHERS)
 RESOURCES = (
-    *MAIN, *ADMIN, preview.resource(_CONFIG), dead_letters.resource(_CONFIG), logs.resource(_OTHERS),
-    schemas.resource(_OTHERS), workers.resource(_OTHERS), streams.resource(_REPORTS),
+    *MAIN, loggers.resource, metrics.resource(StreamsReports()), preview.resource(_CONFIG), dead_letters.resource(_CONFIG),
+    logs.resource(_OTHERS), schemas.resource(_OTHERS), workers.resource(_OTHERS), streams.resource(_REPORTS),
     lineage.resource(_REPORTS),
 )  # fmt: skip
 ROUTES = [(route.method, route.path) for resource in RESOURCES for route in resource.routes]

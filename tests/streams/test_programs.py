@@ -50,7 +50,7 @@ def built(case: Case) -> Topology:
         return topology
     builder = StreamsBuilder(case.config)
     case.build(builder)
-    return builder.build()
+    return builder.draft()
 
 
 def topics(case: Case, topology: Topology) -> dict[str, Any]:

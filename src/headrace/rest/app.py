@@ -25,7 +25,7 @@ from headrace.rest.jaxrs import JaxRs
 from headrace.rest.overview import Overview
 from headrace.rest.request_limits import RequestLimits
 from headrace.rest.resource import REQUEST_TIMEOUT_S, Resource
-from headrace.rest.routes import ADMIN, MAIN, dead_letters, lineage, loggers, overview, own_status, preview, streams, workers
+from headrace.rest.routes import MAIN, dead_letters, lineage, loggers, metrics, overview, own_status, preview, streams, workers
 from headrace.rest.routes import logs as connector_logs
 from headrace.rest.routes import schemas as connector_schemas
 from headrace.rest.same_origin import SameOrigin
@@ -45,10 +45,11 @@ def create_app(
     others: the other workers, for requests that are for them; limit_s: seconds that the herder may take for one request;
     reported: takes what streams applications report. Raises ConfigError for bad `response.http.headers.config`.
     """
-    admin = ADMIN if worker_config.admin_listeners is None else []
+    reported = reported or StreamsReports()
+    admin = _admin(reported) if worker_config.admin_listeners is None else []
     others = others or WorkerClient(worker_config.rest_scheme())
     figures = ClusterFigures(others)
-    snapshots, reports = Overview(figures), GroupReports(reported or StreamsReports(), others)
+    snapshots, reports = Overview(figures), GroupReports(reported, others)
     own_routes = [
         preview.resource(worker_config),
         dead_letters.resource(worker_config),
@@ -68,10 +69,18 @@ def create_app(
 
 
 def create_admin_app(
-    herder: RestHerder, worker_config: WorkerConfig, others: WorkerClient | None = None, limit_s: float = REQUEST_TIMEOUT_S
+    herder: RestHerder,
+    worker_config: WorkerConfig,
+    others: WorkerClient | None = None,
+    limit_s: float = REQUEST_TIMEOUT_S,
+    reported: StreamsReports | None = None,
 ) -> FastAPI:
-    """Return the app of `admin.listeners`: the admin resources alone. Raises ConfigError."""
-    return _app(herder, worker_config, ADMIN, others or WorkerClient(), limit_s)
+    """Return the app of `admin.listeners`: the admin resources alone; `reported` as for `create_app`. Raises ConfigError."""
+    return _app(herder, worker_config, _admin(reported or StreamsReports()), others or WorkerClient(), limit_s)
+
+
+def _admin(reported: StreamsReports) -> list[Resource]:
+    return [loggers.resource, metrics.resource(reported)]
 
 
 def _app(

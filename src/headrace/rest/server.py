@@ -51,7 +51,7 @@ class RestServer:
         main = create_app(herder, worker_config, others, limit_s, self.reported)
         self._main = self._services(main, worker_config.listening(), tls.LISTENERS)
         admin_listeners = worker_config.admin_listening()
-        admin = create_admin_app(herder, worker_config, others, limit_s) if admin_listeners else main
+        admin = create_admin_app(herder, worker_config, others, limit_s, self.reported) if admin_listeners else main
         self._admin = self._services(admin, admin_listeners or [], tls.ADMIN_LISTENERS)
 
     def _services(self, app: FastAPI, listeners: Sequence[ListenerAddress], prefix: str) -> list[_Service]:

@@ -15,11 +15,11 @@ from headrace.kafka.admin import Admin
 from headrace.streams import initialization
 from headrace.streams.config import StreamsConfig
 from headrace.streams.durations import Duration, milliseconds
-from headrace.streams.engine.refused import refuse
 from headrace.streams.initialization import Findings, InitParameters
 from headrace.streams.instance import Handler, StreamsInstance
 from headrace.streams.internal_topics import InternalTopic
 from headrace.streams.queries import ReadOnlyStore
+from headrace.streams.refused import refuse
 from headrace.streams.states import Listener, State
 from headrace.streams.topology import Topology
 from headrace.streams.worker_report import reporter_of

@@ -15,6 +15,7 @@ from headrace.streams.graph import Graph
 from headrace.streams.materialized import Materialized, Settled, settle
 from headrace.streams.optimizer import optimize
 from headrace.streams.options import Consumed, take
+from headrace.streams.refused import refuse
 from headrace.streams.sources import GlobalTableNode, StoreNode, StreamSource, TableSourceNode
 from headrace.streams.stores import StateStore
 from headrace.streams.stream import KStream
@@ -75,7 +76,16 @@ class StreamsBuilder:
         return self
 
     def build(self, config: Mapping[str, Any] | None = None) -> Topology:
-        """The topology, optimized as `topology.optimization` in the config says. Raises TopologyError, ConfigError."""
+        """The topology, optimized as `topology.optimization` in the config says.
+
+        Raises TopologyError, also for what cannot run here; ConfigError.
+        """
+        topology = self.draft(config)
+        refuse(topology)
+        return topology
+
+    def draft(self, config: Mapping[str, Any] | None = None) -> Topology:
+        """The same, also for what cannot run here: to describe it. Raises TopologyError, ConfigError."""
         chosen, explicit = topology_settings({**self._config, **(config or {})})
         optimize(self._graph, chosen)
         topology = self._graph.write()

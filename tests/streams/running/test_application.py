@@ -82,19 +82,12 @@ def test_a_paused_application_begins_no_batch(make):
         app.await_results({"a": 1})
 
 
-def test_in_manual_mode_topics_have_to_be_initialized_before_the_start(make):
+def test_in_manual_mode_topics_are_initialized_once_for_every_instance(make):
     app = make(internal_topics_setup="manual")
     with pytest.raises(MissingInternalTopicsError) as raised:
         app.streams().start()
     assert raised.value.topics == [f"{app.id}-counts-changelog", f"{app.id}-counts-repartition"]
     app.streams().init()
-    with app.running():
-        app.send("a")
-        app.await_results({"a": 1})
-
-
-def test_another_instance_stands_by_and_takes_over(make):
-    app = make()
     with app.running() as first, app.streams() as second:
         app.send("a", "b")
         app.await_results({"a": 1, "b": 1})

@@ -274,11 +274,11 @@ def test_a_processor_of_values_keeps_the_key(drive):
          "KSTREAM-AGGREGATE-0000000001: the store old is versioned, and results of aggregations and joins keep only the latest"),
     ],
 )  # fmt: skip
-def test_what_is_not_run_here_says_so(drive, define, sentence):
+def test_what_is_not_run_here_is_refused_when_it_is_built(define, sentence):
     builder = StreamsBuilder()
     supplier = Stores.persistent_key_value_store("kept")
     builder.add_state_store(Stores.key_value_store_builder(supplier, Serdes.string(), Serdes.string()))
     define(builder)
     with pytest.raises(TopologyError) as raised:
-        drive(builder)
+        builder.build()
     assert sentence in str(raised.value)

@@ -9,8 +9,6 @@ from headrace.rest.routes import (
     health,
     internal,
     lag,
-    loggers,
-    metrics,
     offsets,
     plugins,
     restart,
@@ -39,4 +37,3 @@ MAIN = [
     plugins.resource,
     internal.resource,
 ]
-ADMIN = [loggers.resource, metrics.resource]

@@ -15,6 +15,7 @@ from headrace.spark.feeds import LATENCY_BOUNDS_MS
 
 WORKER, REBALANCE = "connect-worker-metrics", "connect-worker-rebalance-metrics"
 CONNECTOR, TASK, ERROR, OWN = "connector-metrics", "connector-task-metrics", "task-error-metrics", "headrace-task"
+STREAMS = "headrace-streams"
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.context import Memory
 from headrace.streams.engine.globals import GlobalTable
 from headrace.streams.engine.program import Program
-from headrace.streams.engine.refused import refuse
 from headrace.streams.engine.sinks import SinkTopics
 from headrace.streams.engine.skipping import Skipping
 from headrace.streams.engine.source import SourceReading
 from headrace.streams.engine.state import StoreTable
 from headrace.streams.engine.task import StreamTask
 from headrace.streams.nodes import SourceNode
+from headrace.streams.refused import refuse
 from headrace.streams.stores import StateStore, StoreKind
 from headrace.streams.topology import Topology
 

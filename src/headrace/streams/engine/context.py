@@ -54,11 +54,14 @@ class Memory:
                 table.kept_from = {p: time - retention for p, time in self.clocks.get(node, {}).items()}
                 table.sweep(self.runtime.changed(store))
 
-    def table(self, store: str, layout: Layout) -> StoreTable:
-        """The rows of a store, which is made at the first call. Raises StreamsError for a store that has another layout."""
+    def table(self, store: str, layout: Layout, time: Column | None = None) -> StoreTable:
+        """The rows of a store, which is made at the first call. Raises StreamsError for a store that has another layout.
+
+        time: by which its rows can be read in their order, as `TimeIndex` has it.
+        """
         if store not in self.tables:
             log = Changelog.of(self.changelog(store) or store, self.stores[store], layout)
-            self.tables[store], self.logs[store] = StoreTable(self.runtime, store, log), log
+            self.tables[store], self.logs[store] = StoreTable(self.runtime, store, log, time), log
         elif self.tables[store].layout != layout:
             raise StreamsError(f"The store {store} is used with values of two types.")
         return self.tables[store]
@@ -105,6 +108,9 @@ class Context:
     def put(self, store: str, updates: DataFrame) -> None:
         """Change a store. updates: the names of its layout, v, t, and ov, ot of the row before; each key once."""
         self.put_encoded(store, self.memory.logs[store].encoded(updates))
+        index = self.memory.tables[store].index
+        if index is not None:
+            self.outputs.append(Output("store", index.name, None, index.changes(updates)))
 
     def put_encoded(self, store: str, changes: DataFrame) -> None:
         """The same for rows as the store has them: p, key, value (NULL deletes), t, old."""

@@ -30,8 +30,8 @@ from headrace.streams.engine.operators import (
     transformers,
 )
 from headrace.streams.engine.places import Places, placed, places
-from headrace.streams.engine.refused import owns
 from headrace.streams.nodes import Node, ProcessorNode, SinkNode, SourceNode
+from headrace.streams.refused import owns
 from headrace.streams.topology import Topology
 from headrace.streams.windows import SessionWindows, SlidingWindows
 

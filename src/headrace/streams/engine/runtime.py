@@ -123,7 +123,9 @@ class TaskRuntime:
     def program(self, outputs: Iterable[Output]) -> Any:
         """The job that computes outputs."""
         given = list(outputs)
-        return self._java.program([self._rows(one.frame) for one in given], [[one.kind, one.name, one.topic] for one in given])
+        settings = self.spark._jsparkSession.sessionState().conf()
+        rows = [self._rows(one.frame) for one in given]
+        return self._java.program(settings, rows, [[one.kind, one.name, one.topic] for one in given])
 
     def create(self, store: str) -> None:
         """Make a store."""
@@ -149,6 +151,14 @@ class TaskRuntime:
     def expire(self, store: str, partition: int, behind: int, limit: int) -> None:
         """Delete the rows of a task before a time, which stands `behind` bytes before the end of the key."""
         self._stores.expire(store, partition, behind, limit)
+
+    def delete_before(self, store: str, partition: int, limit: int) -> None:
+        """Delete the rows of a task whose key begins with a number (8 bytes) below a limit."""
+        self._stores.deleteBefore(store, partition, limit)
+
+    def rows_read(self) -> int:
+        """How many rows of stores batches have looked at so far."""
+        return self._stores.rowsRead()
 
     def expire_versions(self, store: str, partition: int, limit: int) -> None:
         """Delete versions of a task that another one of their key has followed before a time."""

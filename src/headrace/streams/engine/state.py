@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.streams.engine import formats
 from headrace.streams.engine.changelog import Changelog
 from headrace.streams.engine.layout import Layout
+from headrace.streams.engine.time_index import TimeIndex
 from headrace.streams.serde_values import can_read_alone, decoder, encoder
 from headrace.streams.stores import StateStore, StoreKind
 
@@ -28,13 +29,15 @@ _SWEEP_ROWS = 20_000  # expired windows are looked for after as many changes, or
 class StoreTable:
     """The rows of one store: `Layout.names`, `v`, `t` (bigint, ms)."""
 
-    def __init__(self, runtime: TaskRuntime, name: str, changelog: Changelog) -> None:
+    def __init__(self, runtime: TaskRuntime, name: str, changelog: Changelog, time: Column | None = None) -> None:
+        """time: of each row, if `due` is to find rows by it."""
         self.layout: Layout = changelog.layout
         self.runtime, self._name, self._log = runtime, name, changelog
         self._changes = 0
         self.kept_from: dict[int, int] = {}
         """By task, the time (ms) before which windows have expired; they go with the next sweep."""
         runtime.create(name)
+        self.index = None if time is None else TimeIndex(runtime, name, changelog, time)
 
     @property
     def described(self) -> StateStore:
@@ -89,6 +92,21 @@ class StoreTable:
         from pyspark.sql import functions as F
 
         rows = F.call_function("headrace_state_scan", *self._where(), partition.cast("int"), prefix, F.lit(tail))
+        return self._decoded(rows, without)
+
+    def due(self, asked: DataFrame, last: Column, first: Column | None = None) -> DataFrame:
+        """The rows whose time is not after `last` and not before `first`, of some tasks: `Layout.names`, `v`, `t`.
+
+        asked: p, each once, and what the times are made of.
+        """
+        from pyspark.sql import functions as F
+
+        assert self.index is not None
+        rows = self.index.between(F.col("p"), F.lit(0) if first is None else first, last)
+        return asked.select("p", F.explode(self._decoded(rows)).alias("row")).select("p", "row.*")
+
+    def _decoded(self, rows: Column, without: str = "") -> Column:
+        from pyspark.sql import functions as F
 
         def row(one: Column) -> Column:
             columns = [column for column in self._log.keys(one["key"]) if column[0] != without]
@@ -119,15 +137,23 @@ class StoreTable:
     def load(self, rows: DataFrame) -> None:
         """Take in rows that no batch has changed: `Layout.names`, `v` (NULL deletes), `t`; runs a job."""
         self.runtime.load(self._name, self._log.encoded(rows))
+        self._fill_index()
 
     def restore(self, rows: DataFrame) -> None:
         """Hold exactly what these rows make from now on: p, key, value, t as in a changelog, in its order; runs a job."""
         self.runtime.clear(self._name)
         self.runtime.load(self._name, rows)
+        self._fill_index()
 
     def clear(self) -> None:
         """Hold nothing."""
         self.runtime.clear(self._name)
+        if self.index is not None:
+            self.index.clear()
+
+    def _fill_index(self) -> None:
+        if self.index is not None:
+            self.index.fill(self.rows())
 
     def sweep(self, changes: int) -> None:
         """Delete expired windows now and then. changes: how many rows a batch has changed."""
@@ -142,6 +168,8 @@ class StoreTable:
                 self.runtime.expire_versions(self._name, partition, first)
                 continue
             self.runtime.expire(self._name, partition, behind, first)
+            if self.index is not None:
+                self.index.sweep(partition, first)
 
     def _where(self) -> tuple[Column, Column]:
         from pyspark.sql import functions as F

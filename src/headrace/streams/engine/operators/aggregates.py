@@ -9,7 +9,7 @@ from headrace.streams.engine.columns import kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Pending, Records
 from headrace.streams.engine.layout import Layout
-from headrace.streams.engine.operators.windows import closed_windows, in_windows, timed
+from headrace.streams.engine.operators.windows import close_index, closed_windows, in_windows, timed
 from headrace.streams.engine.state import StoreTable
 from headrace.streams.engine.versions import Step, counted, folded
 from headrace.streams.operations import Count, EmitStrategy, StreamAggregate
@@ -82,7 +82,7 @@ def stored(context: Context, node: str, operation: StreamAggregate, inputs: list
     row = kind_of(first, "k"), kind_of(first, "v")
     kind = fold.result_type(context.spark, inputs[0].operation.aggregation, node, row, serde)
     keys = (("k", row[0]),) if operation.windows is None else (("k", row[0]), ("w", LongType()))
-    return context.memory.table(operation.store, Layout(keys, kind)), kind
+    return context.memory.table(operation.store, Layout(keys, kind), close_index(operation)), kind
 
 
 def _rows(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> tuple[DataFrame, Column]:

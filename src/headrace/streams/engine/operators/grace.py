@@ -16,6 +16,8 @@ from headrace.streams.engine.operators.windows import stream_time
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from headrace.streams.engine.state import StoreTable
+
 
 def wait(context: Context, node: str, store: str, grace_ms: int, records: Records) -> Records:
     """The records whose time has come, at the place of the record that has brought it."""
@@ -25,10 +27,12 @@ def wait(context: Context, node: str, store: str, grace_ms: int, records: Record
     frame = records.frame.where("k is not null and v is not null")
     timed = frame.withColumn("now", stream_time(context, store, [F.col("o")], F.col("t")))
     timed = context.cut(timed)
-    context.tick(store, timed.groupBy("p").agg(F.max("now").alias("ct")))
+    times = context.cut(timed.groupBy("p").agg(F.max("now").alias("ct")))
+    context.tick(store, times)
     late = timed.where(F.col("t") < F.col("now") - F.lit(grace_ms))
     fresh = timed.where(F.col("t") >= F.col("now") - F.lit(grace_ms))
-    rows = context.cut(_until(_waiting(context, store, frame, fresh), timed, grace_ms))
+    due = _table(context, store, frame).due(times.where("ct is not null"), F.col("ct") - F.lit(grace_ms))
+    rows = context.cut(_until(_with_fresh(due, fresh), timed, grace_ms))
     _keep(context, store, rows)
     # A record and those whose time it has brought: itself first, if it is late.
     passed = rows.where("until is not null")
@@ -40,8 +44,8 @@ def wait(context: Context, node: str, store: str, grace_ms: int, records: Record
     return Records(turns.unionByName(first[0]).unionByName(first[1]), ordered="not")
 
 
-def _waiting(context: Context, store: str, frame: DataFrame, fresh: DataFrame) -> DataFrame:
-    """All that waits: p, k, v, t, h; o, its place when it came; now, the stream time then; fresh, whether it is of this batch."""
+def _table(context: Context, store: str, frame: DataFrame) -> StoreTable:
+    """The records that wait, in the order of their times."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
@@ -50,8 +54,16 @@ def _waiting(context: Context, store: str, frame: DataFrame, fresh: DataFrame) -
     kinds = {"k": kind_of(frame, "k"), "t": LongType(), "o": ArrayType(LongType())}
     key = StructType([StructField(name, kind) for name, kind in kinds.items()])
     value = StructType([StructField("v", kind_of(frame, "v")), StructField("h", parse(HEADERS))])
-    table = context.memory.table(store, Layout((("k", key),), value))
-    there = table.rows().select("p", "k.k", "v.v", "k.t", "v.h", "k.o", F.lit(None).cast("bigint").alias("now"))
+    return context.memory.table(store, Layout((("k", key),), value), F.col("k.t"))
+
+
+def _with_fresh(due: DataFrame, fresh: DataFrame) -> DataFrame:
+    """What waits and may go on: p, k, v, t, h; o, its place when it came; now, the stream time then; fresh, whether it is of this
+    batch.
+    """
+    from pyspark.sql import functions as F
+
+    there = due.select("p", "k.k", "v.v", "k.t", "v.h", "k.o", F.lit(None).cast("bigint").alias("now"))
     come = fresh.select("p", "k", "v", "t", "h", "o", "now")
     return there.withColumn("fresh", F.lit(False)).unionByName(come.withColumn("fresh", F.lit(True)))
 

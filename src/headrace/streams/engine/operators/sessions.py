@@ -10,7 +10,7 @@ from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Pending
 from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.operators.inputs import added, listed
-from headrace.streams.engine.operators.windows import closed_windows
+from headrace.streams.engine.operators.windows import close_index, closed_windows
 from headrace.streams.operations import EmitStrategy, StreamAggregate
 from headrace.streams.windows import SessionWindows
 
@@ -34,7 +34,8 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     row = kind_of(first, "k"), kind_of(first, "v")
     serde = context.memory.stores[operation.store].value_serde
     kind = fold.result_type(context.spark, operation.aggregation, node, row, serde)
-    table = context.memory.table(operation.store, Layout((("k", row[0]), ("e", LongType()), ("w", LongType())), kind))
+    layout = Layout((("k", row[0]), ("e", LongType()), ("w", LongType())), kind)
+    table = context.memory.table(operation.store, layout, close_index(operation))
     records = listed(context, node, inputs, "k is not null")
     joined = records.withColumn("before", F.transform(table.of_key(F.col("p"), F.col("k")), _as_session))
     sessions = joined.withColumn("after", _merged(inputs, windows, kind))

@@ -217,16 +217,17 @@ def _alone(context: Context, node: str, operation: StreamJoin, new: DataFrame, p
         ]
     )
     assert operation.shared_store is not None
-    table = context.memory.table(operation.shared_store, Layout((("k", stored),), value))
+    windows = operation.windows
+    wait = F.when(F.col("k.left"), F.lit(windows.after_ms)).otherwise(F.lit(windows.before_ms)) + F.lit(windows.grace_ms)
+    table = context.memory.table(operation.shared_store, Layout((("k", stored),), value), F.col("k.w") + wait)
     wanted = F.lit(True) if operation.kind is JoinKind.OUTER else F.col("left")
     key = F.struct("k", "w", F.col("n").cast("bigint").alias("n"), "left")
     fresh = new.where(wanted).select("p", key.alias("k"), F.struct("lv", "rv").alias("v"), "t", "o", F.lit(True).alias("new"))
-    waiting = table.rows().select("p", "k", "v", "t", F.array().cast("array<bigint>").alias("o"), F.lit(False).alias("new"))
-    windows = operation.windows
-    wait = F.when(F.col("k.left"), F.lit(windows.after_ms)).otherwise(F.lit(windows.before_ms)) + F.lit(windows.grace_ms)
-    rows = fresh.unionByName(waiting).withColumn("until", F.col("t") + wait)
     sides = [_met(pairs, side) for side in ("l", "r")]
-    met = sides[0].unionByName(sides[1]).groupBy("p", "k").agg(F.min("st").alias("first"))
+    met = context.cut(sides[0].unionByName(sides[1]).groupBy("p", "k").agg(F.min("st").alias("first")))
+    waiting = _leaving(table, met, times)
+    waiting = waiting.select("p", "k", "v", "t", F.array().cast("array<bigint>").alias("o"), F.lit(False).alias("new"))
+    rows = fresh.unionByName(waiting).withColumn("until", F.col("t") + wait)
     rows = rows.join(met, ["p", "k"], "left").join(times, "p", "left")
     rows = rows.withColumn("ct", F.greatest("ct", context.clock(node)))
     over = F.col("until") < F.coalesce("ct", F.lit(-1))
@@ -239,6 +240,15 @@ def _alone(context: Context, node: str, operation: StreamJoin, new: DataFrame, p
     )
     context.put(operation.shared_store, context.cut(stays.unionByName(leaves)))
     return rows.where("state = 'alone'").select("p", F.col("k.k").alias("k"), "v.lv", "v.rv", "t", "o")
+
+
+def _leaving(table: StoreTable, met: DataFrame, times: DataFrame) -> DataFrame:
+    """What may leave the shared store: the rows that meet a partner in this batch, and those whose time is over."""
+    from pyspark.sql import functions as F
+
+    found = table.lookup(met).where("sv is not null").select("p", "k", F.col("sv").alias("v"), F.col("st").alias("t"))
+    over = table.due(times.where("ct is not null"), F.col("ct") - F.lit(1))
+    return found.unionByName(over.join(met, ["p", "k"], "left_anti"))
 
 
 def _met(pairs: DataFrame, side: str) -> DataFrame:

@@ -28,7 +28,7 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     """Pass on the last change of each key when its time has come; until then it waits in the store.
 
     windowed: the time is the end of the key's window, else that of the first change that waits. A buffer that holds more records
-    or bytes than it may after a batch passes on the oldest, or ends the application.
+    or bytes than it may after a batch passes on the oldest, or ends the application: one with a bound is read as a whole.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.types import LongType, StructField, StructType
@@ -36,7 +36,8 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     buffer = operation.suppressed.buffer
     kind = kind_of(changes.frame, "new")
     value = StructType([StructField("new", kind), StructField("old", kind), StructField("since", LongType())])
-    table = context.memory.table(operation.store, Layout((("k", kind_of(changes.frame, "k")),), value))
+    layout = Layout((("k", kind_of(changes.frame, "k")),), value)
+    table = context.memory.table(operation.store, layout, F.col("k.end") if windowed else F.col("v.since"))
     looked = table.lookup(one_each(changes).select("p", "k", "old", "new", "t", "o"))
     since = F.col("k.end") if windowed else F.coalesce(F.col("sv.since"), F.col("t"))
     held = F.when(F.col("sv").isNotNull(), F.col("sv.old")).otherwise(F.col("old"))
@@ -47,14 +48,17 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     fresh = context.cut(fresh)
     times = context.cut(fresh.groupBy("p").agg(F.max("t").alias("ct")))
     context.tick(node, times)
-    waiting = table.rows().join(fresh.select("p", "k"), ["p", "k"], "left_anti")
+    bounded = buffer.max_record_count is not None or buffer.max_byte_count is not None
+    wait = F.lit(operation.wait_ms)
+    due = table.rows() if bounded else table.due(times.where("ct is not null"), F.col("ct") - wait)
+    waiting = due.join(fresh.select("p", "k"), ["p", "k"], "left_anti")
     waiting = waiting.select(
         "p", "k", "v", "t", F.array().cast("array<bigint>").alias("o"), F.col("v").alias("ov"), F.col("t").alias("ot")
     )
     rows = waiting.unionByName(fresh).join(times, "p", "left").withColumn("ct", F.greatest("ct", context.clock(node)))
-    out = F.col("v.since") + F.lit(operation.wait_ms) <= F.coalesce("ct", F.lit(-1))
+    out = F.col("v.since") + wait <= F.coalesce("ct", F.lit(-1))
     rows = rows.withColumn("out", out)
-    if buffer.max_record_count is not None or buffer.max_byte_count is not None:
+    if bounded:
         size = _size(node, context.memory.stores[operation.store], kind_of(rows, "k"), kind)
         rows = _bounded(node, rows.withColumn("size", size), buffer)
     rows = context.cut(rows)

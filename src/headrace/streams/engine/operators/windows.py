@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.state import StoreTable
+from headrace.streams.operations import EmitStrategy, StreamAggregate
 from headrace.streams.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 
 if TYPE_CHECKING:
@@ -58,18 +59,31 @@ def closed_windows(
     from pyspark.sql import functions as F
 
     names = table.layout.names
-    untouched = table.rows().join(frame.select(*names), names, "left_anti").withColumn("mo", F.array().cast("array<bigint>"))
-    rows = untouched.select(*names, "v", "t", "mo").unionByName(frame.select(*names, "v", "t", "mo")).where("v is not null")
-    over = _last(windows) + F.lit(windows.grace_ms)
-    rows = rows.join(times, "p").withColumn("bt", context.clock(node))
-    rows = rows.where((over <= F.col("ct")) & (over > F.coalesce("bt", F.lit(-1))))
+    lasts = F.lit(_length(windows) + windows.grace_ms)  # from the time in the index until a window is over
+    before = F.coalesce(context.clock(node), F.lit(-1))
+    closed = table.due(times.where("ct is not null"), F.col("ct") - lasts, before - lasts + F.lit(1))
+    untouched = closed.join(frame.select(*names), names, "left_anti").withColumn("mo", F.array().cast("array<bigint>"))
+    touched = frame.select(*names, "v", "t", "mo").where("v is not null").join(times, "p")
+    over = F.col(_time(windows)) + lasts
+    touched = touched.where((over <= F.col("ct")) & (over > before)).drop("ct")
+    rows = untouched.select(*names, "v", "t", "mo").unionByName(touched)
     return rows.withColumn("ov", F.lit(None).cast(table.layout.value))
 
 
-def _last(windows: TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows) -> Column:
-    """The first time that does not belong to a window any more, grace left aside."""
+def close_index(operation: StreamAggregate) -> Column | None:
+    """The time by which windows that close are found; None where nothing asks."""
     from pyspark.sql import functions as F
 
+    closes = operation.windows is not None and operation.emit is EmitStrategy.ON_WINDOW_CLOSE
+    return F.col(_time(operation.windows)) if closes else None
+
+
+def _time(windows: TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows | None) -> str:
+    return "e" if isinstance(windows, SessionWindows) else "w"
+
+
+def _length(windows: TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows) -> int:
+    """From `_time` to the first time that does not belong to a window any more, grace left aside."""
     if isinstance(windows, SessionWindows):
-        return F.col("e") + F.lit(windows.gap_ms + 1)
-    return F.col("w") + F.lit(windows.size_ms + isinstance(windows, SlidingWindows))  # whose end belongs to them
+        return windows.gap_ms + 1
+    return windows.size_ms + isinstance(windows, SlidingWindows)  # whose end belongs to them

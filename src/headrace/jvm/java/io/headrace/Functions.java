@@ -81,6 +81,7 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_base64", JsonText.class, "base64", DataTypes.BinaryType);
         state(target, "headrace_state_get", "get", DataTypes.BinaryType);
         state(target, "headrace_state_scan", "scan", StateFunctions.ROWS);
+        state(target, "headrace_state_range", "range", StateFunctions.ROWS);
         state(target, "headrace_state_version", "version", DataTypes.BinaryType);
         state(target, "headrace_failure", "failure", text);
         state(target, "headrace_stream_time", "clock", number);

@@ -89,6 +89,15 @@ final class BatchInputs {
         keeps = true;
     }
 
+    /** How many records the batch has, at most. */
+    long size() {
+        long found = given.values().stream().mapToLong(List::size).sum();
+        for (Map<TopicPartition, long[]> one : ranges.values()) {
+            found += one.values().stream().mapToLong(range -> range[1] - range[0]).sum();
+        }
+        return found;
+    }
+
     /** The batch is over. */
     void end() {
         given.clear();

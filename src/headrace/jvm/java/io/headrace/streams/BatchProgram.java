@@ -16,6 +16,7 @@ import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.internal.SQLConf;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.reflect.ClassTag;
@@ -27,24 +28,32 @@ import scala.reflect.ClassTag$;
  */
 public final class BatchProgram extends RDD<String> {
     private static final long serialVersionUID = 1L;
+    // Of fewer records: Spark writes the code of a projection for every task, to look up what it has compiled. That takes longer
+    // than to compute so few rows without.
+    private static final long WORTH_CODE = 500L;
 
     private final String task;
     private final RDD<InternalRow>[] outputs;
     private final Output[] kinds;
     private final int pieces;
     private final transient Map<Integer, BatchProgram> copies = new HashMap<>(); // by piece
+    private final transient SQLConf settings;
+    private final transient SQLConf uncompiled;
     private transient ByteBuffer bytes;
 
     /** What becomes of the rows of an output. topic: of a store's changelog, null if it has none. */
     public record Output(String kind, String name, String topic) implements java.io.Serializable {
     }
 
-    BatchProgram(SparkContext context, String task, RDD<InternalRow>[] outputs, Output[] kinds, int pieces) {
+    BatchProgram(SparkContext context, SQLConf settings, String task, RDD<InternalRow>[] outputs, Output[] kinds, int pieces) {
         super(context, dependencies(outputs), ClassTag$.MODULE$.<String>apply(String.class));
         this.task = task;
         this.outputs = outputs;
         this.kinds = kinds;
         this.pieces = pieces;
+        this.settings = settings.clone();
+        this.uncompiled = settings.clone();
+        uncompiled.setConfString(SQLConf.CODEGEN_FACTORY_MODE().key(), "NO_CODEGEN");
     }
 
     private static Seq<Dependency<?>> dependencies(RDD<InternalRow>[] outputs) {
@@ -76,14 +85,16 @@ public final class BatchProgram extends RDD<String> {
         return CollectionConverters.asScala(List.<String>of().iterator());
     }
 
-    /** Compute some of the pieces. */
-    void run(List<Integer> wanted, BatchThreads threads) throws Throwable {
+    /** Compute some of the pieces of a batch that has so many records. */
+    void run(List<Integer> wanted, long records, BatchThreads threads) throws Throwable {
+        SQLConf conf = records < WORTH_CODE ? uncompiled : settings;
         for (int piece : wanted) {
             if (!copies.containsKey(piece)) {
                 copies.put(piece, copy());
             }
         }
-        threads.run(wanted, pieces, (piece, context) -> copies.get(piece).iterator(new BatchRdd.Piece(piece), context).hasNext());
+        threads.run(wanted, pieces, (piece, context) -> SQLConf.withExistingConf(conf,
+            () -> copies.get(piece).iterator(new BatchRdd.Piece(piece), context).hasNext()));
     }
 
     /** What one thread computes with at a time: expressions keep state while they are evaluated. */

@@ -49,6 +49,13 @@ final class BatchResult {
         return bytes == null ? 0 : bytes.length;
     }
 
+    /** Stream times that the batch has come to: lines of node, partition, time. */
+    String tickLines() {
+        List<String> found = new ArrayList<>();
+        ticks.forEach((node, times) -> times.forEach((partition, time) -> found.add(node + "\t" + partition + "\t" + time)));
+        return String.join("\n", found);
+    }
+
     /** Take all that another one holds, which has no writer. */
     void take(BatchResult other) {
         changes.putAll(other.changes);

@@ -17,7 +17,9 @@ import org.apache.spark.TaskContext$;
 import org.apache.spark.TaskContextImpl;
 import org.apache.spark.TaskKilledException;
 import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.memory.MemoryManager;
 import org.apache.spark.memory.TaskMemoryManager;
+import org.apache.spark.sql.execution.SQLExecution$;
 import scala.Option;
 
 /**
@@ -27,6 +29,7 @@ import scala.Option;
  */
 final class BatchThreads {
     private static final AtomicLong ATTEMPTS = new AtomicLong(1L << 40); // no task of Spark's scheduler has such a number
+    private static final long PAGE_BYTES = 256L << 10; // a task may have 8,192 of them
     private static ExecutorService threads;
 
     private final Map<Thread, TaskContextImpl> running = new HashMap<>();
@@ -100,8 +103,10 @@ final class BatchThreads {
     private void compute(int piece, int count, PieceWork work) {
         SparkEnv env = SparkEnv.get();
         long attempt = ATTEMPTS.incrementAndGet();
-        TaskMemoryManager memory = new TaskMemoryManager(env.memoryManager(), attempt);
-        TaskContextImpl context = new TaskContextImpl(0, 0, piece, attempt, 0, count, memory, new Properties(), env.metricsSystem(),
+        TaskMemoryManager memory = new SmallPages(env.memoryManager(), attempt);
+        Properties properties = new Properties();
+        properties.put(SQLExecution$.MODULE$.EXECUTION_ID_KEY(), "streams"); // a plan takes the settings that it finds, not its own
+        TaskContextImpl context = new TaskContextImpl(0, 0, piece, attempt, 0, count, memory, properties, env.metricsSystem(),
             TaskMetrics.empty(), 1, scala.collection.immutable.Map$.MODULE$.empty());
         if (!enter(context)) {
             return;
@@ -135,6 +140,18 @@ final class BatchThreads {
     private synchronized void leave() {
         running.remove(Thread.currentThread());
         Thread.interrupted(); // meant for this piece, not for the next one of this thread
+    }
+
+    /** Memory in small pages: Spark's own have up to 64 MB each, which takes longer to clear than a small batch to compute. */
+    private static final class SmallPages extends TaskMemoryManager {
+        SmallPages(MemoryManager memory, long attempt) {
+            super(memory, attempt);
+        }
+
+        @Override
+        public long pageSizeBytes() {
+            return PAGE_BYTES;
+        }
     }
 
     /** Computes a piece. */

@@ -31,12 +31,36 @@ public final class StateFunctions {
         return TaskRuntime.of(task).stores.get(store.toString(), key(partition, key));
     }
 
+    /** The rows of a store whose time in an index is from `first` to `last`, in the order of the index. */
+    public static ArrayData range(UTF8String task, UTF8String store, UTF8String index, int partition, long first, long last)
+        throws RocksDBException {
+        StateStores stores = TaskRuntime.of(task).stores;
+        List<InternalRow> found = new ArrayList<>();
+        try (RocksIterator rows = stores.iterator(index.toString())) {
+            for (rows.seek(key(partition, longBytes(Math.max(first, 0L)))); rows.isValid(); rows.next()) {
+                ByteBuffer key = ByteBuffer.wrap(rows.key());
+                if (key.getInt() != partition || key.getLong() > last) {
+                    break;
+                }
+                byte[] own = new byte[key.remaining()];
+                key.get(own);
+                byte[] row = stores.get(store.toString(), key(partition, own));
+                if (row != null) {
+                    found.add(new GenericInternalRow(new Object[] {own, row}));
+                }
+            }
+        }
+        return new GenericArrayData(found.toArray());
+    }
+
     /** The rows whose key begins with some bytes and has `tail` more, -1: any number, in the order of their bytes. */
     public static ArrayData scan(UTF8String task, UTF8String store, int partition, byte[] prefix, int tail) {
         byte[] first = key(partition, prefix);
         List<InternalRow> found = new ArrayList<>();
-        try (RocksIterator rows = TaskRuntime.of(task).stores.iterator(store.toString())) {
+        StateStores stores = TaskRuntime.of(task).stores;
+        try (RocksIterator rows = stores.iterator(store.toString())) {
             for (rows.seek(first); rows.isValid(); rows.next()) {
+                stores.countRead();
                 byte[] key = rows.key();
                 if (key.length < first.length || !Arrays.equals(key, 0, first.length, first, 0, first.length)) {
                     break;
@@ -75,6 +99,10 @@ public final class StateFunctions {
     /** What went wrong with the record that is written to the dead letter topic now: exception, message or stack trace. */
     public static UTF8String failure(UTF8String task, int part) {
         return UTF8String.fromString(TaskRuntime.of(task).letter(part));
+    }
+
+    private static byte[] longBytes(long number) {
+        return ByteBuffer.allocate(8).putLong(number).array();
     }
 
     static byte[] key(int partition, byte[] key) {

@@ -1,5 +1,6 @@
 package io.headrace.streams;
 
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -8,6 +9,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
@@ -44,6 +46,7 @@ public final class StateStores {
     private final RocksDB db;
     private final Options options;
     private final WriteOptions unlogged = new WriteOptions().setDisableWAL(true);
+    private final LongAdder rowsRead = new LongAdder();
     private final Map<String, ColumnFamilyHandle> stores = new ConcurrentHashMap<>();
 
     StateStores(String directory) throws RocksDBException {
@@ -81,7 +84,33 @@ public final class StateStores {
     }
 
     byte[] get(String store, byte[] key) throws RocksDBException {
+        countRead();
         return db.get(stores.get(store), key);
+    }
+
+    /** The row of a key in whatever task of so many; null if there is none. */
+    byte[] find(String store, int partitions, byte[] key) throws RocksDBException {
+        byte[] found = null;
+        for (int partition = 0; partition < partitions && found == null; partition++) {
+            found = get(store, StateFunctions.key(partition, key));
+        }
+        return found;
+    }
+
+    /** How many rows batches have looked at so far. */
+    public long rowsRead() {
+        return rowsRead.sum();
+    }
+
+    void countRead() {
+        rowsRead.increment();
+    }
+
+    /** Delete the rows of a task whose key begins with a number (8 bytes) below a limit. */
+    public void deleteBefore(String store, int partition, long limit) throws RocksDBException {
+        byte[] first = StateFunctions.key(partition, new byte[0]);
+        byte[] last = StateFunctions.key(partition, ByteBuffer.allocate(8).putLong(Math.max(limit, 0L)).array());
+        db.deleteRange(stores.get(store), unlogged, first, last);
     }
 
     /** An iterator over a store, to be closed. */

@@ -50,6 +50,7 @@ final class StoreScan implements Iterator<InternalRow> {
         if (!hasNext()) {
             throw new NoSuchElementException();
         }
+        runtime.stores.countRead();
         byte[] key = rows.key();
         Object[] row = {ByteBuffer.wrap(key).getInt(), Arrays.copyOfRange(key, 4, key.length), rows.value()};
         rows.next();

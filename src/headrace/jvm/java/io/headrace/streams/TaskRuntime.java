@@ -17,6 +17,7 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
@@ -93,25 +94,18 @@ public final class TaskRuntime {
         return new BatchRdd(rows, id, name, pieces.count());
     }
 
-    /** A job from what a batch puts out. */
+    /** A job from what a batch puts out. settings: of the session that has planned it. */
     @SuppressWarnings("unchecked")
-    public BatchProgram program(List<RDD<InternalRow>> rows, List<List<String>> outputs) {
-        BatchProgram.Output[] kinds = new BatchProgram.Output[outputs.size()];
-        for (int i = 0; i < kinds.length; i++) {
-            List<String> one = outputs.get(i);
-            kinds[i] = new BatchProgram.Output(one.get(0), one.get(1), one.get(2));
-        }
+    public BatchProgram program(SQLConf settings, List<RDD<InternalRow>> rows, List<List<String>> outputs) {
+        BatchProgram.Output[] kinds = outputs.stream().map(one -> new BatchProgram.Output(one.get(0), one.get(1), one.get(2)))
+            .toArray(BatchProgram.Output[]::new);
         BatchRdd.share(new ArrayList<>(rows));
-        return new BatchProgram(spark, id, rows.toArray(new RDD[0]), kinds, pieces.count());
+        return new BatchProgram(spark, settings, id, rows.toArray(new RDD[0]), kinds, pieces.count());
     }
 
     /** A row in whatever task, null if there is none. */
     public byte[] get(String store, byte[] key) throws Exception {
-        byte[] found = null;
-        for (int partition = 0; partition < pieces.partitions() && found == null; partition++) {
-            found = stores.get(store, StateFunctions.key(partition, key));
-        }
-        return found;
+        return stores.find(store, pieces.partitions(), key);
     }
 
     public StateStores stores() {
@@ -181,7 +175,7 @@ public final class TaskRuntime {
         inputs.begin(ranges);
         boolean good = false;
         try {
-            program.run(new ArrayList<>(pieces.of(partitions)), threads);
+            program.run(new ArrayList<>(pieces.of(partitions)), inputs.size(), threads);
             acknowledge();
             good = true;
         } finally {
@@ -199,7 +193,7 @@ public final class TaskRuntime {
         batch = new BatchResult(null, numbered ? ByteBuffer.allocate(8).putLong(number).array() : null);
         inputs.begin(ranges);
         try {
-            program.run(new ArrayList<>(pieces.of(partitions)), threads);
+            program.run(new ArrayList<>(pieces.of(partitions)), inputs.size(), threads);
             batch.checkSizes(mostBytes());
         } catch (Throwable error) {
             failure = RecordFailure.of(error);
@@ -228,7 +222,8 @@ public final class TaskRuntime {
     }
 
     private void acknowledge() throws Throwable {
-        threads.run(List.of(0), 1, (piece, context) -> written(batch.acknowledged())); // once: each flush is a round trip
+        threads.run(List.of(0), 1, (piece, context) -> batch.acknowledged() // once: each flush is a round trip
+            .forEach((partition, end) -> written.merge(partition, end, Math::max)));
     }
 
     /** Write nothing of a batch before all of it is computed, and keep what it has read until it is done. */
@@ -267,10 +262,6 @@ public final class TaskRuntime {
         batch = new BatchResult(writer, writer.begin() ? null : ByteBuffer.allocate(8).putLong(number).array());
     }
 
-    private void written(Map<TopicPartition, Long> ends) {
-        ends.forEach((partition, end) -> written.merge(partition, end, Math::max));
-    }
-
     /** Where complete batches have written to: lines of topic, partition, the offset after the last record. */
     public String written() {
         List<String> found = new ArrayList<>();
@@ -298,9 +289,7 @@ public final class TaskRuntime {
 
     /** Stream times that the batch has come to: lines of node, partition, time. */
     public String ticks() {
-        List<String> found = new ArrayList<>();
-        batch.ticks.forEach((node, times) -> times.forEach((partition, time) -> found.add(node + "\t" + partition + "\t" + time)));
-        return String.join("\n", found);
+        return batch.tickLines();
     }
 
     /** Records that no serde could read and that were left out: lines of topic, partition, offset of the first of them. */
@@ -321,8 +310,7 @@ public final class TaskRuntime {
 
     /** How many rows the batch has changed in a store. */
     public int changed(String store) {
-        List<byte[][]> rows = batch.changes.get(store);
-        return rows == null ? 0 : rows.size();
+        return batch.changes.getOrDefault(store, List.of()).size();
     }
 
     /** The batch is over: forget what it kept. */

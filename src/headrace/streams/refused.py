@@ -1,4 +1,4 @@
-"""What a topology may have and what is not run here: said when an application is made, in one sentence."""
+"""What a topology may have and what is not run here: said when a topology is built, in one sentence."""
 
 from __future__ import annotations
 

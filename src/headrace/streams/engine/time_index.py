@@ -1,0 +1,69 @@
+"""The rows of a store in the order of a time that each of them has.
+
+What waits for stream time (windows that close, records without a partner, changes that are held back) is read by the range of
+time that a batch has brought, not by a scan of everything that waits. The index is a store beside the other one, without a
+changelog: a restore fills it from the rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.streams.engine.changelog import Changelog
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from headrace.streams.engine.runtime import TaskRuntime
+
+
+class TimeIndex:
+    """An index over a store. Its keys are the time (8 bytes) and then the key of the row; its values are empty."""
+
+    def __init__(self, runtime: TaskRuntime, store: str, changelog: Changelog, time: Column) -> None:
+        """time: of a row, by the columns of the layout and `v`, not below 0; it stays the same as long as the row is there."""
+        self.name = f"{store}#time"
+        self._runtime, self._store, self._log, self._time = runtime, store, changelog, time
+        runtime.create(self.name)
+
+    def changes(self, updates: DataFrame) -> DataFrame:
+        """What changes with rows that come and go, as a store has it: p, key, value, t, old. updates: those of the store."""
+        from pyspark.sql import functions as F
+
+        changed = updates.where("(v is null) <> (ov is null)").withColumn("gone", F.col("v").isNull())
+        return self._rows(changed.withColumn("v", F.coalesce("v", "ov")), F.col("gone"))
+
+    def fill(self, rows: DataFrame) -> None:
+        """Hold exactly what these rows of the store say; runs a job."""
+        from pyspark.sql import functions as F
+
+        self._runtime.clear(self.name)
+        self._runtime.load(self.name, self._rows(rows, F.lit(False)))
+
+    def clear(self) -> None:
+        """Hold nothing."""
+        self._runtime.clear(self.name)
+
+    def sweep(self, partition: int, limit: int) -> None:
+        """Forget the rows of a task whose time is before a limit."""
+        self._runtime.delete_before(self.name, partition, limit)
+
+    def between(self, partition: Column, first: Column, last: Column) -> Column:
+        """The rows from a time to another, both included: an array of the bytes `key` and `value` of the store, in order."""
+        from pyspark.sql import functions as F
+
+        ids = F.lit(self._runtime.id), F.lit(self._store), F.lit(self.name)
+        bounds = first.cast("bigint"), last.cast("bigint")
+        return F.call_function("headrace_state_range", *ids, partition.cast("int"), *bounds)
+
+    def _rows(self, rows: DataFrame, gone: Column) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        row = self._log.key({name: F.col(name) for name in self._log.layout.names[1:]})
+        key = F.concat(F.call_function("headrace_long_bytes", self._time.cast("bigint"), F.lit(8)), row)
+        value = F.when(~gone, F.lit(b""))
+        old = F.lit(None).cast("binary")
+        return rows.select(
+            F.col("p").cast("int").alias("p"), key.alias("key"), value.alias("value"), F.col("t").cast("bigint").alias("t"),
+            old.alias("old"),
+        )  # fmt: skip
