@@ -17,9 +17,9 @@ from headrace.rest import create_app
 from headrace.rest.page.render import documentation, render
 from tests.rest.conftest import Client, worker_config
 from tests.rest.memory_herder import MemoryHerder
-from tests.rest.test_page import CONFIG, KnowingHerder, Page, Tags, as_user
+from tests.rest.test_page import CONFIG, KnowingHerder, Page, Tags, as_user, server_of_users, users
 
-__all__ = ["as_user"]
+__all__ = ["as_user", "server_of_users", "users"]
 
 
 def _routes() -> Iterator[tuple[str, str]]:

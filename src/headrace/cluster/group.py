@@ -155,8 +155,10 @@ class Group:
         """Read what is to be run: what another worker has written, and what was given up, counts from here on."""
 
         def is_retriable(error: Exception) -> bool:
-            log.warning("group.config-topic.retry", cause=str(error))
-            return isinstance(error, HeadraceError)
+            if isinstance(error, HeadraceError):
+                log.warning("group.config-topic.retry", cause=str(error))
+                return True
+            return False
 
         timeout_s = self._config.worker_sync_timeout_ms / 1000
         retry_until_stopped(lambda: self._store.refresh(timeout_s), self._leaving, _RETRY_S, is_retriable)

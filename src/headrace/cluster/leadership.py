@@ -65,8 +65,10 @@ class Leadership:
 
     def _main(self, term: threading.Event) -> None:
         def is_retriable(error: Exception) -> bool:
-            log.warning("leader.retry", cause=str(error))
-            return isinstance(error, HeadraceError)
+            if isinstance(error, HeadraceError):
+                log.warning("leader.retry", cause=str(error))
+                return True
+            return False
 
         retry_until_stopped(lambda: self._lead(term), term, _PAUSE_S, is_retriable)
 
