@@ -11,8 +11,8 @@ LAYERS = (
     "errors", "retry", "plugins", "plugin_metrics", "config", "record", "values", "jvm", "kafka", "spark", "registry", "avro",
     "json_schema", "protobuf", "connect_config",
     "converters", "connectors", "predicates", "transforms", "topics", "runtime", "preview", "dead_letters", "cluster", "rest",
-    "lineage", "streams", "embedded", "signals", "worker_process", "testing", "demo", "sbom", "doctor", "cli", "reference_pages",
-    "docs_pages",
+    "lineage", "streams", "embedded", "signals", "worker_process", "testing", "demo", "sbom", "doctor", "cli", "error_pages",
+    "reference_pages", "docs_pages",
 )  # fmt: skip
 MODULES = sorted(SOURCE.rglob("*.py"))
 

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import itertools
+import threading
 
 import pytest
 
-from headrace.retry import Backoff, retry_until
+from headrace.retry import Backoff, poll_until, retry_until, retry_until_stopped
 
 
 def always(_error: Exception) -> bool:
@@ -56,3 +57,41 @@ def test_the_last_error_is_raised_when_the_time_is_over_or_the_wait_is_ended() -
     assert attempts == [0.25]
     with pytest.raises(OSError, match="2"):
         retry_until(step, 60, 0.25, always, lambda _s: True)
+
+
+def test_without_an_end_a_step_is_called_until_it_returns_or_all_is_stopped() -> None:
+    stopping, calls = threading.Event(), itertools.count()
+
+    def step() -> None:
+        if next(calls) < 2:
+            raise OSError
+
+    retry_until_stopped(step, stopping, 0, always)
+    assert next(calls) == 3
+    with pytest.raises(OSError, match="no"):
+        retry_until_stopped(lambda: raising(OSError("no")), stopping, 0, lambda _error: False)
+    stopping.set()
+    retry_until_stopped(lambda: pytest.fail("stopped"), stopping, 0, always)
+
+
+def test_a_step_that_fails_because_of_the_stop_raises_nothing() -> None:
+    stopping = threading.Event()
+
+    def step() -> None:
+        stopping.set()
+        raise OSError
+
+    retry_until_stopped(step, stopping, 0, lambda _error: False)
+
+
+def raising(error: Exception) -> None:
+    raise error
+
+
+def test_an_answer_is_asked_for_until_it_is_true_or_the_time_is_over() -> None:
+    answers = iter([None, 0, "yes"])
+    pauses: list[float] = []
+    assert poll_until(lambda _left_s: next(answers), 60, 0.25, pauses.append) == "yes"
+    assert pauses == [0.25, 0.25]
+    assert poll_until(lambda left_s: left_s > 1, 0, 0.25, lambda _s: pytest.fail("waited")) is False
+    assert poll_until(lambda _left_s: "", 60, 0.25, lambda _s: True) == ""

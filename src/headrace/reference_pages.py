@@ -1,4 +1,4 @@
-"""The reference pages that are made of the code: commands (from typer), REST (from OpenAPI), metrics; and `llms.txt`."""
+"""The reference pages that are made of the code: commands (from typer), REST (from OpenAPI), metrics, errors; and `llms.txt`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
+
+from headrace.error_pages import errors_page
 
 if TYPE_CHECKING:
     from headrace.runtime.metrics import Metrics
@@ -24,6 +26,7 @@ def reference_pages() -> dict[str, str]:
         "reference-rest.md": rest_page(),
         "reference-metrics.md": metrics_page(),
         "reference-types.md": types_page(NOTICE),
+        "reference-errors.md": errors_page(NOTICE),
     }
 
 

@@ -5,6 +5,8 @@ Who retries decides what may be retried.
 
 from __future__ import annotations
 
+import math
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -57,3 +59,28 @@ def retry_until(
         except Exception as error:
             if not is_retriable(error) or time.monotonic() >= deadline or wait(pause_s):
                 raise
+
+
+def retry_until_stopped(
+    step: Callable[[], object], stopping: threading.Event, pause_s: float, is_retriable: Callable[[Exception], bool]
+) -> None:
+    """Call `step` until it returns, or `stopping` is set. Raises an error of `step` that is not retriable."""
+    try:
+        retry_until(lambda _left_s: stopping.is_set() or step(), math.inf, pause_s, is_retriable, stopping.wait)
+    except Exception:
+        if not stopping.is_set():
+            raise
+
+
+def poll_until(
+    ask: Callable[[float], Result], timeout_s: float, pause_s: float, wait: Callable[[float], bool | None] = time.sleep
+) -> Result:
+    """Call `ask(seconds left)` until its answer is true, or the time is over; returns the last answer.
+
+    wait: as for `retry_until`. Raises what `ask` raises.
+    """
+    deadline = time.monotonic() + timeout_s
+    while True:
+        answer = ask(max(deadline - time.monotonic(), pause_s))
+        if answer or time.monotonic() >= deadline or wait(pause_s):
+            return answer

@@ -19,7 +19,6 @@ from headrace.cluster.standalone.connector_files import connector_config
 from headrace.cluster.standalone.group import StandaloneGroup
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.stores import WorkerStores, kafka_stores
-from headrace.config import Type, parse_type
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
 from headrace.lineage.emitter import lineage_emitter
@@ -127,9 +126,8 @@ def _run(
     stop_on_signals(start.stop)
     with ExitStack() as running:
         running.callback(others.close)
-        admin = config.client_props("admin")
-        patience = parse_type("default.api.timeout.ms", admin.get("default.api.timeout.ms", "30000"), Type.INT)
-        cluster_id = Admin(admin).cluster_id(patience / 1000)
+        admin = Admin(config.client_props("admin"))
+        cluster_id = admin.cluster_id(admin.api_timeout_s)
         own_offsets = stores.own_offsets.of if stores.own_offsets else None
         spark = partial(session, config.spark_conf())
         worker = Worker(config, stores.offsets, stores.status, spark, group.session, stores.writes, own_offsets)

@@ -16,11 +16,11 @@ import pytest
 
 from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.stores import WorkerStores, kafka_stores
-from headrace.config import Config
 from headrace.embedded import Broker
 from headrace.errors import ConnectError
 from headrace.kafka.log import CompactedLog, LogRecord
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership
+from headrace.runtime.distributed_config import DistributedConfig
 from tests.process import worker_properties
 from tests.support import seeds, wait_until
 
@@ -33,7 +33,7 @@ class Worker:
     """A member of a group, and its stores."""
 
     def __init__(self, props: Mapping[str, str], name: str) -> None:
-        self.stores: WorkerStores = kafka_stores(Config(props), name)
+        self.stores: WorkerStores = kafka_stores(DistributedConfig(props), name)
         self.stores.start()
         self.placed = threading.Event()
         listener = GroupListener(lambda _place: self.placed.set(), lambda _place: None, lambda _error: None)
@@ -103,7 +103,7 @@ class Load:
 @pytest.fixture
 def props(destination_broker: Broker, topic_name: Callable[[str], str]) -> dict[str, str]:
     few = {"offset.storage.partitions": "3", "status.storage.partitions": "2"}
-    return worker_properties(topic_name("ack"), "http://x") | few | {"bootstrap.servers": destination_broker.bootstrap}
+    return worker_properties(topic_name("ack"), "http://localhost:0") | few | {"bootstrap.servers": destination_broker.bootstrap}
 
 
 @pytest.fixture

@@ -8,20 +8,18 @@ import pytest
 from confluent_kafka import Producer
 
 from headrace.cluster.stores import WorkerStores, kafka_stores
-from headrace.config import Config
 from headrace.errors import ConfigError, RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.group_transactions import Proof
 from headrace.kafka.log import CompactedLog, LogRecord
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership
+from headrace.runtime.distributed_config import DistributedConfig
+from tests.process import worker_properties
 
 
 @pytest.fixture
 def props(source_broker, topic_name) -> dict[str, str]:
-    stem = topic_name("connect")
-    replication = {f"{name}.storage.replication.factor": "1" for name in ("config", "offset", "status")}
-    topics = {f"{name}.storage.topic": f"{stem}-{name}" for name in ("config", "offset", "status")}
-    return {"bootstrap.servers": source_broker.bootstrap, "group.id": stem, **replication, **topics}
+    return worker_properties(topic_name("connect"), "http://localhost:0") | {"bootstrap.servers": source_broker.bootstrap}
 
 
 @pytest.fixture
@@ -48,7 +46,7 @@ def open_stores() -> Iterator[Callable[[dict[str, str]], WorkerStores]]:
     opened: list[WorkerStores] = []
 
     def make(props: dict[str, str]) -> WorkerStores:
-        made = kafka_stores(Config(props), "w:1")
+        made = kafka_stores(DistributedConfig(props), "w:1")
         opened.append(made)
         made.start()
         return made
@@ -129,8 +127,3 @@ def test_a_config_topic_with_two_partitions_is_refused(props, open_stores):
 def test_a_replication_factor_that_cannot_be_had_ends_the_start(props, open_stores):
     with pytest.raises(RetriableError, match=r"Timeout expired while trying to create topic\(s\)"):
         open_stores({**props, "status.storage.replication.factor": "3", "default.api.timeout.ms": "1000"})
-
-
-def test_a_missing_topic_name_is_said_before_anything_is_connected():
-    with pytest.raises(ConfigError, match=r'Missing required configuration "offset\.storage\.topic"'):
-        kafka_stores(Config({"bootstrap.servers": "127.0.0.1:1"}), "w:1")

@@ -6,14 +6,7 @@ import pytest
 
 from headrace.errors import ConfigError, ConnectError, RetriableError
 from headrace.kafka.admin import Admin
-from headrace.kafka.internal_topics import (
-    WorkerTopic,
-    config_topic,
-    ensure,
-    offset_topic,
-    require_single_partition,
-    status_topic,
-)
+from headrace.kafka.internal_topics import WorkerTopic, ensure, require_single_partition
 
 
 @pytest.fixture(scope="module")
@@ -24,55 +17,6 @@ def admin(source_broker) -> Admin:
 def topic(name: str, **changes) -> WorkerTopic:
     given = {"partitions": 2, "replication_factor": 1, **changes}
     return WorkerTopic(name, "offset.storage.topic", "source connector offsets", **given)
-
-
-def test_defaults_are_connects():
-    props = {"offset.storage.topic": "o", "status.storage.topic": "s", "config.storage.topic": "c"}
-    made = [offset_topic(props), status_topic(props), config_topic(props)]
-    assert [(t.name, t.partitions, t.replication_factor, t.configs) for t in made] == [
-        ("o", 25, 3, {}),
-        ("s", 5, 3, {}),
-        ("c", 1, 3, {}),
-    ]
-
-
-def test_further_settings_belong_to_the_topic(caplog):
-    props = {
-        "status.storage.topic": "s",
-        "status.storage.partitions": "-1",
-        "status.storage.replication.factor": "-1",
-        "status.storage.cleanup.policy": "delete",
-        "status.storage.max.message.bytes": "2000000",
-    }
-    made = status_topic(props)
-    assert (made.partitions, made.replication_factor, made.configs) == (-1, -1, {"max.message.bytes": "2000000"})
-    assert "Ignoring 'status.storage.cleanup.policy=delete' setting, since compaction is always used" in caplog.text
-
-
-def test_partitions_of_the_config_topic_are_ignored(caplog):
-    assert config_topic({"config.storage.topic": "c", "config.storage.partitions": "7"}).partitions == 1
-    assert "Ignoring 'config.storage.partitions=7' setting, since config topic partitions is always 1" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("props", "message"),
-    [
-        ({}, 'Missing required configuration "offset.storage.topic" which has no default value.'),
-        (
-            {"offset.storage.topic": "o", "offset.storage.partitions": "0"},
-            "Invalid value 0 for configuration offset.storage.partitions: Number of partitions must be positive, or -1 to use "
-            "the broker's default",
-        ),
-        (
-            {"offset.storage.topic": "o", "offset.storage.replication.factor": "many"},
-            "Invalid value many for configuration offset.storage.replication.factor: Not a number of type INT",
-        ),
-    ],
-)
-def test_bad_settings_are_named(props, message):
-    with pytest.raises(ConfigError) as raised:
-        offset_topic(props)
-    assert str(raised.value) == message
 
 
 def test_a_missing_topic_is_made_compact(admin, topic_name):
@@ -145,10 +89,10 @@ def test_the_config_topic_has_one_partition():
 
 
 def test_a_topic_that_is_missing_is_not_created_where_that_is_switched_off(admin: Admin, topic_name):
-    name, off = topic_name("offsets"), {"internal.topics.automatic.creation.enable": "false"}
-    wanted = offset_topic({"offset.storage.topic": name, "offset.storage.replication.factor": "1", **off})
+    name = topic_name("offsets")
+    wanted = topic(name, create=False)
     with pytest.raises(ConfigError, match=r"does not exist, and internal\.topics\.automatic\.creation\.enable is false"):
         ensure(admin, wanted)
     assert admin.describe(name) is None
-    admin.create(name, 25, 1, {"cleanup.policy": "compact"})
+    admin.create(name, 2, 1, {"cleanup.policy": "compact"})
     assert ensure(admin, wanted) is False

@@ -29,8 +29,8 @@ def creator_at(
     timeout_s: float = 30,
     hook: SettingsForNewTopic | None = None,
 ) -> TopicCreator:
-    client = {"bootstrap.servers": bootstrap, **security}
-    return TopicCreator(Admin(client), topic_creation(props), threading.Event(), client, timeout_s, hook)
+    client = {"bootstrap.servers": bootstrap, "default.api.timeout.ms": str(int(timeout_s * 1000)), **security}
+    return TopicCreator(Admin(client), topic_creation(props), threading.Event(), client, hook)
 
 
 @pytest.fixture

@@ -21,8 +21,6 @@ ENUM_DEFAULT = f"{NAMESPACE}.enum.default."
 FIXED_SIZE, PRECISION = "connect.fixed.size", "connect.decimal.precision"
 PRECISION_DEFAULT = 64
 NAMED = ("record", "enum", "fixed", "error")
-AVRO_NAMES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double", "boolean": "boolean",
-              "string": "string", "bytes": "bytes", "array": "array", "map": "map"}  # fmt: skip
 
 ANYTHING_SCHEMA: dict[str, Any] = {
     "type": "record", "name": "Anything", "namespace": NAMESPACE, "fields": [

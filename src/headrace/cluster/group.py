@@ -19,6 +19,7 @@ from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.group_transactions import Proof
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership, Place, client_id
+from headrace.retry import retry_until_stopped
 from headrace.runtime.distributed_config import DistributedConfig
 from headrace.runtime.metrics import Metrics
 from headrace.runtime.metrics.window import Span
@@ -152,13 +153,15 @@ class Group:
 
     def _catch_up(self) -> None:
         """Read what is to be run: what another worker has written, and what was given up, counts from here on."""
-        while not self._leaving.is_set():
-            try:
-                self._store.refresh(self._config.worker_sync_timeout_ms / 1000)
-                return
-            except HeadraceError as error:
+
+        def is_retriable(error: Exception) -> bool:
+            if isinstance(error, HeadraceError):
                 log.warning("group.config-topic.retry", cause=str(error))
-                self._leaving.wait(_RETRY_S)
+                return True
+            return False
+
+        timeout_s = self._config.worker_sync_timeout_ms / 1000
+        retry_until_stopped(lambda: self._store.refresh(timeout_s), self._leaving, _RETRY_S, is_retriable)
 
     def _lost(self, place: Place) -> None:
         log.warning("group.lost", meaning="everything that runs here is ended; another worker may have taken it over")

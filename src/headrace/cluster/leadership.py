@@ -16,6 +16,7 @@ import structlog
 from headrace.cluster import signatures
 from headrace.cluster.config_store import ConfigStore
 from headrace.errors import HeadraceError
+from headrace.retry import retry_until_stopped
 from headrace.runtime.distributed_config import DistributedConfig
 
 log = structlog.get_logger(__name__)
@@ -63,14 +64,17 @@ class Leadership:
             return None
 
     def _main(self, term: threading.Event) -> None:
-        while not term.is_set():
-            try:
-                self._begin(term)
-                self._renew_keys(term)
-                return
-            except HeadraceError as error:
+        def is_retriable(error: Exception) -> bool:
+            if isinstance(error, HeadraceError):
                 log.warning("leader.retry", cause=str(error))
-                term.wait(_PAUSE_S)
+                return True
+            return False
+
+        retry_until_stopped(lambda: self._lead(term), term, _PAUSE_S, is_retriable)
+
+    def _lead(self, term: threading.Event) -> None:
+        self._begin(term)
+        self._renew_keys(term)
 
     def _begin(self, term: threading.Event) -> None:
         self._store.claim_write_privileges()

@@ -14,13 +14,13 @@ from headrace.cluster.event_log import EventLogs, EventTopic, kafka_event_logs
 from headrace.cluster.offset_records import encode_key
 from headrace.cluster.offset_store import KafkaOffsetStore
 from headrace.cluster.status_store import StatusStore
-from headrace.config import Config
+from headrace.cluster.worker_topics import config_topic, offset_topic, status_topic
 from headrace.connectors.base import Props
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.group_transactions import GroupTransactions
-from headrace.kafka.internal_topics import WorkerTopic, config_topic, ensure, offset_topic, status_topic
+from headrace.kafka.internal_topics import WorkerTopic, ensure
 from headrace.kafka.log import CompactedLog, LogFactory, OnRecord, RecordLog
 from headrace.kafka.membership import client_id
 from headrace.kafka.transactional_writer import TransactionalWriter
@@ -127,21 +127,19 @@ class WorkerStores:
         return self.transactions.writes if self.transactions else None
 
 
-def kafka_stores(config: Config, member: str) -> WorkerStores:
+def kafka_stores(config: DistributedConfig, member: str) -> WorkerStores:
     """The stores of a distributed worker, on its internal topics.
 
-    Takes the worker's configuration (a DistributedConfig, if connectors may have offset topics of their own), and its name in the
-    group; nothing is connected before start(). Raises ConfigError.
+    member: its name in the group. Nothing is connected before start(). Raises ConfigError.
     """
-    props = {name: str(value) for name, value in config.originals.items() if value is not None}
+    props = {name: str(value) for name, value in config.internal_client_props().items() if value is not None}
     topics = {"offsets": offset_topic(props), "status": status_topic(props), "config": config_topic(props)}
     admin = Admin(props)
-    timeout_s = _timeout_s(props)
-    backoff_s = float(props.get("retry.backoff.ms", "100")) / 1000
+    ready = partial(ensure, admin, timeout_s=admin.api_timeout_s, backoff_s=config.retry_backoff_ms / 1000)
 
     def make_log(name: str, *, committed: bool) -> LogFactory:
         level = "read_committed" if committed else "read_uncommitted"
-        writing = {**props, "delivery.timeout.ms": _delivery_timeout(name), "client.id": _client_id(props, topics[name])}
+        writing = {**props, "delivery.timeout.ms": _delivery_timeout(name), "client.id": _client_id(config, topics[name])}
         reading = {**props, "isolation.level": level, "client.id": writing["client.id"]}
 
         def make(on_record: OnRecord) -> RecordLog:
@@ -149,23 +147,19 @@ def kafka_stores(config: Config, member: str) -> WorkerStores:
 
         return make
 
-    group = props.get("group.id", "")
+    group = config.group_id
     fenced = TransactionalWriter(topics["config"].name, props, f"connect-cluster-{group}")
     writes = GroupTransactions(props, f"headrace-{group}-{member}", topics["config"].name)
     offsets = KafkaOffsetStore(make_log("offsets", committed=True), writes, topics["offsets"].name)
-    own_offsets, events = None, EventLogs()
-    if isinstance(config, DistributedConfig):
-        make_events, create = partial(_event_log, props=props, admin=admin), config.internal_topics_creation
-        events = kafka_event_logs(_event_topics(config), admin, make_events, create=create)
-        own_offsets = OffsetStores(offsets, partial(_own, worker=config, props=props, writes=writes))
+    make_events = partial(_event_log, config=config, props=props, admin=admin)
     return WorkerStores(
         config=ConfigStore(make_log("config", committed=True), fenced, topics["config"].name),
         status=StatusStore(make_log("status", committed=False)),
         offsets=offsets,
         transactions=WorkerTransactions(group, member, topics["offsets"].name, fenced, writes, admin),
-        own_offsets=own_offsets,
-        events=events,
-        prepare={name: lambda topic=topic: ensure(admin, topic, timeout_s, backoff_s) for name, topic in topics.items()},
+        own_offsets=OffsetStores(offsets, partial(_own, worker=config, props=props, writes=writes)),
+        events=kafka_event_logs(_event_topics(config), admin, make_events, create=config.internal_topics_creation),
+        prepare={name: partial(ready, topic) for name, topic in topics.items()},
     )
 
 
@@ -181,7 +175,7 @@ def _own(connector: Props, worker: DistributedConfig, props: Mapping[str, str], 
     def make() -> KafkaOffsetStore:
         admin = Admin(clients["admin"])
         topic = replace(offset_topic({**props, "offset.storage.topic": name}), setting=OWN_TOPIC)
-        ensure(admin, topic, _timeout_s(props), float(props.get("retry.backoff.ms", "100")) / 1000)
+        ensure(admin, topic, admin.api_timeout_s, worker.retry_backoff_ms / 1000)
         writing = {**clients["producer"], "delivery.timeout.ms": str(int(WRITE_TIMEOUT_S * 1000))}
         reading = {**clients["consumer"], "isolation.level": "read_committed", "group.id": worker.group_id}
         store = KafkaOffsetStore(
@@ -203,13 +197,9 @@ def _event_topics(config: DistributedConfig) -> dict[str, EventTopic | None]:
     return {kind: EventTopic(name, factor, retention_ms) if name else None for kind, (name, retention_ms) in topics.items()}
 
 
-def _event_log(topic: str, props: Mapping[str, str], admin: Admin) -> LogFactory:
-    clients = {**props, "client.id": f"{props.get('client.id') or 'connect-' + props.get('group.id', '')}-events"}
+def _event_log(topic: str, config: DistributedConfig, props: Mapping[str, str], admin: Admin) -> LogFactory:
+    clients = {**props, "client.id": f"{_client_stem(config)}-events"}
     return lambda on_record: CompactedLog(topic, clients, clients, on_record, admin=admin)
-
-
-def _timeout_s(props: Mapping[str, str]) -> float:
-    return float(props.get("default.api.timeout.ms", "60000")) / 1000
 
 
 def _delivery_timeout(name: str) -> str:
@@ -217,7 +207,11 @@ def _delivery_timeout(name: str) -> str:
     return str(2**31 - 1) if name == "status" else str(int(WRITE_TIMEOUT_S * 1000))
 
 
-def _client_id(props: Mapping[str, str], topic: WorkerTopic) -> str:
+def _client_id(config: DistributedConfig, topic: WorkerTopic) -> str:
     """As Connect names its clients: the worker's client id, or its group, then what the topic is for."""
     what = {"offset": "offsets", "status": "statuses", "config": "configs"}[topic.setting.partition(".")[0]]
-    return f"{props.get('client.id') or 'connect-' + props.get('group.id', '')}-{what}".replace("--", "-")
+    return f"{_client_stem(config)}-{what}".replace("--", "-")
+
+
+def _client_stem(config: DistributedConfig) -> str:
+    return config.client_id or f"connect-{config.group_id}"

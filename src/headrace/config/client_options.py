@@ -6,12 +6,15 @@ admin client, w a distributed worker. `null` is no value, `REQUIRED` no default.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from headrace.config.definition import ConfigDef
 from headrace.config.option import Option
 from headrace.config.types import REQUIRED, Importance, Type
+from headrace.config.validators import ValidList
 
 _LETTERS = {"producer": "p", "consumer": "c", "admin": "a", "worker": "w"}
 
@@ -24,7 +27,13 @@ def client_definition(user: str) -> ConfigDef:
     return ConfigDef(_option(*cells[:4]) for row in rows if letter in (cells := row.split("\t"))[4])
 
 
+def client_value(user: str, settings: Mapping[str, str], name: str) -> Any:
+    """A setting of a client, of its type; Kafka's default where it is not set. Raises ConfigError."""
+    return client_definition(user).value(name, settings)
+
+
 def _option(name: str, kind: str, default: str, importance: str) -> Option:
     value = REQUIRED if default == "REQUIRED" else None if default == "null" else default
     doc = "A setting of Kafka's clients; see the documentation of Kafka."
-    return Option(name, Type(kind), value, importance=Importance(importance), doc=doc)
+    lists = ValidList(empty_ok=value is not REQUIRED) if kind == Type.LIST else None  # KIP-1161
+    return Option(name, Type(kind), value, lists, Importance(importance), doc)

@@ -60,6 +60,10 @@ class ConfigDef:
             raise ConfigError("Some configurations in are referred in the dependents, but not defined: " + ",".join(undefined))
         return {name: _parse(option, props) for name, option in self.options.items()}
 
+    def value(self, name: str, props: Mapping[str, Any]) -> Any:
+        """One option of a configuration, its default where the key is absent. Raises ConfigError, KeyError for no option."""
+        return _parse(self.options[name], props)
+
     def validate(self, props: Mapping[str, Any]) -> list[ConfigValue]:
         """Check a configuration; returns one ConfigValue per option, with all its errors, and raises nothing."""
         checked = {name: _check(option, props) for name, option in self.options.items()}

@@ -7,11 +7,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 
+from headrace.cluster.worker_topics import config_topic, offset_topic, status_topic
 from headrace.doctor.finding import Finding, ok, warning, wrong
 from headrace.errors import ConfigError, HeadraceError
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.inspection import InspectingAdmin
-from headrace.kafka.internal_topics import CREATION, WorkerTopic, config_topic, offset_topic, status_topic
+from headrace.kafka.internal_topics import CREATION, WorkerTopic
 
 _NEEDED_OPERATIONS = ("DESCRIBE", "READ", "WRITE", "DESCRIBE_CONFIGS")
 """What a worker needs of its internal topics (KIP-605; the security chapter of Kafka Connect)."""

@@ -23,11 +23,12 @@ from confluent_kafka.admin import (
     OffsetSpec,
 )
 
+from headrace.config.client_options import client_value
 from headrace.kafka import clients
 from headrace.kafka.connection_diagnosis import ConnectionDiagnosis
 from headrace.kafka.failures import REQUEST_TIMED_OUT, KafkaFailure, leader_moves
 from headrace.kafka.groups import GroupOffsets, Partition
-from headrace.retry import retry_until
+from headrace.retry import poll_until, retry_until
 
 DEFAULT_TIMEOUT_S = 30.0
 _PAUSE_S = 0.05
@@ -75,6 +76,11 @@ class Admin:
         self._asking: list[AdminClient] = []
         # The client lives as long as this object: librdkafka cancels the calls under way of one that is collected.
         self._client = clients.admin(props, error_cb=self._reach.note)
+
+    @property
+    def api_timeout_s(self) -> float:
+        """How long a call may take for those who name no time of their own: `default.api.timeout.ms`."""
+        return client_value("admin", self._props, "default.api.timeout.ms") / 1000
 
     def topics(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, TopicInfo]:
         """Every topic that this principal may describe."""
@@ -175,19 +181,18 @@ class Admin:
         if not asked:
             return {}
         level = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
-        deadline = time.monotonic() + timeout_s
-        while True:
+
+        def ask(left_s: float) -> dict[Partition, int] | None:
             answers = self._retry(
-                lambda left: self._client.list_offsets(asked, isolation_level=level, request_timeout=left),
-                max(deadline - time.monotonic(), _PAUSE_S),
+                lambda left: self._client.list_offsets(asked, isolation_level=level, request_timeout=left), left_s
             )
             offsets = {(tp.topic, tp.partition): result.offset for tp, result in answers.items()}
-            if OFFSET_INVALID not in offsets.values():
-                return offsets
             # librdkafka reports success without an offset where the connection broke while it waited for the answer.
-            if time.monotonic() > deadline:
-                raise self._reach.failure(TimeoutError(), timeout_s)
-            time.sleep(_PAUSE_S)
+            return None if OFFSET_INVALID in offsets.values() else offsets
+
+        if (offsets := poll_until(ask, timeout_s, _PAUSE_S)) is None:
+            raise self._reach.failure(TimeoutError(), timeout_s)
+        return offsets
 
     def delete_records(self, before: Mapping[Partition, int], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         """Delete the records of partitions that stand before an offset. Raises KafkaFailure."""
@@ -284,13 +289,14 @@ class Admin:
 
     def _wait_until(self, name: str, deadline: float, done: Callable[[TopicInfo | None], bool]) -> None:
         """News takes a moment to reach the brokers; where this principal may not see the topic, there is nothing to wait for."""
-        while (left := deadline - time.monotonic()) > 0:
+
+        def ask(left_s: float) -> bool:
             try:
-                if done(self.describe(name, left)):
-                    return
+                return done(self.describe(name, left_s))
             except KafkaFailure:
-                return
-            time.sleep(_PAUSE_S)
+                return True
+
+        poll_until(ask, deadline - time.monotonic(), _PAUSE_S)
 
     def _retry(self, start: Callable[[float], Mapping[Any, Future]], timeout_s: float) -> dict[Any, Any]:
         """`start(seconds left)`, again while a leader or coordinator moves, as Kafka's own admin client does."""

@@ -13,6 +13,7 @@ import structlog
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
+from headrace.config.client_options import client_value
 from headrace.errors import ConfigError
 from headrace.kafka.client_log import ClientLog
 from headrace.kafka.java_settings import ADMIN, CONSUMER, MAX_INT, PRODUCER, SETTINGS
@@ -91,7 +92,7 @@ def _backoffs() -> dict[str, str]:
 
 
 def _security(settings: Mapping[str, str]) -> dict[str, str]:
-    protocol = settings.get("security.protocol", "PLAINTEXT").strip().upper()
+    protocol = client_value("admin", settings, "security.protocol").upper()
     if protocol not in _PROTOCOLS:
         raise ConfigError.invalid("security.protocol", protocol, f"String must be one of: {', '.join(_PROTOCOLS)}")
     return {"security.protocol": protocol.lower(), **sasl_settings(settings), **tls_settings(settings)}
@@ -116,14 +117,14 @@ def _agree_producer(settings: dict[str, str]) -> None:
             settings["compression.level"] = level
     # As in the Java producer, idempotence is on unless other settings speak against it (KIP-679).
     against = (
-        settings.get("acks", "all") not in ("all", "-1")
-        or int(settings.get("max.in.flight.requests.per.connection", "5")) > 5
+        client_value(PRODUCER, settings, "acks") not in ("all", "-1")
+        or client_value(PRODUCER, settings, "max.in.flight.requests.per.connection") > 5
         or settings.get("retries") == "0"
     )
     settings.setdefault("enable.idempotence", "false" if against else "true")
     delivery = int(settings["delivery.timeout.ms"]) or MAX_INT  # 0: without end
     if "transactional.id" in settings:
-        delivery = min(delivery, int(settings.get("transaction.timeout.ms", "60000")))
+        delivery = min(delivery, client_value(PRODUCER, settings, "transaction.timeout.ms"))
     settings["delivery.timeout.ms"] = str(delivery)
-    if int(settings.get("linger.ms", "0")) >= delivery:
+    if client_value(PRODUCER, settings, "linger.ms") >= delivery:
         settings["linger.ms"] = str(delivery - 1)

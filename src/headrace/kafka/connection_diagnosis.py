@@ -17,7 +17,7 @@ class ConnectionDiagnosis:
     """Remembers what a client's connections reported, so that a timeout can be explained."""
 
     def __init__(self, props: Mapping[str, str]) -> None:
-        self.servers = str(props.get("bootstrap.servers") or "localhost:9092")
+        self.servers = str(props.get("bootstrap.servers", ""))
         self._last: KafkaError | None = None
 
     def note(self, error: KafkaError) -> None:

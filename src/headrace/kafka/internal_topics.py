@@ -1,8 +1,4 @@
-"""Connect's three internal topics: described from the worker's settings, then made or verified.
-
-`describe` is pure; `ensure` is the only part that talks to Kafka. Sources: KIP-26, KIP-605 (further topic settings), KIP-154,
-KIP-1209 (no creation).
-"""
+"""Creates or verifies Connect's internal topics (KIP-154, KIP-1209)."""
 
 from __future__ import annotations
 
@@ -12,8 +8,6 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from headrace.config import Type, parse_type
-from headrace.config.prefixes import under
 from headrace.errors import ConfigError, ConnectError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure, timed_out
@@ -22,75 +16,27 @@ from headrace.retry import retry_until
 log = structlog.get_logger(__name__)
 
 CREATION = "internal.topics.automatic.creation.enable"
-_OWN_SETTINGS = {"topic", "partitions", "replication.factor", "cleanup.policy"}
 _NOT_ALLOWED = {"TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"}
 _RETRIED = {"INVALID_REPLICATION_FACTOR", "REQUEST_TIMED_OUT"}
 
 
 @dataclass(frozen=True)
 class WorkerTopic:
-    """One internal topic as it is to be.
-
-    name, partitions, replication_factor (-1: the broker's default), configs (further topic settings);
-    setting: the worker setting that names it; holds: what would be lost with it.
-    """
+    """One internal topic as it is to be."""
 
     name: str
     setting: str
+    """The worker's setting that names it."""
     holds: str
+    """What would be lost with it."""
     partitions: int
+    """-1: the broker's default."""
     replication_factor: int
+    """-1: the broker's default."""
     configs: Mapping[str, str] = field(default_factory=dict)
+    """Further settings of the topic (KIP-605)."""
     create: bool = True
     """Whether the worker creates one that is missing (KIP-1209)."""
-
-
-def offset_topic(props: Mapping[str, str]) -> WorkerTopic:
-    """The topic of source offsets, from worker settings."""
-    return _topic(props, "offset.storage.", "source connector offsets", partitions=25)
-
-
-def status_topic(props: Mapping[str, str]) -> WorkerTopic:
-    """The topic of states and active topics, from worker settings."""
-    return _topic(props, "status.storage.", "connector and task statuses", partitions=5)
-
-
-def config_topic(props: Mapping[str, str]) -> WorkerTopic:
-    """The topic of configurations, from worker settings; always one partition."""
-    partitions_text = props.get("config.storage.partitions")
-    if partitions_text is not None:
-        log.warning("Ignoring 'config.storage.partitions=%s' setting, since config topic partitions is always 1", partitions_text)
-    single = {name: value for name, value in props.items() if name != "config.storage.partitions"}
-    return _topic(single, "config.storage.", "connector configurations", partitions=1)
-
-
-def _topic(props: Mapping[str, str], prefix: str, holds: str, partitions: int) -> WorkerTopic:
-    settings = {name: str(value) for name, value in under(props, prefix).items()}
-    if not settings.get("topic", "").strip():
-        raise ConfigError.missing(f"{prefix}topic")
-    if "cleanup.policy" in settings:
-        policy = settings["cleanup.policy"]
-        log.warning("Ignoring '%scleanup.policy=%s' setting, since compaction is always used", prefix, policy)
-    return WorkerTopic(
-        name=settings["topic"].strip(),
-        setting=f"{prefix}topic",
-        holds=holds,
-        partitions=_count(prefix, "partitions", settings, partitions),
-        replication_factor=_count(prefix, "replication.factor", settings, 3),
-        configs={name: value for name, value in settings.items() if name not in _OWN_SETTINGS},
-        create=parse_type(CREATION, props.get(CREATION, "true"), Type.BOOLEAN),
-    )
-
-
-def _count(prefix: str, name: str, settings: Mapping[str, str], default: int) -> int:
-    try:
-        count = int(settings.get(name, default))
-    except ValueError:
-        raise ConfigError.invalid(prefix + name, settings[name], "Not a number of type INT") from None
-    if count > 0 or count == -1:
-        return count
-    what = "Number of partitions" if name == "partitions" else "Replication factor"
-    raise ConfigError.invalid(prefix + name, count, f"{what} must be positive, or -1 to use the broker's default")
 
 
 def ensure(admin: Admin, topic: WorkerTopic, timeout_s: float = 60.0, backoff_s: float = 0.1) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from headrace.config.client_options import client_value
 from headrace.errors import ConfigError
 from headrace.kafka.jaas import Login, parse_jaas
 
@@ -19,7 +20,7 @@ def sasl_settings(props: Mapping[str, str]) -> dict[str, str]:
     """
     if not props.get("security.protocol", "").strip().upper().startswith("SASL"):
         return {}
-    mechanism = props.get("sasl.mechanism", "GSSAPI").strip().upper()
+    mechanism = _mechanism(props)
     try:
         login = _MECHANISMS[mechanism]
     except KeyError:
@@ -27,18 +28,21 @@ def sasl_settings(props: Mapping[str, str]) -> dict[str, str]:
     return {"sasl.mechanism": mechanism, **login(props)}
 
 
+def _mechanism(props: Mapping[str, str]) -> str:
+    return client_value("admin", props, "sasl.mechanism").upper()
+
+
 def _login(props: Mapping[str, str], *modules: str) -> Login:
     text = props.get("sasl.jaas.config", "").strip()
     if not text:
         raise ConfigError(
-            f"sasl.jaas.config is missing: sasl.mechanism={props.get('sasl.mechanism', 'GSSAPI')} needs it, "
-            f"naming the login module {modules[0]}."
+            f"sasl.jaas.config is missing: sasl.mechanism={_mechanism(props)} needs it, naming the login module {modules[0]}."
         )
     login = parse_jaas(text)
     if login.module not in modules:
         raise ConfigError(
             f"Invalid value [hidden] for configuration sasl.jaas.config: the login module {login.module} does not fit "
-            f"sasl.mechanism={props.get('sasl.mechanism', 'GSSAPI')}, which takes {' or '.join(modules)}."
+            f"sasl.mechanism={_mechanism(props)}, which takes {' or '.join(modules)}."
         )
     return login
 

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from headrace.config.client_options import client_value
 from headrace.errors import ConfigError
 from headrace.jvm.key_stores import store_pem
 
@@ -18,7 +19,7 @@ def client_context(props: Mapping[str, str]) -> ssl.SSLContext:
     """What a client needs that has these `ssl.*` settings. Raises ConfigError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     set_versions(context, props)
-    context.check_hostname = props.get("ssl.endpoint.identification.algorithm", "https").strip() != ""
+    context.check_hostname = client_value("admin", props, "ssl.endpoint.identification.algorithm") != ""
     load_key(context, props)
     if not load_trust(context, props):
         context.load_default_certs()
@@ -27,7 +28,7 @@ def client_context(props: Mapping[str, str]) -> ssl.SSLContext:
 
 def set_versions(context: ssl.SSLContext, props: Mapping[str, str]) -> None:
     """The protocols and cipher suites of `ssl.enabled.protocols` and `ssl.cipher.suites`. Raises ConfigError."""
-    names = _list(props.get("ssl.enabled.protocols", "TLSv1.2,TLSv1.3"))
+    names = client_value("admin", props, "ssl.enabled.protocols")
     if not names or any(name not in _PROTOCOLS for name in names):
         raise ConfigError.invalid("ssl.enabled.protocols", ",".join(names), "there are TLSv1.2 and TLSv1.3")
     context.minimum_version = min(_PROTOCOLS[name] for name in names)

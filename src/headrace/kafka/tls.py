@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from headrace.config.client_options import client_value
 from headrace.jvm.key_stores import location, store_pem, store_type
 
 
@@ -43,5 +44,5 @@ def _key(props: Mapping[str, str]) -> dict[str, str]:
 
 
 def _host_name_check(props: Mapping[str, str]) -> dict[str, str]:
-    algorithm = props.get("ssl.endpoint.identification.algorithm", "https").strip().lower()
+    algorithm = client_value("admin", props, "ssl.endpoint.identification.algorithm").lower()
     return {"ssl.endpoint.identification.algorithm": algorithm or "none"}

@@ -39,10 +39,7 @@ def client_context(config: WorkerConfig, prefix: str = LISTENERS) -> ssl.SSLCont
 
 def client_auth(config: WorkerConfig, prefix: str = LISTENERS) -> ssl.VerifyMode:
     """Whether clients have to show a certificate (`ssl.client.auth`). Raises ConfigError."""
-    value = _settings(config, prefix).get("ssl.client.auth", "none").strip()
-    if value not in _CLIENT_AUTH:
-        raise ConfigError.invalid("ssl.client.auth", value, f"must be one of: {', '.join(_CLIENT_AUTH)}")
-    return _CLIENT_AUTH[value]
+    return _CLIENT_AUTH[config.definition().value("ssl.client.auth", _settings(config, prefix))]
 
 
 def _settings(config: WorkerConfig, prefix: str) -> dict[str, str]:

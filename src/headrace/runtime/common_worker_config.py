@@ -124,6 +124,7 @@ class WorkerConfig(Config):
         "connector.client.config.override.allowlist",
         Type.LIST,
         [],
+        validator=validators.ValidList(),
         importance=MEDIUM,
         doc="Client settings that the Allowlist policy lets connectors override.",
     )
@@ -270,7 +271,7 @@ class WorkerConfig(Config):
         doc="The description of the jobs in OpenLineage's events; by default each says what it is.",
     )  # fmt: skip
     openlineage_owners: list[str] = option(
-        "openlineage.integration.job.owners", Type.LIST, [], importance=LOW,
+        "openlineage.integration.job.owners", Type.LIST, [], validator=validators.ValidList(), importance=LOW,
         doc="The owners of the jobs in OpenLineage's events, each `role=name`, like `MAINTAINER=team:data`.",
     )  # fmt: skip
     ssl_client_auth: str = option(

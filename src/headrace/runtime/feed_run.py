@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from headrace.config.client_options import client_value
 from headrace.connectors.feed import FeedOwner, FeedSource
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.groups import Partition
@@ -289,7 +290,7 @@ class FeedRun:
 
     def _target(self, topic: str) -> feeds.Target:
         known, counts = self._known[topic], self._routing.partition_counts
-        compresses = self._needs.producer.get("compression.type", "none").strip().lower() != "none"
+        compresses = client_value("producer", self._needs.producer, "compression.type").lower() != "none"
         return feeds.Target(
             topic=topic,
             partitions=known.partitions,

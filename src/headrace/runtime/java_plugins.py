@@ -15,6 +15,7 @@ from headrace.converters.java import JavaConverter, JavaHeaderConverter
 from headrace.errors import ConnectError, NotFoundError
 from headrace.plugins import Kind
 from headrace.predicates.java import JavaPredicate
+from headrace.runtime.common_worker_config import WorkerConfig
 from headrace.spark import plugin_scan
 from headrace.spark.connect_host import ConnectHost
 from headrace.spark.java_plugin import JavaPlugin
@@ -49,7 +50,7 @@ def install(props: Mapping[str, str], spark: Callable[[], SparkSession]) -> None
     path = parse_list(str(props.get("plugin.path") or ""))
     if not path:
         return
-    scanned = plugin_scan.scan(path, str(props.get("plugin.discovery") or "hybrid_warn"))
+    scanned = plugin_scan.scan(path, WorkerConfig.definition().value("plugin.discovery", props))
     for problem in scanned.problems:
         log.error("plugins.unusable", problem=str(problem))
     adapters = [_adapter(plugin) for plugin in scanned.plugins if Kind(plugin.kind) in _ADAPTERS]

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from headrace.retry import Backoff
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -33,16 +35,18 @@ def start_callbacks(spark: SparkSession) -> None:
             """Accept connections until the server is shut down."""
             server: Any = self.server_socket
             server.listen(_WAITING)
+            backoff = Backoff(_PAUSE_S, _LOOK_S)
             with selectors.DefaultSelector() as selector:
                 selector.register(server, selectors.EVENT_READ)
                 while not self.is_shutdown:
                     try:
                         if selector.select(_LOOK_S) and not self.is_shutdown:
                             self._take(server)
+                            backoff.succeeded()
                     except OSError as error:  # one call that is lost must not end all others
                         if not self.is_shutdown:
                             log.warning("jvm.callback.failed", cause=str(error))
-                            time.sleep(_PAUSE_S)
+                            time.sleep(backoff.failed())
 
         def _take(self, server: Any) -> None:
             accepted, _ = server.accept()

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 
 import structlog
 
+from headrace.config.client_options import client_value
 from headrace.errors import RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
+from headrace.retry import poll_until
 
 log = structlog.get_logger(__name__)
 
-_DESCRIPTIONS, _PAUSE_S = 50, 0.1
-KAFKA_BATCH_BYTES = 16_384
+_KNOWN_S, _PAUSE_S = 5.0, 0.1
+KAFKA_BATCH_BYTES: int = client_value("producer", {}, "batch.size")
 """Kafka's own `batch.size`: small enough for every topic that is not made for tiny records."""
 
 
@@ -28,11 +30,10 @@ class DestinationTopic:
 
 def look_up(admin: Admin, topic: str, stopping: threading.Event) -> DestinationTopic:
     """Describe a topic that was found or made a moment ago. Raises KafkaFailure, RetriableError if it is gone."""
-    for _ in range(_DESCRIPTIONS):  # a broker may answer before it has heard of a topic that was made a moment ago
-        info = admin.describe(topic)
-        if info is not None:
-            return DestinationTopic(len(info.partitions), _max_message_bytes(admin, topic))
-        stopping.wait(_PAUSE_S)
+    # A broker may answer before it has heard of a topic that was made a moment ago.
+    info = poll_until(lambda _left_s: admin.describe(topic), _KNOWN_S, _PAUSE_S, stopping.wait)
+    if info is not None:
+        return DestinationTopic(len(info.partitions), _max_message_bytes(admin, topic))
     raise RetriableError(f"Topic '{topic}' was there, or was made, a moment ago, and the broker knows of none now.")
 
 

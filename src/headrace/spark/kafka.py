@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from headrace.config import Type, parse_type
+from headrace.config.client_options import client_value
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import by_topic
 from headrace.record import HEADERS_TYPE, RecordColumns
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-EARLIEST, LATEST = -2, -1
 INTERCEPTOR = "io.headrace.TimestampInterceptor"
 TIMESTAMP_HEADER = "__headrace.timestamp"
 ORIGIN = "__origin_"
@@ -50,7 +49,7 @@ _failed: Counter[str] = Counter()  # client.id of a producer -> writes that fail
 def read_stream(spark: SparkSession, consumer: Mapping[str, str], positions: Positions, options: Mapping[str, str]) -> DataFrame:
     """A streaming DataFrame of the given partitions.
 
-    consumer: Java consumer settings; positions: topic → partition → first offset to read, or EARLIEST/LATEST; options: further
+    consumer: Java consumer settings; positions: topic → partition → first offset to read; options: further
     options of Spark's source. Columns: key, value (binary), topic (string), partition (int), offset (long), timestamp
     (timestamp), timestampType (int), headers (array<struct<key string, value binary>>, NULL when there are none).
     """
@@ -92,7 +91,7 @@ def with_api_timeout(consumer: Mapping[str, str]) -> dict[str, str]:
 
     Kafka's minute and Spark's two hold up all partitions of a task for as long if one of them is deleted under it.
     """
-    request = parse_type("request.timeout.ms", consumer.get("request.timeout.ms", "30000"), Type.INT)
+    request = client_value("consumer", consumer, "request.timeout.ms")
     return {"default.api.timeout.ms": str(max(30_000, request)), **consumer}  # the admin client refuses less than for a request
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from headrace.config import Type, parse_type
+from headrace.config.client_options import client_value
 from headrace.errors import ConnectError, RetriableError
 from headrace.spark import failure, large_records
 from headrace.spark.destination_topic import KAFKA_BATCH_BYTES, DestinationTopic
@@ -39,8 +39,8 @@ class TopicWriter:
         none.
         """
         self._producer, self._look_up = dict(producer), look_up
-        self._batch_bytes: int = parse_type("batch.size", producer.get("batch.size", str(KAFKA_BATCH_BYTES)), Type.INT)
-        self._compresses = producer.get("compression.type", "none").strip().lower() != "none"
+        self._batch_bytes: int = client_value("producer", producer, "batch.size")
+        self._compresses = client_value("producer", producer, "compression.type").lower() != "none"
         self.known: dict[str, DestinationTopic] = {}
 
     def learn(self, topic: str) -> None:

@@ -93,6 +93,7 @@ class StreamsConfig(TopologyConfig):
     bootstrap_servers: list[str] = option(
         "bootstrap.servers",
         Type.LIST,
+        validator=validators.ValidList(empty_ok=False),
         importance=Importance.HIGH,
         doc="Brokers to ask first, as host:port. Further settings of Kafka's clients stand beside it; under `admin.` those that "
         "count for the admin client only.",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.config.prefixes import under
 from headrace.converters.base import load, load_header
 from headrace.errors import HeadraceError
+from headrace.runtime.common_worker_config import SIMPLE_HEADER_CONVERTER
 from headrace.spark.session import session
 from headrace.testing.conformance_config import run_config_case
 from headrace.transforms.chain import INPUT, NO_HEADERS, Converters, compile_chain
@@ -25,8 +26,6 @@ from headrace.values.sql import lit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
 
 def run_case(case: Mapping[str, Any]) -> str | None:
@@ -96,7 +95,9 @@ def _converters(config: Mapping[str, str]) -> Converters:
 
     key = load(config["key.converter"], settings("key.converter"), is_key=True)
     value = load(config["value.converter"], settings("value.converter"), is_key=False)
-    return Converters(key, value, load_header(config.get("header.converter", _SIMPLE), settings("header.converter")))
+    return Converters(
+        key, value, load_header(config.get("header.converter", SIMPLE_HEADER_CONVERTER), settings("header.converter"))
+    )
 
 
 def _bytes(text: str | Mapping[str, str] | None) -> bytes | None:

@@ -16,9 +16,9 @@ from headrace.connect_config.validation import validate
 from headrace.converters.base import load
 from headrace.errors import ConfigError, HeadraceError, NotFoundError
 from headrace.plugins import Kind
+from headrace.runtime.common_worker_config import SIMPLE_HEADER_CONVERTER
 from headrace.transforms.stages import stages
 
-_SIMPLE_HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 # What a sink connector needs besides what a case gives; the source stands in for it until there is one.
 _CONNECTORS = (
     {"connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector", "topics": "t", "file": "f"},
@@ -32,7 +32,7 @@ class WorkerDefaults:
 
     key_converter: str = "org.apache.kafka.connect.json.JsonConverter"
     value_converter: str = "org.apache.kafka.connect.json.JsonConverter"
-    header_converter: str = _SIMPLE_HEADERS
+    header_converter: str = SIMPLE_HEADER_CONVERTER
     override_policy: str = "All"
     override_allowlist: list[str] = field(default_factory=list)
     worker_group: str | None = None
@@ -69,7 +69,7 @@ def start(config: Mapping[str, str]) -> HeadraceError | None:
 
 
 def _load_header_converter(config: Mapping[str, str]) -> None:
-    name = config.get("header.converter", _SIMPLE_HEADERS)
+    name = config.get("header.converter", SIMPLE_HEADER_CONVERTER)
     try:
         plugins.find(name, Kind.HEADER_CONVERTER)(under(config, "header.converter."))
     except NotFoundError as error:

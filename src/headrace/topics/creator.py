@@ -25,9 +25,6 @@ from headrace.topics.waiting import TopicWaiter
 log = structlog.get_logger(__name__)
 
 _RENEW_S = 5.0
-DEFAULT_API_TIMEOUT_S = 60.0
-"""Default of `default.api.timeout.ms` of Kafka's admin client."""
-
 
 SettingsForNewTopic = Callable[[TopicSettings, int], TopicSettings | None]
 """`SourceConnector.settings_for_new_topic` of one connector: from the settings of a rule, and the number of brokers."""
@@ -42,17 +39,16 @@ class TopicCreator:
         creation: TopicCreation | None,
         stopping: threading.Event,
         producer: Mapping[str, str],
-        timeout_s: float = DEFAULT_API_TIMEOUT_S,
         settings_for_new_topic: SettingsForNewTopic | None = None,
     ) -> None:
         """Take what is needed; nothing is asked of a broker yet.
 
         admin: the task's admin client; creation: the task's rules, None if it may not create topics; stopping: set when the
         task is being stopped; producer: the task's Java producer settings: they name the brokers in messages, and without rules
-        it is a producer's request that makes the broker create a topic; timeout_s: how long one answer may take;
-        settings_for_new_topic: the connector's hook, None if it has none.
+        it is a producer's request that makes the broker create a topic; settings_for_new_topic: the connector's hook, None if
+        it has none.
         """
-        self._admin, self._creation, self._timeout_s = admin, creation, timeout_s
+        self._admin, self._creation, self._timeout_s = admin, creation, admin.api_timeout_s
         self._hook = settings_for_new_topic
         self._brokers = producer.get("bootstrap.servers", "<unknown>")
         self._waiter = TopicWaiter(producer, stopping)

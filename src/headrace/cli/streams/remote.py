@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +9,7 @@ import typer
 
 from headrace.cli.connectors import options
 from headrace.errors import ConnectError
+from headrace.retry import poll_until
 
 if TYPE_CHECKING:
     from headrace.cli.connectors.client import RestClient
@@ -57,7 +57,7 @@ def ask(
     client = options.connect(url)
     body = {"command": command.value, "setup_if_incomplete": setup_if_incomplete, "dry_run": dry_run}
     asked = client.call("POST", "headrace", "streams", application, "commands", body=body).object
-    ended = _await(client, asked, time.monotonic() + timeout)
+    ended = _await(client, asked, timeout)
     if as_json:
         import json
 
@@ -68,12 +68,14 @@ def ask(
         raise typer.Exit(1)
 
 
-def _await(client: RestClient, asked: dict[str, Any], end: float) -> dict[str, Any]:
+def _await(client: RestClient, asked: dict[str, Any], timeout_s: float) -> dict[str, Any]:
     """The command when it has ended. Raises ConnectError if it does not in time."""
-    while time.monotonic() < end:
+
+    def ended(_left_s: float) -> dict[str, Any] | None:
         applications = client.call("GET", "headrace", "streams").object["applications"]
-        for command in (command for application in applications for command in application["commands"]):
-            if command["id"] == asked["id"] and command["state"] not in ("waiting", "sent"):
-                return command
-        time.sleep(_LOOK_S)
+        commands = (command for application in applications for command in application["commands"])
+        return next((c for c in commands if c["id"] == asked["id"] and c["state"] not in ("waiting", "sent")), None)
+
+    if command := poll_until(ended, timeout_s, _LOOK_S):
+        return command
     raise ConnectError(f"{asked['instance']} has not answered yet; `headrace streams list` shows whether it reports.")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from headrace.config import ConfigDef, Importance, Type, option
-from headrace.config.validators import Lambda, ValidString
+from headrace.config.validators import ValidString
 from headrace.connectors.mirror.config import MirrorConfig, Only, formats_option
-from headrace.connectors.mirror.filters import NameFilter, check_patterns
+from headrace.connectors.mirror.filters import NameFilter, ValidPatterns
 from headrace.connectors.mirror.source_config import MirrorSourceConfig, offset_syncs_topic
-
-_PATTERNS = Lambda(check_patterns, "list of regular expressions")
 
 
 class MirrorCheckpointConfig(MirrorConfig):
@@ -25,7 +23,7 @@ class MirrorCheckpointConfig(MirrorConfig):
         "groups",
         Type.LIST,
         ".*",
-        validator=_PATTERNS,
+        validator=ValidPatterns(),
         importance=Importance.HIGH,
         doc="Consumer groups to replicate. Supports comma-separated group IDs and regexes.",
     )
@@ -33,7 +31,7 @@ class MirrorCheckpointConfig(MirrorConfig):
         "groups.exclude",
         Type.LIST,
         "console-consumer-.*,connect-.*,__.*",
-        validator=_PATTERNS,
+        validator=ValidPatterns(),
         importance=Importance.HIGH,
         doc="Exclude groups. Supports comma-separated group IDs and regexes. Excludes take precedence over includes.",
     )

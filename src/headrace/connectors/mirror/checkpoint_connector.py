@@ -14,14 +14,14 @@ from headrace.connectors.mirror.checkpoint_task import GROUPS, MirrorCheckpointT
 from headrace.connectors.mirror.clients import client
 from headrace.connectors.mirror.groups import relevant_groups
 from headrace.connectors.mirror.offsets import check_offsets
-from headrace.connectors.mirror.schedule import NEVER_S, Job, Schedule
+from headrace.connectors.mirror.schedule import FIRST_RETRY_S, NEVER_S, Job, Schedule
 from headrace.connectors.mirror.source_connector import create_compacted
 from headrace.errors import HeadraceError
 from headrace.plugins import Kind, plugin
 
 log = structlog.get_logger(__name__)
 
-_STOP_S, _RETRY_S = 2.0, 5.0
+_STOP_S = 2.0
 
 
 @plugin("org.apache.kafka.connect.mirror.MirrorCheckpointConnector", Kind.SOURCE)
@@ -75,7 +75,7 @@ class MirrorCheckpointConnector(SourceConnector):
             after = every
         except HeadraceError as error:
             log.warning("mirror.not-ready", cause=str(error), hint="it is tried again in a few seconds")
-            after = _RETRY_S
+            after = FIRST_RETRY_S
         self._schedule = Schedule(f"mirror-{self.context.name}", [Job("refreshing consumer groups", self._refresh, every, after)])
         self._schedule.start()
 

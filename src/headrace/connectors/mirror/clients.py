@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from headrace.connectors.mirror.config import MirrorConfig
 from headrace.kafka.client_settings import ClientKind, ClientTable, connects, every
 
 Side = Literal["source", "target"]
@@ -22,5 +23,5 @@ def client(props: Mapping[str, str | None], side: Side, kind: ClientKind) -> dic
 
 def client_id(props: Mapping[str, str | None], kind: str) -> str:
     """`<source>-><target>|<connector>|<kind>`, as MirrorMaker calls its clients."""
-    flow = f"{props.get('source.cluster.alias')}->{props.get('target.cluster.alias', 'target')}"
+    flow = f"{props.get('source.cluster.alias')}->{MirrorConfig.definition().value('target.cluster.alias', props)}"
     return f"{flow}|{props.get('name', 'mirror')}|{kind}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from headrace.config.java_pattern import JavaRegexError, java_regex
+from headrace.config.validators import ValidList
 from headrace.connectors.mirror.policies import DefaultPolicy
 from headrace.errors import ConfigError
 
@@ -27,13 +27,20 @@ def _matches(patterns: Sequence[str], name: str) -> bool:
     return bool(patterns) and java_regex("|".join(patterns)).fullmatch(name) is not None
 
 
-def check_patterns(name: str, value: Any) -> None:
-    """Validator of a list of regular expressions. Raises ConfigError for one that Java would refuse."""
-    for pattern in value or []:
-        try:
-            java_regex(pattern)
-        except JavaRegexError as error:
-            raise ConfigError.invalid(name, pattern, f"Invalid regex: {error}") from None
+class ValidPatterns(ValidList):
+    """A list of regular expressions, none empty or given twice."""
+
+    def __call__(self, name: str, value: Sequence[str] | None) -> None:
+        """Raise ConfigError for a list that is not allowed, and for an expression that Java would refuse."""
+        super().__call__(name, value)
+        for pattern in value or []:
+            try:
+                java_regex(pattern)
+            except JavaRegexError as error:
+                raise ConfigError.invalid(name, pattern, f"Invalid regex: {error}") from None
+
+    def __str__(self) -> str:
+        return "list of regular expressions"
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def flows(props: Props) -> list[ReplicationFlow]:
     if "clusters" not in props:
         raise ConfigError.missing("clusters")
     clusters = parse_list(props["clusters"])
-    beats = _true(props.get("emit.heartbeats.enabled", "true"))
+    beats = MirrorHeartbeatConfig.definition().value("emit.heartbeats.enabled", props)
     pairs = [ReplicationFlow(source, target) for source in clusters for target in clusters if source != target]
     pairs_enabled = [pair for pair in pairs if enabled(props, pair) or _beats(props, pair, beats)]
     if not pairs_enabled:

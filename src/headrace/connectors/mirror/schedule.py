@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import structlog
 
 from headrace.errors import HeadraceError
+from headrace.retry import Backoff
 
 log = structlog.get_logger(__name__)
 
-_SOON_S = 10.0
+FIRST_RETRY_S, _SOON_S = 5.0, 10.0
 NEVER_S = 1e9
 """The interval of a job that is not repeated."""
 
@@ -30,7 +31,7 @@ class Job:
 
 
 class Schedule:
-    """Runs jobs from `start` to `stop`. One that fails is logged and tried again, after ten seconds at the latest."""
+    """Runs jobs from `start` to `stop`. One that fails is logged and tried again, after five seconds, then ten."""
 
     def __init__(self, name: str, jobs: Sequence[Job]) -> None:
         self._jobs = jobs
@@ -49,11 +50,16 @@ class Schedule:
 
     def _main(self) -> None:
         due = [time.monotonic() + job.after_s for job in self._jobs]
+        backoffs = [Backoff(min(job.interval_s, FIRST_RETRY_S), min(job.interval_s, _SOON_S)) for job in self._jobs]
         while due and not self._stopping.wait(max(0.0, min(due) - time.monotonic())):
             at = due.index(min(due))
             job = self._jobs[at]
-            done = self._run(job)
-            due[at] = time.monotonic() + (job.interval_s if done else min(job.interval_s, _SOON_S))
+            if self._run(job):
+                backoffs[at].succeeded()
+                pause_s = job.interval_s
+            else:
+                pause_s = backoffs[at].failed()
+            due[at] = time.monotonic() + pause_s
 
     def _run(self, job: Job) -> bool:
         begun = time.monotonic()

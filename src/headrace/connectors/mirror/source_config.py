@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from headrace.config import Importance, Type, option
-from headrace.config.validators import Lambda, Range, ValidString
+from headrace.config.validators import Range, ValidString
 from headrace.connect_config.data_loss import DataLossConfig
 from headrace.connect_config.stream_mode import StreamModeConfig
 from headrace.connectors.mirror.config import MirrorConfig, Only, formats_option
-from headrace.connectors.mirror.filters import NameFilter, Selection, check_patterns
-
-_PATTERNS = Lambda(check_patterns, "list of regular expressions")
+from headrace.connectors.mirror.filters import NameFilter, Selection, ValidPatterns
 
 
 class MirrorSourceConfig(DataLossConfig, StreamModeConfig, MirrorConfig):
@@ -19,7 +17,7 @@ class MirrorSourceConfig(DataLossConfig, StreamModeConfig, MirrorConfig):
         "topics",
         Type.LIST,
         ".*",
-        validator=_PATTERNS,
+        validator=ValidPatterns(),
         importance=Importance.HIGH,
         doc="Topics to replicate. Supports comma-separated topic names and regexes.",
     )
@@ -27,7 +25,7 @@ class MirrorSourceConfig(DataLossConfig, StreamModeConfig, MirrorConfig):
         "topics.exclude",
         Type.LIST,
         "mm2.*\\.internal,.*\\.replica,__.*",
-        validator=_PATTERNS,
+        validator=ValidPatterns(),
         importance=Importance.HIGH,
         doc="Excluded topics. Supports comma-separated topic names and regexes. Excludes take precedence over includes.",
     )
@@ -38,7 +36,7 @@ class MirrorSourceConfig(DataLossConfig, StreamModeConfig, MirrorConfig):
         "message.timestamp.difference.max.ms,log.message.timestamp.before.max.ms,"
         "log.message.timestamp.after.max.ms,message.timestamp.type,unclean.leader.election.enable,"
         "min.insync.replicas",
-        validator=_PATTERNS,
+        validator=ValidPatterns(),
         importance=Importance.HIGH,
         doc="Topic config properties that should not be replicated. Supports comma-separated property names and regexes.",
     )

@@ -15,7 +15,7 @@ from headrace.connectors.mirror.admin import MirrorAdmin
 from headrace.connectors.mirror.clients import client
 from headrace.connectors.mirror.mirrored_topics import MirroredTopics, Missing, decode, encode, missing, round_robin, select
 from headrace.connectors.mirror.offsets import check_offsets
-from headrace.connectors.mirror.schedule import NEVER_S, Job, Schedule
+from headrace.connectors.mirror.schedule import FIRST_RETRY_S, NEVER_S, Job, Schedule
 from headrace.connectors.mirror.settings import SettingFilter, needed
 from headrace.connectors.mirror.source_config import MirrorSourceConfig
 from headrace.connectors.mirror.source_task import ASSIGNED, MirrorSourceTask
@@ -27,7 +27,6 @@ from headrace.plugins import Kind, plugin
 log = structlog.get_logger(__name__)
 
 _STOP_S = 2.0
-_RETRY_S = 5.0
 READ_COMMITTED = (
     "MirrorSourceConnector can only provide exactly-once guarantees when its source consumer is configured with isolation.level "
     "set to 'read_committed'; otherwise, records from aborted and uncommitted transactions will be replicated from the source "
@@ -116,7 +115,7 @@ class MirrorSourceConnector(SourceConnector):
     def _jobs(self, ready: bool) -> list[Job]:
         config = self._config
         every = float(config.refresh_topics_interval_seconds) if config.refresh_topics_enabled else NEVER_S
-        jobs = [Job("refreshing topics", self._refresh, every, after_s=every if ready else _RETRY_S)]
+        jobs = [Job("refreshing topics", self._refresh, every, after_s=every if ready else FIRST_RETRY_S)]
         if config.sync_topic_acls_enabled:
             jobs.append(Job("syncing topic ACLs", self._sync_acls, config.sync_topic_acls_interval_seconds))
         if config.sync_topic_configs_enabled:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.config import Importance, Type, Width, option
-from headrace.config.validators import NonEmptyString, ValidString
+from headrace.config.validators import NonEmptyString, ValidList, ValidString
 from headrace.connectors.format_config import FormatConfig
 
 JDBC, DELTA = "jdbc", "delta"
@@ -21,7 +21,7 @@ class SparkSinkConfig(FormatConfig):
         "example `option.path`; `${topic}` in their values is the topic of the records.",
     )  # fmt: skip
     partition_by: list[str] = option(
-        "partition.by", Type.LIST, [], importance=Importance.MEDIUM, group=_FORMAT,
+        "partition.by", Type.LIST, [], validator=ValidList(), importance=Importance.MEDIUM, group=_FORMAT,
         doc="The columns by whose values files are laid into directories.",
     )  # fmt: skip
     schema: str | None = option(
@@ -34,7 +34,7 @@ class SparkSinkConfig(FormatConfig):
         doc="The same for keys, where they are used.",
     )  # fmt: skip
     metadata_columns: list[str] = option(
-        "metadata.columns", Type.LIST, [], importance=Importance.MEDIUM, group=_RECORD,
+        "metadata.columns", Type.LIST, [], validator=ValidList(), importance=Importance.MEDIUM, group=_RECORD,
         doc="Further columns: some of `topic`, `partition`, `offset`, `timestamp` and `key`, of the record as Kafka has it.",
     )  # fmt: skip
     metadata_prefix: str = option(
@@ -59,7 +59,7 @@ class SparkSinkConfig(FormatConfig):
         "nothing; topic, partition and offset; the record's key; fields of its value.",
     )  # fmt: skip
     pk_fields: list[str] = option(
-        "pk.fields", Type.LIST, [], importance=Importance.MEDIUM, group=_DATABASE,
+        "pk.fields", Type.LIST, [], validator=ValidList(), importance=Importance.MEDIUM, group=_DATABASE,
         doc="The columns of the primary key. `kafka`: their three names, by default `__connect_topic`, `__connect_partition`, "
         "`__connect_offset`. `record_key`: the fields of a key that is a struct, by default all; the name for any other key. "
         "`record_value`: the fields, by default all.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.config import Importance, Type, Width, option
-from headrace.config.validators import Lambda, NonEmptyString, Range, ValidString
+from headrace.config.validators import Lambda, NonEmptyString, Range, ValidList, ValidString
 from headrace.connectors.format_config import FormatConfig
 from headrace.errors import ConfigError
 
@@ -61,11 +61,11 @@ class SparkSourceConfig(FormatConfig):
         doc="Instead of `topic`: a Spark SQL expression of the columns that gives the topic of each record.",
     )  # fmt: skip
     key_columns: list[str] = option(
-        "key.columns", Type.LIST, [], importance=Importance.MEDIUM, group=_RECORD,
+        "key.columns", Type.LIST, [], validator=ValidList(), importance=Importance.MEDIUM, group=_RECORD,
         doc="The columns that make the key: one is the key itself, several become a struct. None: records have no key.",
     )  # fmt: skip
     value_columns: list[str] = option(
-        "value.columns", Type.LIST, [], importance=Importance.MEDIUM, group=_RECORD,
+        "value.columns", Type.LIST, [], validator=ValidList(), importance=Importance.MEDIUM, group=_RECORD,
         doc="The columns that make the value: one is the value itself, several become a struct. None: a struct of all columns; "
         "of the format `text` the line.",
     )  # fmt: skip
@@ -83,7 +83,7 @@ class SparkSourceConfig(FormatConfig):
         doc="The column that only grows, as SQL would name it. Rows where it is NULL are not read (a WARN says so).",
     )  # fmt: skip
     timestamp_columns: list[str] = option(
-        "timestamp.column.name", Type.LIST, [], importance=Importance.MEDIUM, group=_DATABASE,
+        "timestamp.column.name", Type.LIST, [], validator=ValidList(), importance=Importance.MEDIUM, group=_DATABASE,
         doc="The columns with the time of the last change, as SQL would name them; the first that is not NULL counts.",
     )  # fmt: skip
     timestamp_initial: int | None = option(

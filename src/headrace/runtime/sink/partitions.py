@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from headrace.config.client_options import client_value
 from headrace.errors import ConnectError, HeadraceError
 from headrace.kafka.admin import Admin, TopicInfo
 from headrace.kafka.coalesced_requests import behind
@@ -64,7 +65,7 @@ class SinkPartitions:
 
     def _named(self, names: Sequence[str]) -> dict[str, TopicInfo]:
         topics = {name: self._admin.describe(name, _TIMEOUT_S) for name in dict.fromkeys(names)}
-        if self._plan.consumer.get("allow.auto.create.topics", "true") == "true":
+        if client_value("consumer", self._plan.consumer, "allow.auto.create.topics"):
             for name in (name for name, info in topics.items() if info is None):
                 self._admin.ask_for(name, _TIMEOUT_S)
         return {name: info for name, info in topics.items() if info is not None}
