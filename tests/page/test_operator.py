@@ -231,7 +231,7 @@ def test_offsets_of_a_stopped_connector_are_edited(
     dialog.get_by_role("button", name="Set 1 offset").click()
     expect(page.locator("#messages")).to_contain_text("altered successfully")
     assert worker.call("GET", f"/connectors/{name}/offsets")["offsets"] == [{"partition": partition, "offset": {"offset": 1}}]
-    expect(page.locator("table.grid")).to_contain_text('{"offset": 1}')  # the tab has been renewed
+    expect(page.locator("main table.grid")).to_contain_text('{"offset": 1}')  # the tab has been renewed
     area.fill("[")
     page.get_by_role("button", name="Review changes").click()
     expect(page.locator("#messages")).to_contain_text("not JSON")
