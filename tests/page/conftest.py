@@ -78,10 +78,12 @@ def shot(request: pytest.FixtureRequest) -> Callable[..., None]:
 
     def keep(page: Page, name: str, whole: bool = True) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        whole = whole and not page.locator("dialog[open]").count()  # what a dialog stands before ends with the window
-        width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
-        clip = {"x": 0, "y": 0, "width": width, "height": min(height, HIGHEST)}
-        page.screenshot(path=folder / f"{name}.png", full_page=whole, clip=clip if whole else None)
+        file = folder / f"{name}.png"
+        if whole and not page.locator("dialog[open]").count():  # what a dialog stands before ends with the window
+            width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
+            page.screenshot(path=file, full_page=True, clip={"x": 0, "y": 0, "width": width, "height": min(height, HIGHEST)})
+        else:
+            page.screenshot(path=file)
 
     return keep
 

@@ -18,6 +18,7 @@ def test_a_connector_changes_the_settings_of_a_topic_before_it_is_created_or_ref
     lines.write_text("a\n")
     config = {
         "connector.class": "tests.topics.own_source.ChoosySource", "file": str(lines), "topic": topic,
+        "value.converter": "org.apache.kafka.connect.storage.StringConverter",
         "topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1",
     }  # fmt: skip
     choosy = Deployed(worker, topic, config)

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from headrace.errors import StreamsError
 from headrace.spark.kafka import ONE_REQUEST, is_local
@@ -122,10 +122,10 @@ class TaskRuntime:
 
     def program(self, outputs: Iterable[Output]) -> Any:
         """The job that computes outputs."""
-        given = list(outputs)
-        settings = self.spark._jsparkSession.sessionState().conf()
-        rows = [self._rows(one.frame) for one in given]
-        return self._java.program(settings, rows, [[one.kind, one.name, one.topic] for one in given])
+        computed, session = list(outputs), cast(Any, self.spark._jsparkSession)
+        rows = [self._rows(output.frame) for output in computed]
+        parts = [[output.kind, output.name, output.topic] for output in computed]
+        return self._java.program(session.sessionState().conf(), rows, parts)
 
     def create(self, store: str) -> None:
         """Make a store."""

@@ -57,8 +57,15 @@ public final class ChainPlan implements Serializable {
     /** A projection, or a filter (one expression). */
     record Step(boolean filters, Seq<Expression> expressions, Seq<Attribute> input) implements Serializable { }
 
-    private ChainPlan(byte[] compiled, byte[] steps) {
-        this.compiled = compiled;
+    /**
+     * What `compiled` was made of, in the driver only. Spark's metrics among its references know the driver by how often they were
+     * sent, and are dropped once nobody holds them; so a changed plan is made of this one, never of bytes.
+     */
+    private final transient Compiled original;
+
+    private ChainPlan(Compiled original, byte[] steps) {
+        this.original = original;
+        this.compiled = original == null ? null : serialize(original);
         this.steps = steps;
     }
 
@@ -84,10 +91,9 @@ public final class ChainPlan implements Serializable {
     public ChainPlan withText(String constant, String text) {
         UTF8String before = UTF8String.fromString(constant);
         UTF8String after = UTF8String.fromString(text);
-        byte[] code = compiled;
+        Compiled code = original;
         if (code != null) {
-            Compiled made = this.<Compiled>deserialize(code);
-            Object[] references = made.references().clone();
+            Object[] references = code.references().clone();
             boolean found = false;
             for (int i = 0; i < references.length; i++) {
                 if (before.equals(references[i])) {
@@ -98,7 +104,7 @@ public final class ChainPlan implements Serializable {
             if (!found) {
                 return null;
             }
-            code = serialize(new Compiled(made.code(), references));
+            code = new Compiled(code.code(), references);
         }
         List<Step> changed = new ArrayList<>();
         for (Step step : this.<List<Step>>deserialize(steps)) {
@@ -163,13 +169,13 @@ public final class ChainPlan implements Serializable {
     }
 
     /** The code of the whole plan, null if Spark makes none for it as one. */
-    private static byte[] compiled(SparkPlan plan) {
+    private static Compiled compiled(SparkPlan plan) {
         if (!(plan instanceof WholeStageCodegenExec whole) || !simple(whole.child())) {
             return null;
         }
         Tuple2<CodegenContext, CodeAndComment> made = whole.doCodeGen();
         Object[] references = CollectionConverters.asJava(made._1().references()).toArray();
-        return serialize(new Compiled(made._2().body(), references));
+        return new Compiled(made._2().body(), references);
     }
 
     private static boolean simple(SparkPlan plan) {
