@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from benchmarks import mirror, monitor, scale
+from benchmarks import mirror, monitor, page, scale
 from benchmarks.cpu import adopt_orphans
 from benchmarks.formats import bench as formats
 from benchmarks.many import bench as many
@@ -33,6 +33,7 @@ BENCHMARKS: dict[str, Callable[[Options, Console], None]] = {
     "scale": scale.run,
     "many": many.run,
     "plugins": plugins.run,
+    "page": page.run,
     "soak": soak.run,
 }
 UNNAMED = tuple(name for name in BENCHMARKS if name != "soak")
