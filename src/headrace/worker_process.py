@@ -50,8 +50,9 @@ def run_distributed(props: Mapping[str, str], ready: Ready | None = None, stop: 
     props: the worker's properties; ready: called with the REST address once the worker takes requests. Raises a HeadraceError
     if it cannot start, or is thrown out of its group.
     """
-    _begin(props)
+    _install_plugins(props)
     config = _with_port(DistributedConfig(props))
+    spark_start.start(props)
     for setting in _WITHOUT_EFFECT.keys() & config.originals.keys():
         log.warning("worker.setting.ignored", setting=setting, meaning=_WITHOUT_EFFECT[setting])
     stop = stop or threading.Event()
@@ -75,8 +76,9 @@ def run_standalone(
     props: Mapping[str, str], files: Sequence[Path], ready: Ready | None = None, stop: threading.Event | None = None
 ) -> None:
     """Run a standalone worker with the connectors of these files (`.json` or `.properties`); like `run_distributed` otherwise."""
-    _begin(props)
+    _install_plugins(props)
     config = StandaloneConfig(props)
+    spark_start.start(props)
     connectors = [connector_config(file) for file in files]
     _run(
         config,
@@ -87,9 +89,8 @@ def run_standalone(
     )
 
 
-def _begin(props: Mapping[str, str]) -> None:
-    """Start Spark, and make the plugins of a worker's `plugin.path` known before anything of its configuration names one."""
-    spark_start.start(props)
+def _install_plugins(props: Mapping[str, str]) -> None:
+    """Make the plugins of a worker's `plugin.path` known before anything of its configuration names one."""
     resolved = spark_start.resolved(props)
     install(resolved, partial(session, spark_settings(resolved)))
 

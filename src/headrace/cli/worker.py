@@ -47,7 +47,7 @@ def worker(
     properties = load_properties(file) if file else {}
     if from_env:
         properties |= environment.worker_properties(os.environ)
-    spark_start.start(properties)  # beside the import of the rest
+    spark_start.start_early(properties)  # beside the import of the rest
 
     from headrace.worker_process import run_distributed
 

@@ -9,7 +9,9 @@ import structlog
 
 from headrace.config.providers import configured_resolver
 from headrace.config.redaction import concealed
+from headrace.errors import HeadraceError
 from headrace.runtime.common_worker_config import spark_settings
+from headrace.runtime.distributed_config import DistributedConfig
 from headrace.spark import plane
 from headrace.spark.session import session
 
@@ -20,6 +22,15 @@ def resolved(props: Mapping[str, str]) -> Mapping[str, str]:
     """A worker's properties with the values of its config providers. Raises ConfigError if one of them fails."""
     with concealed():
         return configured_resolver(props).resolve(props).props
+
+
+def start_early(props: Mapping[str, str]) -> None:
+    """Do as `start` does if a distributed worker can have these properties: what is wrong with them is said by who runs it."""
+    try:
+        DistributedConfig(props)
+    except HeadraceError:
+        return
+    start(props)
 
 
 def start(props: Mapping[str, str]) -> None:
