@@ -19,6 +19,8 @@ from headrace.cluster.standalone.connector_files import connector_config
 from headrace.cluster.standalone.group import StandaloneGroup
 from headrace.cluster.standalone.stores import memory_stores
 from headrace.cluster.stores import WorkerStores, kafka_stores
+from headrace.config.providers import configured_resolver
+from headrace.config.redaction import concealed
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
 from headrace.lineage.emitter import lineage_emitter
@@ -52,7 +54,7 @@ def run_distributed(props: Mapping[str, str], ready: Ready | None = None, stop: 
     """
     _install_plugins(props)
     config = _with_port(DistributedConfig(props))
-    spark_start.start(props)
+    spark_start.start(config.spark_conf())
     for setting in _WITHOUT_EFFECT.keys() & config.originals.keys():
         log.warning("worker.setting.ignored", setting=setting, meaning=_WITHOUT_EFFECT[setting])
     stop = stop or threading.Event()
@@ -78,7 +80,7 @@ def run_standalone(
     """Run a standalone worker with the connectors of these files (`.json` or `.properties`); like `run_distributed` otherwise."""
     _install_plugins(props)
     config = StandaloneConfig(props)
-    spark_start.start(props)
+    spark_start.start(config.spark_conf())
     connectors = [connector_config(file) for file in files]
     _run(
         config,
@@ -91,7 +93,8 @@ def run_standalone(
 
 def _install_plugins(props: Mapping[str, str]) -> None:
     """Make the plugins of a worker's `plugin.path` known before anything of its configuration names one."""
-    resolved = spark_start.resolved(props)
+    with concealed():
+        resolved = configured_resolver(props).resolve(props).props
     install(resolved, partial(session, spark_settings(resolved)))
 
 
