@@ -266,8 +266,8 @@ class RegisteredConverter(RegistryConfig, Converter):
 
         Raises what `learn` does; DataError if they cannot be.
         """
-        schemas = {schema.text() for a in value if (schema := _schema_of(a.value)) is not None}
-        self.learn([json.dumps({"topic": topic, "schema": text}) for text in sorted(schemas)])
+        schemas = list(dict.fromkeys(schema.text() for a in value if (schema := _schema_of(a.value)) is not None))
+        self.learn([json.dumps({"topic": topic, "schema": text}) for text in schemas])
         for text in schemas:
             if error := self._targets[text][topic].get("error"):
                 raise DataError(error.partition(": ")[2])

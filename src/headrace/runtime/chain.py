@@ -116,13 +116,17 @@ class TaskChain:
         self._learn([{part: text} for part in columns for text in sorted(row[part])])
 
     def _ask(self, incoming: DataFrame, asks: Mapping[str, str]) -> bool:
-        """Find out what records of a batch need before they can be written; returns whether there was anything."""
-        frame = self.compiled().apply(incoming).selectExpr(*(f"collect_set({asks[part]}) AS {part}" for part in asks))
-        row: Any = frame.first()
-        if not any(row[part] for part in asks):
+        """Find out what records of a batch need before they can be written; returns whether there was anything.
+
+        In the order of the records: a registry may take a schema only after the one before.
+        """
+        texts = f"stack({len(asks)}, {', '.join(f'{lit(part)}, {column}' for part, column in asks.items())}) AS (part, text)"
+        frame = self.compiled().apply(incoming).selectExpr("monotonically_increasing_id() AS place", texts)
+        first = kept(frame, "text IS NOT NULL").groupBy("part", "text").min("place").orderBy("min(place)")
+        if not (rows := first.collect()):
             return False
         for part, learner in self.compiled().learners.items():
-            learner.learn(sorted(row[part]))
+            learner.learn([row["text"] for row in rows if row["part"] == part])
         self._compiled = None
         return True
 

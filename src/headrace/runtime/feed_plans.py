@@ -81,11 +81,13 @@ class FeedPlans:
     def after(self, needs: Iterable[str]) -> list[tuple[Any, list[str]]]:
         """Plans that know what records need (`FeedChain.lane_columns`), and what each of them knows.
 
+        needs: in the order of the records: schemas are registered in it, and a registry may take each only after the one before.
+
         A plan knows a few dozen schemas, and a feed has as many plans as it takes: the next schema makes a short one longer, and
         never a long one. Raises ConnectError if a plan does not go record by record, RetriableError if a schema cannot be asked
         for now.
         """
-        asked = [self._learned(need) for need in sorted(needs)]
+        asked = [self._learned(need) for need in needs]
         return [
             (known_chain.planned(self._columns), sorted(known_chain.needs))
             for known_chain in {id(known_chain): known_chain for known_chain in asked}.values()

@@ -75,7 +75,7 @@ class FeedRun:
     def __init__(self, needs: FeedDependencies, source: FeedSource, routing: Routing, plans: FeedPlans) -> None:
         self._needs, self._source, self._routing, self._plans = needs, source, routing, plans
         self._known: dict[str, DestinationTopic] = {}
-        self._unlearned: set[str] = set()  # see FeedPlans.after
+        self._unlearned: dict[str, None] = {}  # see FeedPlans.after
         self._learn_at, self._learn_backoff = math.inf, Backoff()
         self._asked: dict[str, list[float]] = {}  # when a known topic was asked for again
         self._acknowledged: dict[Partition, int] = dict(source.positions)
@@ -300,7 +300,7 @@ class FeedRun:
 
     def _learn(self, handle: Handle, needs: Iterable[str]) -> None:
         """Have chains that know these schemas; where the registry is away, partitions that need them wait, the others go on."""
-        self._unlearned |= set(needs)
+        self._unlearned |= dict.fromkeys(needs)
         try:
             plans = self._plans.after(self._unlearned)
         except RetriableError as error:
@@ -308,7 +308,7 @@ class FeedRun:
             log.warning("task.schemas.waiting", cause=str(error), pause_s=pause_s)
             self._learn_at = time.monotonic() + pause_s
             return
-        self._unlearned = set()
+        self._unlearned = {}
         self._learn_at = math.inf
         self._learn_backoff.succeeded()
         for plan, known in plans:

@@ -159,7 +159,7 @@ class Update:
     counts: FeedCounts
     topics: frozenset[str]
     """Topics that it has records for, and waits until they are known (`headrace.spark.plane.Handle.know`)."""
-    needs: frozenset[str]
+    needs: tuple[str, ...]
     """What its chains do not know of schemas (`headrace.runtime.chain.FeedChain`); it waits for chains that do (`replace`)."""
     failures: Sequence[str]
     """Reports of records that were passed over, the first hundred since the last update."""
@@ -207,7 +207,7 @@ def read_update(news: Mapping[str, Any]) -> Update:
         partitions=[_partition(partition) for partition in news["partitions"]],
         counts=_counts(news["counts"]),
         topics=frozenset(news["topics"]),
-        needs=frozenset(news["needs"]),
+        needs=tuple(news["needs"]),
         failures=news["failures"],
         written=frozenset(news["written"]),
         transactions=news["transactions"],

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -14,7 +15,7 @@ final class PlacedFeed {
     final List<Part> parts = new ArrayList<>();
     boolean removing;
     final Set<String> topics = new HashSet<>();
-    final Set<String> needs = new HashSet<>();
+    final Set<String> needs = new LinkedHashSet<>(); // in the order of the records, in which schemas are registered
     final List<String> failures = new ArrayList<>();
     final Set<String> written = new HashSet<>();
     final List<Integer> transactions = new ArrayList<>();
