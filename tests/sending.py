@@ -8,7 +8,7 @@ from typing import Self
 
 from confluent_kafka import Producer
 
-_PAUSE_S, _FLUSH_S = 0.002, 90
+_PAUSE_S, _FLUSH_S = 0.002, 180
 
 
 class Sender:

@@ -13,7 +13,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
@@ -76,6 +76,7 @@ def plugin(name: str, kind: Kind | str, aliases: tuple[str, ...] = ()) -> Callab
         if getattr(cls, "version", None) is None:
             cls.version = KAFKA_VERSION if name.startswith("org.apache.kafka.") else __version__  # type: ignore[attr-defined]
         _REGISTRY[key] = cls
+        _matching.cache_clear()
         return cls
 
     return register
@@ -120,6 +121,7 @@ def set_java_plugins(classes: Iterable[type[Any]]) -> None:
     Each class has what `plugin` sets. headrace's own class of the same name and kind goes before them.
     """
     _JAVA[:] = classes
+    _matching.cache_clear()
 
 
 def java_plugins(*kinds: Kind | str) -> list[type[Any]]:
@@ -154,9 +156,7 @@ def find(name: str, *kinds: Kind | str, java: bool = False) -> type[Any]:
     Of several versions of a class, the newest; java: of `plugin.path` alone. Raises NotFoundError if none goes by it,
     ConnectError if an alias fits several classes (Kafka Connect's sentence).
     """
-    candidates = list({(c.plugin_name, c.plugin_kind): c for c in (java_plugins(*kinds) if java else every(*kinds))}.values())
-    exact = [c for c in candidates if c.plugin_name == name]
-    matching = exact or [c for c in candidates if name in c.plugin_aliases]
+    matching = _matching(name, kinds, java)
     if len(matching) > 1:
         classes = ", ".join(c.plugin_name for c in matching)
         raise ConnectError(
@@ -169,6 +169,13 @@ def find(name: str, *kinds: Kind | str, java: bool = False) -> type[Any]:
             return own_class
         raise NotFoundError(f"Class {name} could not be found.")
     return matching[0]
+
+
+@lru_cache(1024)  # asked for each connector of each answer; emptied when a plugin is added
+def _matching(name: str, kinds: tuple[Kind | str, ...], java: bool) -> list[type[Any]]:
+    candidates = list({(c.plugin_name, c.plugin_kind): c for c in (java_plugins(*kinds) if java else every(*kinds))}.values())
+    exact = [c for c in candidates if c.plugin_name == name]
+    return exact or [c for c in candidates if name in c.plugin_aliases]
 
 
 def dotted(name: str) -> type[Any] | None:

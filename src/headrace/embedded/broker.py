@@ -96,10 +96,11 @@ class Broker:
         """The id of the process while it runs."""
         return self._process.pid if self._process and self._process.poll() is None else None
 
-    def start(self, progress: Progress | None = None, timeout_s: float = 60) -> Self:
+    def start(self, progress: Progress | None = None, timeout_s: float = 180) -> Self:
         """Start it and wait until it answers; does nothing if it runs.
 
-        `progress` is told what is being done, a few words at a time. Raises SetupError, in one sentence, if Java is
+        `progress` is told what is being done, a few words at a time. After `kill()` Kafka reads its logs again before it answers,
+        which takes a minute with hundreds of partitions on a busy machine. Raises SetupError, in one sentence, if Java is
         missing, a port is in use, the data directory cannot be used or is another node's, or Kafka ends or does not
         answer in time.
         """
