@@ -11,6 +11,7 @@ from headrace.transforms.base import Transformation
 
 
 def test_a_plugin_that_is_added_is_found_although_its_name_was_asked_for_before(monkeypatch: pytest.MonkeyPatch):
+    plugins.load()  # into the registry that stays
     monkeypatch.setattr(plugins, "_REGISTRY", dict(plugins._REGISTRY))
     name = "org.example.Late"
     with pytest.raises(NotFoundError, match=f"Class {name} could not be found"):
