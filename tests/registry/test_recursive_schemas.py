@@ -189,8 +189,9 @@ def test_a_tree_of_json_is_read_and_written(spark: SparkSession, registry: Schem
         assert isinstance(found, Record), found
         written = registry.store.subjects["orders-value"][-1].schema.text
         deserializer: Any = JSONDeserializer
-        reader = deserializer(written, schema_registry_client=avro.client(registry), conf={"validate": True})
-        assert reader(found.value, avro.VALUE) == expected
+        with avro.client(registry) as confluent:
+            reader = deserializer(written, schema_registry_client=confluent, conf={"validate": True})
+            assert reader(found.value, avro.VALUE) == expected
     plain, more = (json.loads(version.schema.text) for version in registry.store.subjects["orders-value"][-2:])
     assert plain["properties"]["left"] == {"connect.index": 1, "oneOf": [{"type": "null"}, {"$ref": "#"}]}
     assert more["properties"]["left"]["oneOf"][1]["properties"]["left"]["oneOf"][1] == {"$ref": "#/properties/left/oneOf/1"}
