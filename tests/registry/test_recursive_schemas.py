@@ -61,7 +61,7 @@ def test_a_tree_of_avro_is_read_as_connect_has_it_and_written_with_the_same_byte
 
 
 def test_its_schema_is_written_as_the_reference_writes_it(spark: SparkSession) -> None:
-    reference = Reference(spark)
+    reference = Reference.of(spark)
     for node in (TREE, {"type": "record", "name": "A", "fields": [{"name": "b", "type": ["null", {
         "type": "record", "name": "B", "fields": [{"name": "a", "type": ["null", "A"]}]}]}]}):  # fmt: skip
         ours = from_connect(to_connect(json.dumps(node), AvroOptions()).schema, AvroOptions())
