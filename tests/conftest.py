@@ -53,6 +53,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fast", action="store_true", help="only tests that start no broker, no Spark, no database and no browser")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--fast"):
+        config.addinivalue_line("filterwarnings", "error")
+
+
 _SLOW = frozenset({"source_broker", "destination_broker", "secured", "tls_broker", "spark", "browser", "postgres"})
 """The fixtures, behind all others, that start something."""
 

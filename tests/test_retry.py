@@ -19,6 +19,12 @@ def test_pauses_double_up_to_the_longest_and_begin_again_after_a_success() -> No
     assert backoff.failed() == 0.5
 
 
+def test_a_part_of_a_pause_may_be_random() -> None:
+    pauses = {Backoff(1.0, 1.0, jitter=0.25).failed() for _ in range(50)}
+    assert len(pauses) > 1
+    assert all(0.75 <= pause_s <= 1.0 for pause_s in pauses)
+
+
 def test_a_failure_counted_for_years_is_no_overflow() -> None:
     assert Backoff(failures=10**6).failed() == 30.0
 

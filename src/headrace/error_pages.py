@@ -28,9 +28,9 @@ def errors_page(notice: str) -> str:
         package = path.relative_to(_SOURCE).parts[0].removesuffix(".py")
         by_package.setdefault(package, {}).update(sentences(tree, classes))
     parts = ["# Every error", "", notice, _INTRODUCTION]
-    for package, found in by_package.items():
-        if found:
-            rows = [f"| {_code(sentence)} | {kind} |" for sentence, kind in sorted(found.items())]
+    for package, errors in by_package.items():
+        if errors:
+            rows = [f"| {_code(sentence)} | {kind} |" for sentence, kind in sorted(errors.items())]
             parts += [f"## `{package}`", "", "| sentence | kind |", "|---|---|", *rows, ""]
     return "\n".join(parts).rstrip() + "\n"
 

@@ -6,6 +6,7 @@ Who retries decides what may be retried.
 from __future__ import annotations
 
 import math
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -23,11 +24,14 @@ class Backoff:
     longest_s: float = 30.0
     failures: int = 0
     """Attempts that failed since the last success."""
+    jitter: float = 0.0
+    """The part of a pause that is random, from 0 to 1, so that many clients do not retry at once."""
 
     @property
     def pause_s(self) -> float:
         """How long to wait before the next attempt."""
-        return min(self.first_s * 2.0 ** min(self.failures, 60), self.longest_s)
+        pause_s = min(self.first_s * 2.0 ** min(self.failures, 60), self.longest_s)
+        return pause_s * random.uniform(1 - self.jitter, 1)
 
     def failed(self) -> float:
         """Count a failure; returns how long to wait before the next attempt."""

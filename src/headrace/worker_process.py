@@ -100,7 +100,7 @@ def _install_plugins(props: Mapping[str, str]) -> None:
 
 @dataclass(frozen=True)
 class ProcessStart:
-    """connectors: to be made once the worker runs; ready: told then; stop: ends the worker."""
+    """connectors: to be made once the worker runs; ready: called then; stop: ends the worker."""
 
     connectors: Sequence[tuple[str, dict[str, str], str | None]]
     ready: Ready | None

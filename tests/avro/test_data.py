@@ -64,14 +64,16 @@ def in_topic(topic: str) -> SerializationContext:
 
 def serialized(registry: SchemaRegistry, schema: Any, data: Any, topic: str = "orders", **config: Any) -> bytes:
     serializer: Any = AvroSerializer
-    found = serializer(client(registry), json.dumps(schema), conf=config)(data, in_topic(topic))
+    with client(registry) as confluent:
+        found = serializer(confluent, json.dumps(schema), conf=config)(data, in_topic(topic))
     assert isinstance(found, bytes)
     return found
 
 
 def deserialized(registry: SchemaRegistry, data: bytes | None) -> Any:
     deserializer: Any = AvroDeserializer
-    return deserializer(client(registry))(data or b"", VALUE)
+    with client(registry) as confluent:
+        return deserializer(confluent)(data or b"", VALUE)
 
 
 def test_every_type_is_read_as_connect_has_it(spark: SparkSession, registry: SchemaRegistry) -> None:
@@ -96,8 +98,9 @@ def test_what_was_read_is_written_again(spark: SparkSession, registry: SchemaReg
         headers: list[tuple[str, bytes | None]] = []
         serializer: Any = AvroSerializer
         context = SerializationContext("orders", MessageField.VALUE, cast("Any", headers))
-        made = serializer(client(registry), json.dumps(ALL), conf={"schema.id.serializer": header_schema_id_serializer})
-        record = Record(made(DATA, context), headers=headers)
+        with client(registry) as confluent:
+            made = serializer(confluent, json.dumps(ALL), conf={"schema.id.serializer": header_schema_id_serializer})
+            record = Record(made(DATA, context), headers=headers)
     found, tombstone = through(spark, props(registry, enhanced_avro_schema_support="true"), [record, Record(None)])
     assert isinstance(found, Record), found
     assert deserialized(registry, found.value) == DATA | {"micros": 1795417200123456}  # which Connect has no type for

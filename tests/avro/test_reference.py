@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import pytest
@@ -18,7 +19,15 @@ from tests.avro.test_schemas import PLAIN, schemas
 
 
 class Reference:
-    """AvroData in Spark's JVM, with a class loader of its own."""
+    """AvroData in Spark's JVM, with a class loader of its own; `of` gives the one of the process.
+
+    Py4J remembers methods by the names of their classes: those of a second class loader would not fit.
+    """
+
+    @staticmethod
+    @cache
+    def of(spark: SparkSession) -> Reference:
+        return Reference(spark)
 
     def __init__(self, spark: SparkSession) -> None:
         context: Any = spark.sparkContext
@@ -40,7 +49,7 @@ class Reference:
 
 @pytest.fixture(scope="module")
 def reference(spark: SparkSession) -> Reference:
-    return Reference(spark)
+    return Reference.of(spark)
 
 
 @given(schemas())

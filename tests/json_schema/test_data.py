@@ -45,7 +45,8 @@ DATA: dict[str, Any] = {
 
 def serialized(registry: SchemaRegistry, schema: Any, data: Any, topic: str = "orders") -> bytes:
     serializer: Any = JSONSerializer
-    found = serializer(json.dumps(schema), client(registry), conf={"validate": False})(data, in_topic(topic))
+    with client(registry) as confluent:
+        found = serializer(json.dumps(schema), confluent, conf={"validate": False})(data, in_topic(topic))
     assert isinstance(found, bytes)
     return found
 
@@ -65,8 +66,9 @@ def test_what_was_read_is_written_again(spark: SparkSession, registry: SchemaReg
     assert json.loads((found.value or b"")[5:]) == DATA
     deserializer: Any = JSONDeserializer
     schema = registry.store.subjects["orders-value"][-1].schema.text
-    reader = deserializer(schema, schema_registry_client=client(registry), conf={"validate": False})
-    assert reader(found.value, VALUE) == DATA
+    with client(registry) as confluent:
+        reader = deserializer(schema, schema_registry_client=confluent, conf={"validate": False})
+        assert reader(found.value, VALUE) == DATA
     assert tombstone.value is None
     [again] = through(spark, props(registry, CONVERTER), [found])
     assert again.value == found.value  # bytes and id

@@ -87,7 +87,8 @@ def message(name: str, data: Any) -> Any:
 
 def serialized(registry: SchemaRegistry, found: Any, topic: str = "orders") -> bytes:
     serializer: Any = ProtobufSerializer
-    data = serializer(type(found), client(registry), {"use.deprecated.format": False})(found, in_topic(topic))
+    with client(registry) as confluent:
+        data = serializer(type(found), confluent, {"use.deprecated.format": False})(found, in_topic(topic))
     assert isinstance(data, bytes)
     return data
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -24,8 +25,9 @@ BAD = record(("id", "int", {}), ("total", "double", {}))
 
 
 @pytest.fixture
-def client(registry: SchemaRegistry) -> SchemaRegistryClient:
-    return SchemaRegistryClient({"url": registry.url, "max.retries": 0})
+def client(registry: SchemaRegistry) -> Iterator[SchemaRegistryClient]:
+    with SchemaRegistryClient({"url": registry.url, "max.retries": 0}) as client:
+        yield client
 
 
 def test_a_schema_has_one_id_under_all_subjects(client: SchemaRegistryClient) -> None:
@@ -83,10 +85,10 @@ def test_references_have_to_be_registered(client: SchemaRegistryClient) -> None:
 def test_requests_need_the_login() -> None:
     with SchemaRegistry(user=("anna", "secret")) as registry:
         plain = SchemaRegistryClient({"url": registry.url, "max.retries": 0})
-        with pytest.raises(SchemaRegistryError, match="Unauthorized"):
+        with plain, pytest.raises(SchemaRegistryError, match="Unauthorized"):
             plain.get_subjects()
-        named = SchemaRegistryClient({"url": registry.url, "basic.auth.user.info": "anna:secret"})
-        assert named.get_subjects() == []
+        with SchemaRegistryClient({"url": registry.url, "basic.auth.user.info": "anna:secret"}) as named:
+            assert named.get_subjects() == []
 
 
 def test_what_does_not_exist_is_answered_with_the_registrys_code(client: SchemaRegistryClient) -> None:

@@ -61,7 +61,7 @@ def test_a_tree_of_avro_is_read_as_connect_has_it_and_written_with_the_same_byte
 
 
 def test_its_schema_is_written_as_the_reference_writes_it(spark: SparkSession) -> None:
-    reference = Reference(spark)
+    reference = Reference.of(spark)
     for node in (TREE, {"type": "record", "name": "A", "fields": [{"name": "b", "type": ["null", {
         "type": "record", "name": "B", "fields": [{"name": "a", "type": ["null", "A"]}]}]}]}):  # fmt: skip
         ours = from_connect(to_connect(json.dumps(node), AvroOptions()).schema, AvroOptions())
@@ -189,8 +189,9 @@ def test_a_tree_of_json_is_read_and_written(spark: SparkSession, registry: Schem
         assert isinstance(found, Record), found
         written = registry.store.subjects["orders-value"][-1].schema.text
         deserializer: Any = JSONDeserializer
-        reader = deserializer(written, schema_registry_client=avro.client(registry), conf={"validate": True})
-        assert reader(found.value, avro.VALUE) == expected
+        with avro.client(registry) as confluent:
+            reader = deserializer(written, schema_registry_client=confluent, conf={"validate": True})
+            assert reader(found.value, avro.VALUE) == expected
     plain, more = (json.loads(version.schema.text) for version in registry.store.subjects["orders-value"][-2:])
     assert plain["properties"]["left"] == {"connect.index": 1, "oneOf": [{"type": "null"}, {"$ref": "#"}]}
     assert more["properties"]["left"]["oneOf"][1]["properties"]["left"]["oneOf"][1] == {"$ref": "#/properties/left/oneOf/1"}

@@ -63,40 +63,40 @@ class _AvroFromConnect:
 
     def _properties(self, schema: Schema) -> dict[str, Any]:
         """What Avro has no word for, as properties, in the order in which `AvroData` adds them."""
-        found: dict[str, Any] = {}
+        properties: dict[str, Any] = {}
         parameters = dict(schema.parameters or {})
         if self._options.meta_data:
             if schema.doc is not None:
-                found["connect.doc"] = schema.doc
+                properties["connect.doc"] = schema.doc
             if schema.version is not None:
-                found["connect.version"] = schema.version
+                properties["connect.version"] = schema.version
             kept = {k: v for k, v in parameters.items() if self._options.discard_type_doc or k != mapping.FIELD_DEFAULT}
             if kept:
-                found["connect.parameters"] = kept
+                properties["connect.parameters"] = kept
             if schema.default is not None and (self._options.discard_type_doc or mapping.FIELD_DEFAULT not in parameters):
-                found["connect.default"] = avro_default(schema, schema.default, self._options)
+                properties["connect.default"] = avro_default(schema, schema.default, self._options)
             if schema.name is not None:
-                found["connect.name"] = schema.name
+                properties["connect.name"] = schema.name
             if schema.type in ("int8", "int16"):
-                found["connect.type"] = schema.type
+                properties["connect.type"] = schema.type
         if schema.name in _LOGICAL:
-            found["logicalType"] = _LOGICAL[schema.name]
+            properties["logicalType"] = _LOGICAL[schema.name]
         elif schema.logical == DECIMAL:
-            found["logicalType"] = "decimal"
-        return found | {key: value for key, value in parameters.items() if key.startswith("avro")}
+            properties["logicalType"] = "decimal"
+        return properties | {key: value for key, value in parameters.items() if key.startswith("avro")}
 
     def _name(self, name: str | None, space: str) -> tuple[str, dict[str, Any]]:
         """The full name of a type, and the members that say so where it stands."""
         if name is None:
             self._unnamed += 1
             name = mapping.DEFAULT_NAME + (str(self._unnamed) if self._unnamed > 1 else "")
-        own, _, short = name.rpartition(".")
+        namespace, _, short = name.rpartition(".")
         short = mapping.scrubbed(short, self._options)
-        full = f"{own}.{short}" if own else short
+        full = f"{namespace}.{short}" if namespace else short
         if full in self._names:
             raise DataError(f"Can't redefine: {full}: two parts of the Connect schema have this name and are not the same")
         self._names.add(full)
-        return full, {"name": short} | ({"namespace": own} if own != space else {})
+        return full, {"name": short} | ({"namespace": namespace} if namespace != space else {})
 
     def _known(self, schema: Schema, space: str) -> str | None:
         full = next((name for known, name in self._written if known == schema), None)
@@ -104,8 +104,8 @@ class _AvroFromConnect:
 
     @staticmethod
     def _reference(full: str, space: str) -> str:
-        own, _, short = full.rpartition(".")
-        return short if own == space else full
+        namespace, _, short = full.rpartition(".")
+        return short if namespace == space else full
 
     def _record(self, schema: Schema, space: str) -> Any:
         known = self._known(schema, space)
@@ -142,7 +142,10 @@ class _AvroFromConnect:
         entry = schema.name or f"{mapping.NAMESPACE}.{mapping.MAP_ENTRY}"
         full, named = self._name(entry, space)
         inner = full.rpartition(".")[0]
-        fields = [self._field(name, one, schema, inner) for name, one in (("key", schema.keys), ("value", schema.values))]
+        fields = [
+            self._field(name, entry_schema, schema, inner)
+            for name, entry_schema in (("key", schema.keys), ("value", schema.values))
+        ]
         mark = {"connect.internal.type": mapping.MAP_ENTRY} if schema.name else {}
         return {"type": "array", "items": {"type": "record", **named, "fields": fields, **mark}}
 

@@ -90,8 +90,8 @@ def full_name(node: Mapping[str, Any], space: str) -> str:
     name = node["name"]
     if "." in name:
         return name
-    own = node.get("namespace", space) or ""
-    return f"{own}.{name}" if own else name
+    namespace = node.get("namespace", space) or ""
+    return f"{namespace}.{name}" if namespace else name
 
 
 def resolved_name(name: str, space: str) -> str:

@@ -71,18 +71,18 @@ class _AvroToConnect:
     def convert(self, node: Any, space: str, forced: bool = False, default: Any = _ABSENT, doc: str | None = None) -> Any:
         """Schema and plan of a node. forced: the schema is optional; default, doc: of the field that it is the type of."""
         if isinstance(node, str) and node not in _TYPES and node != "null":
-            found = self._names.get(mapping.resolved_name(node, space)) or self._names.get(node)
-            if found is None:
+            definition = self._names.get(mapping.resolved_name(node, space)) or self._names.get(node)
+            if definition is None:
                 raise DataError(f"The Avro schema names {node}, which it does not define")
-            node, space = found
+            node, space = definition
         if isinstance(node, list):
             return self._union(node, space, forced, default, doc)
-        given = node if isinstance(node, dict) else {"type": node}
-        kind = given["type"]
+        named = node if isinstance(node, dict) else {"type": node}
+        kind = named["type"]
         if not isinstance(kind, str) or (kind not in _TYPES and kind not in (*mapping.NAMED, "array", "map", "null")):
             return self.convert(kind, space, forced, default, doc)
-        schema, plan = self._typed(kind, given, space)
-        return self._with_properties(schema, given, space, default, doc, forced), plan
+        schema, plan = self._typed(kind, named, space)
+        return self._with_properties(schema, named, space, default, doc, forced), plan
 
     def _typed(self, kind: str, node: Mapping[str, Any], space: str) -> tuple[Schema, Plan]:
         if kind in ("bytes", "fixed"):
@@ -208,10 +208,10 @@ class _AvroToConnect:
         if options.meta_data:
             parameters |= node.get("connect.parameters") or {}
         parameters |= {key: str(value) for key, value in node.items() if key.startswith("avro")}
-        own = node.get("connect.default", _ABSENT)
+        connect_default_value = node.get("connect.default", _ABSENT)
         if default is _ABSENT:
-            default = own
-        elif not options.discard_type_doc and options.meta_data and own is _ABSENT:
+            default = connect_default_value
+        elif not options.discard_type_doc and options.meta_data and connect_default_value is _ABSENT:
             parameters[mapping.FIELD_DEFAULT] = "true"
         name = node.get("connect.name")
         if name is None and node["type"] in mapping.NAMED and schema.name is None:  # a decimal has the name Decimal
@@ -221,8 +221,10 @@ class _AvroToConnect:
                 raise DataError(f"Mismatched names: name already added to SchemaBuilder ({schema.name}) differs from name in "
                                 f"source schema ({name})")  # fmt: skip
             schema = schema.same_but(name=name)
-        found = schema.same_but(optional=schema.optional or forced, version=version, doc=doc, parameters=parameters or None)
-        return found if default is _ABSENT or default is None else found.same_but(default=connect_default(found, default))
+        described = schema.same_but(optional=schema.optional or forced, version=version, doc=doc, parameters=parameters or None)
+        if default is _ABSENT or default is None:
+            return described
+        return described.same_but(default=connect_default(described, default))
 
 
 def _bytes(kind: str, node: Mapping[str, Any]) -> tuple[Schema, Plan]:
@@ -271,6 +273,6 @@ def connect_default(schema: Schema, value: Any) -> Any:
         first = next(iter(schema.fields.items()))
         return {name: connect_default(first[1], value) if name == first[0] else None for name in schema.fields}
     if schema.type == "struct":
-        found = {name: connect_default(inner, value.get(name)) for name, inner in schema.fields.items()}
-        return {name: schema.fields[name].default if item is None else item for name, item in found.items()}
+        defaults = {name: connect_default(inner, value.get(name)) for name, inner in schema.fields.items()}
+        return {name: schema.fields[name].default if item is None else item for name, item in defaults.items()}
     return float(value) if schema.type in ("float32", "float64") else value

@@ -125,8 +125,8 @@ class _AvroPlans:
             field = mapping.union_field(kind, name if kind in mapping.NAMED else None, place, self._options)
             if field in schema.members:
                 branches.append([field, place, self.plan(schema.members[field], branch, space, f"{where}.{field}")])
-        found = {field for field, _, _ in branches}
-        missing = [field for field in schema.fields if field not in found]
+        written = {field for field, _, _ in branches}
+        missing = [field for field in schema.fields if field not in written]
         if missing:
             raise DataError(f"The Avro schema has no branch {missing[0]} for {where}")
         return {"t": "union", "n": node.index("null") if "null" in node else -1, "f": branches}
@@ -149,10 +149,10 @@ class _AvroPlans:
         by_name = {mapping.scrubbed(name, self._options): (name, inner) for name, inner in schema.members.items()}
         fields: list[Any] = []
         for field in node["fields"]:
-            found = by_name.get(field["name"])
-            if found is not None:
-                plan = self.plan(found[1], field["type"], space, f"the field {found[0]}")
-                fields.append([found[0], plan])
+            member = by_name.get(field["name"])
+            if member is not None:
+                plan = self.plan(member[1], field["type"], space, f"the field {member[0]}")
+                fields.append([member[0], plan])
             elif isinstance(field["type"], list) and "null" in field["type"] and "default" in field and field["default"] is None:
                 fields.append(["", {"t": "optional", "n": field["type"].index("null"), "x": -1, "i": {"t": "any"}}])
             else:

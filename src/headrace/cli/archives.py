@@ -27,9 +27,9 @@ _TIMEOUT_S = 180
 
 
 def make(report: Callable[[str], None]) -> None:
-    """Make the archives that are missing, which takes seconds; `report` is told which, and which could not be made.
+    """Make the archives that are missing, which takes seconds; `report` gets each, and what could not be made.
 
-    Where Java writes none, an empty file says so, so that it is not asked again; after a failure the next call tries again.
+    Where Java writes none, an empty file marks it, so that it is not tried again; after a failure the next call tries again.
     Raises SetupError if a jar is missing or the cache cannot be written.
     """
     for of in get_args(Of):

@@ -81,7 +81,7 @@ class ConnectorTasks:
             resolved = self._worker.config.resolver.resolve(config).props
             if connector_class(resolved).plugin_kind == Kind.SINK:
                 self._reporter.only_consumed_topics(self._name, resolved)
-        except (HeadraceError, JavaRegexError) as error:  # the start of the tasks says so
+        except (HeadraceError, JavaRegexError) as error:  # the start of the tasks reports it
             log.debug("connector.topics.unknown", connector=self._name, cause=str(error))
 
     def _let_go(self, numbers: Iterable[int]) -> None:

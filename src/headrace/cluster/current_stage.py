@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 
 class CurrentStage:
-    """The steps of a worker that are under way, on any threads; the one that began first is told."""
+    """The steps of a worker that are under way, on any threads; the one that began first is shown."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,7 +1,6 @@
 """Events that people look up later: states with their causes, and who changed what. A bounded topic each, and the last in memory.
 
-A topic is wished for, not needed: where it may not be created or read, events are kept in memory, and a warning says so. Nothing
-waits for it.
+The topic is optional: where it may not be created or read, events are kept in memory, and a warning is logged. Nothing waits.
 """
 
 from __future__ import annotations

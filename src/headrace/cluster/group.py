@@ -42,7 +42,7 @@ class Group:
     def __init__(
         self, config: DistributedConfig, store: ConfigStore, asks: Asks, member: str, fatal: Callable[[ConnectError], None]
     ) -> None:
-        """member: this worker's name in the group, unique in it and the same after a restart; fatal: told if it is thrown out."""
+        """member: this worker's name in the group, unique in it and the same after a restart; fatal: called if it is fenced."""
         self._config, self._store, self._asks, self._fatal = config, store, asks, fatal
         props = config.internal_client_props()
         settings = GroupSettings(

@@ -32,7 +32,7 @@ class Announcements(Protocol):
 
 
 class Leadership:
-    """Leads while it is told to. `established` is set while this worker is the leader and may write."""
+    """Leads from `lead(True)` to `lead(False)`. `established` is set while this worker is the leader and may write."""
 
     def __init__(
         self, config: DistributedConfig, store: ConfigStore, group: Announcements, tidy: Callable[[], None], url: str

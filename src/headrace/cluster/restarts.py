@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.connect_config.restarts import TaskRestartConfig
 from headrace.errors import ConfigError
+from headrace.retry import Backoff
 
 _TOLD = 5  # failures that a status tells of
 _LONGEST_CAUSE = 300
@@ -54,8 +55,8 @@ def plan_restart(config: Mapping[str, Any], failures: Sequence[Failure], retriab
         return None
     if not allowed or len(recent) > options.restart_attempts:
         return AutomaticRestart(recent, options.restart_attempts, None)
-    pause = min(options.restart_backoff_ms * 2 ** (len(recent) - 1), options.restart_backoff_max_ms)
-    return AutomaticRestart(recent, options.restart_attempts, recent[-1].at_ms + pause)
+    backoff = Backoff(options.restart_backoff_ms / 1000, options.restart_backoff_max_ms / 1000, failures=len(recent) - 1)
+    return AutomaticRestart(recent, options.restart_attempts, recent[-1].at_ms + round(backoff.pause_s * 1000))
 
 
 def _time(epoch_ms: int) -> str:

@@ -80,7 +80,7 @@ class StatusReporter:
         error: BaseException | None = None,
         restart: dict[str, Any] | None = None,
     ) -> None:
-        """The task is in this state now; restart: what is to be told of its restarts (`headrace.cluster.restarts`)."""
+        """The task is in this state now; restart: what the status shows of its restarts (`headrace.cluster.restarts`)."""
         _say("task." + state.lower(), error, connector=name, task=task)
         self._remember(name, task, state, error)
         self._metrics.task_state(name, task, state, _trace(error).partition("\n")[0] if error else None)

@@ -203,7 +203,7 @@ def _event_log(topic: str, config: DistributedConfig, props: Mapping[str, str], 
 
 
 def _delivery_timeout(name: str) -> str:
-    """States have to arrive some day, in order; what a caller waits for must not be written after it was told of a failure."""
+    """States have to arrive some day, in order; what a caller waits for must not be written after its caller saw a failure."""
     return str(2**31 - 1) if name == "status" else str(int(WRITE_TIMEOUT_S * 1000))
 
 

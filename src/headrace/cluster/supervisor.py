@@ -140,7 +140,7 @@ class Supervisor:
     def _name_version(self, want: DesiredState) -> None:
         try:
             self._tasks.class_version = connector_class(want.config).version
-        except HeadraceError:  # the start says so
+        except HeadraceError:  # the start reports it
             self._tasks.class_version = None
 
     def _start_connector(self, want: DesiredState, goal: str) -> None:

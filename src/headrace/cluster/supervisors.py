@@ -39,7 +39,7 @@ class Supervisors:
         self.wake(name)
 
     def wake(self, name: str) -> None:
-        """Have a connector looked at; also told by a supervisor that has ended, since it may have missed the next connector."""
+        """Wake a connector's supervisor; one that has ended calls it too: it may have missed the next connector of its name."""
         with self._waking:
             want, supervisor = self._wanted(name), self._supervisors.get(name)
             if supervisor is not None and not supervisor.ended.is_set():

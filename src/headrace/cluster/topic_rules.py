@@ -30,12 +30,12 @@ def topics_in_use(
     infos = admin.find(chosen, _TIMEOUT_S)
     settings = admin.configs_of(sorted(infos), _TIMEOUT_S)
     plans = {topic: rules.new_topic(topic) if rules else None for topic in chosen}
-    found: dict[str, list[dict[str, Any]]] = {"topics": [], "drift": []}
+    answer: dict[str, list[dict[str, Any]]] = {"topics": [], "drift": []}
     for topic, plan in plans.items():
-        info, own = infos.get(topic), settings.get(topic, {})
-        found["topics"].append(_topic(topic, info, own, plan))
-        found["drift"] += _drift(plan, info, own) if plan else []
-    return found
+        info, topic_settings = infos.get(topic), settings.get(topic, {})
+        answer["topics"].append(_topic(topic, info, topic_settings, plan))
+        answer["drift"] += _drift(plan, info, topic_settings) if plan else []
+    return answer
 
 
 def _topic(

@@ -4,7 +4,7 @@ like.
 `java_regex` reads a pattern by the rules of `java.util.regex.Pattern` (JDK 17) and gives the equivalent `re.Pattern`:
 nested classes and `&&`, flags from the middle on, possessive quantifiers, `\\Q…\\E`, `\\p{…}` and all. Subjects are
 names of topics, so `\\w`, `\\p{L}` and the other named sets cover ASCII only. Errors carry Java's sentence and
-position. Java has look-behinds of variable width, `\\X` and `\\G`; Python does not: an error says so.
+position. Java has look-behinds of variable width, `\\X` and `\\G`; Python does not: such a pattern is an error.
 """
 
 from __future__ import annotations

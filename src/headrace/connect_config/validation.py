@@ -98,7 +98,7 @@ def connector_class(props: Props) -> type[Any]:
         raise BadRequestError(error.message) from None
     try:
         return with_version(cls, props.get(VERSION))
-    except HeadraceError:  # the answer of a validation says so; only the newest can be asked
+    except HeadraceError:  # the answer of a validation has it; only the newest can be asked
         return cls
 
 

@@ -159,7 +159,7 @@ class SourceConnector(Connector):
 
     @classmethod
     def lag(cls, config: Props, tasks: Sequence[Props], offsets: Offsets, *, ages: bool) -> list[PartitionLag] | None:
-        """How far each partition of the source is behind, None if that cannot be told. Asked on any worker, for any state.
+        """How far each partition of the source is behind, None if unknown. Asked on any worker, for any state.
 
         config: the connector's; tasks: of its tasks, as far as there are any; offsets: what is stored; ages: with the times.
         """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class TypedColumn(WithoutRegistry):
     """Reads a column of a kind: "bytes" (binary) and "string" (string) have Connect's optional schema, "line" is a string that is
-    never null and whose schema says so, "null" has none.
+    never null and whose schema has it so, "null" has none.
 
     A Spark type as the kind stands for the optional schema of that type.
     """

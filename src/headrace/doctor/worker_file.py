@@ -18,7 +18,9 @@ def read(props: Mapping[str, str]) -> tuple[WorkerConfig | None, list[Finding]]:
     try:
         config = read_worker_config(props)
     except HeadraceError as error:
-        return None, [wrong("config", one.rstrip("."), "correct it in the worker file") for one in _errors(props, error)]
+        return None, [
+            wrong("config", sentence.rstrip("."), "correct it in the worker file") for sentence in _errors(props, error)
+        ]
     findings = [*_mistyped(config), *_open(config)]
     return config, findings or [ok("config", "the worker file can be read")]
 

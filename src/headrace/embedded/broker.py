@@ -42,7 +42,7 @@ class Broker:
     """One Kafka node, broker and controller in one, on 127.0.0.1 only; a context manager that starts and stops it.
 
     port: the port to listen on; 0 picks a free one at the first start, and `restart()` keeps it.
-    data: its directory, made if absent; what an earlier broker left in it is taken up again. None: a scratch directory,
+    data: its directory, made if absent; the data of an earlier broker in it is used. None: a scratch directory,
         deleted by `stop()`.
     settings: `server.properties` of Kafka, above those of `headrace.embedded.settings`.
     name: what messages call it.
@@ -99,8 +99,8 @@ class Broker:
     def start(self, progress: Progress | None = None, timeout_s: float = 180) -> Self:
         """Start it and wait until it answers; does nothing if it runs.
 
-        `progress` is told what is being done, a few words at a time. After `kill()` Kafka reads its logs again before it answers,
-        which takes a minute with hundreds of partitions on a busy machine. Raises SetupError, in one sentence, if Java is
+        `progress` is called with what is being done, a few words at a time. After `kill()` Kafka reads its logs before it
+        answers, which takes a minute with hundreds of partitions on a busy machine. Raises SetupError, in one sentence, if Java is
         missing, a port is in use, the data directory cannot be used or is another node's, or Kafka ends or does not
         answer in time.
         """

@@ -46,9 +46,9 @@ class _JsonSchemaFromConnect:
         if schema.optional and schema.type == "struct":
             return place | {"oneOf": [_NULL, self.convert(schema.same_but(optional=False), f"{at}/oneOf/1")]}
         if schema.is_recursive and schema.type == "struct":
-            found = next((pointer for one, pointer in self._open if one == bare(schema)), None)
-            if found is not None:
-                return place | {"$ref": found}
+            open_pointer = next((pointer for open_schema, pointer in self._open if open_schema == bare(schema)), None)
+            if open_pointer is not None:
+                return place | {"$ref": open_pointer}
             self._open.append((bare(schema), at))
             node = self._node(schema, place, at)
             self._open.pop()
@@ -69,9 +69,9 @@ class _JsonSchemaFromConnect:
         )
 
     def _properties(self, schema: Schema) -> Node:
-        found: Node = {} if schema.version is None else {mapping.VERSION: schema.version}
+        properties: Node = {} if schema.version is None else {mapping.VERSION: schema.version}
         kept = {k: v for k, v in (schema.parameters or {}).items() if not k.startswith(mapping.NAMESPACE)}
-        return found | ({mapping.PARAMETERS: {name: kept[name] for name in hash_order(kept)}} if kept else {})
+        return properties | ({mapping.PARAMETERS: {name: kept[name] for name in hash_order(kept)}} if kept else {})
 
     def _default(self, schema: Schema) -> Any:
         if schema.default is None or schema.logical != DECIMAL or not self._options.numeric_decimals:

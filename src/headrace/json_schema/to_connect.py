@@ -67,12 +67,12 @@ class _JsonSchemaToConnect:
     def _opened(self, node: _SchemaNode, reference: str, forced: bool, version: int | None) -> Schema:
         """The schema of a node that others may refer to."""
         self._open[id(node.value)] = self._level
-        found = self.convert(node, forced, version)
+        schema = self.convert(node, forced, version)
         del self._open[id(node.value)]
-        if id(node.value) in self._recursive and found.type != "struct":
-            what = f"The JSON Schema contains itself ({reference}), and is of type {found.type.upper()}: only objects may"
+        if id(node.value) in self._recursive and schema.type != "struct":
+            what = f"The JSON Schema contains itself ({reference}), and is of type {schema.type.upper()}: only objects may"
             raise DataError(what)
-        return found
+        return schema
 
     def convert(self, node: _SchemaNode, forced: bool = False, version: int | None = None) -> Schema:
         """The schema of a node. forced: it is optional; version: what it has if the node says nothing."""
@@ -111,13 +111,13 @@ class _JsonSchemaToConnect:
     def _target(self, reference: str, document: Any) -> _SchemaNode:
         name, _, pointer = reference.partition("#")
         if name:
-            found = self._documents.get(reference, self._documents.get(name))
-            if found is None:
-                own = (inner for inner in _inner(document) if inner.get("$id", inner.get("id")) in (name, reference))
-                found = next(own, None)
-            if found is None:
+            target = self._documents.get(reference, self._documents.get(name))
+            if target is None:
+                matching = (inner for inner in _inner(document) if inner.get("$id", inner.get("id")) in (name, reference))
+                target = next(matching, None)
+            if target is None:
                 raise DataError(f"The JSON Schema refers to {reference}, which is not among its references")
-            document = found
+            document = target
         value = document
         if pointer and not pointer.startswith("/"):
             anchors = (inner for inner in _inner(document) if pointer in (inner.get("$anchor"), inner.get("$id", "")[1:]))
@@ -208,9 +208,9 @@ class _JsonSchemaToConnect:
             self._collect(branch, fields, [])
         if fields:
             self._level += 1
-            found = {name: self._field(inner, required) for name, (inner, required) in fields.items()}
+            members = {name: self._field(inner, required) for name, (inner, required) in fields.items()}
             self._level -= 1
-            return Schema("struct", forced, fields=found)
+            return Schema("struct", forced, fields=members)
 
         def first(*words: str) -> _SchemaNode | None:
             return next((b for b in reversed(branches) if isinstance(b.value, dict) and any(w in b.value for w in words)), None)
@@ -226,10 +226,10 @@ class _JsonSchemaToConnect:
         enum = first("enum")
         if enum is not None and (text or number):
             return self.convert(enum if text is not None else number or enum, forced, version)
-        found = number if text is not None and number is not None else text or number or first("$ref")
-        if found is None:
+        typed = number if text is not None and number is not None else text or number or first("$ref")
+        if typed is None:
             raise DataError(f"Unsupported criterion allOf for {json.dumps([branch.value for branch in branches])}")
-        return self.convert(found, forced, version)
+        return self.convert(typed, forced, version)
 
     def _collect(self, node: _SchemaNode, fields: dict[str, tuple[_SchemaNode, bool]], seen: list[int]) -> None:
         """Note the properties of a part of an allOf, and whether they are required."""
@@ -248,17 +248,17 @@ class _JsonSchemaToConnect:
 
     def _with_properties(self, schema: Schema, node: Mapping[str, Any], forced: bool, version: int | None) -> Schema:
         """The schema with what the node's title, description, default and properties of Connect's say."""
-        own = node.get(mapping.VERSION)
+        own_version = node.get(mapping.VERSION)
         parameters = dict(schema.parameters or {}) | (node.get(mapping.PARAMETERS) or {})
-        found = schema.same_but(
+        described = schema.same_but(
             name=schema.name or node.get("title"),
-            version=own if own is not None else version,
+            version=own_version if own_version is not None else version,
             doc=node.get("description"),
             parameters=parameters or None,
         )
         if node.get("default") is not None:
-            found = found.same_but(default=_default(found, node["default"]))
-        return found.same_but(optional=found.optional or forced)
+            described = described.same_but(default=_default(described, node["default"]))
+        return described.same_but(optional=described.optional or forced)
 
 
 def _kinds(node: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -277,8 +277,8 @@ def _kinds(node: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         groups = {"object": _OBJECT, "array": _ARRAY, "number": _NUMBER, "string": _STRING}
         kind = next((name for name, words in groups.items() if any(word in node for word in words)), None)
     if kind is not None:
-        own = {name: value for name, value in node.items() if name not in ("oneOf", "anyOf", "allOf", "enum", "const")}
-        yield {**own, "type": kind}
+        keywords = {name: value for name, value in node.items() if name not in ("oneOf", "anyOf", "allOf", "enum", "const")}
+        yield {**keywords, "type": kind}
 
 
 def _plain(node: Mapping[str, Any]) -> Any:

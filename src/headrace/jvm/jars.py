@@ -53,7 +53,7 @@ def directory(conf: Conf) -> Path:
 def jars(conf: Conf, progress: Progress | None = None) -> list[Path]:
     """The jars of one configuration of ivy.xml, sorted by name; retrieved on first use.
 
-    `progress` is told what is being fetched, a few words at a time. Raises SetupError if Java is missing, the cache
+    `progress` is called with what is being fetched, a few words at a time. Raises SetupError if Java is missing, the cache
     cannot be written, or something cannot be fetched. A mirror is named by an Ivy settings file,
     `$HEADRACE_IVY_SETTINGS`.
     """

@@ -33,7 +33,7 @@ _SHORT_POLL_S, _BUSY_S = 0.002, 1.0
 
 
 class ActiveStandbyMember:
-    """A member of the group from `join` to `leave`. listener: told on the member's thread whether this instance is active."""
+    """A member of the group from `join` to `leave`. listener: called on its thread with whether this instance is active."""
 
     def __init__(self, props: Mapping[str, str], group: str, topic: str, listener: Callable[[bool], None]) -> None:
         """props: Java consumer settings; topic: one that all instances subscribe to. Raises ConfigError."""

@@ -141,18 +141,18 @@ class Admin:
     def topic_configs(self, name: str, *, own_only: bool = False, timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, str | None]:
         """The settings of a topic with their values; `own_only`: without those inherited from the broker. Secrets are None."""
         settings = self.configs_of([name], timeout_s)[name]
-        return {key: one.value for key, one in settings.items() if one.is_own or not own_only}
+        return {key: setting.value for key, setting in settings.items() if setting.is_own or not own_only}
 
     def configs_of(self, names: Sequence[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, dict[str, ConfiguredValue]]:
         """The settings of several topics, asked for at once. Raises KafkaFailure if one of them does not exist."""
         if not names:
             return {}
         resources = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in names]
-        found = self._wait_all(lambda: self._client.describe_configs(resources, request_timeout=timeout_s), timeout_s)
-        own = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
+        configs = self._wait_all(lambda: self._client.describe_configs(resources, request_timeout=timeout_s), timeout_s)
+        dynamic_source = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
         return {
-            resource.name: {key: ConfiguredValue(entry.value, entry.source == own) for key, entry in entries.items()}
-            for resource, entries in found.items()
+            resource.name: {key: ConfiguredValue(entry.value, entry.source == dynamic_source) for key, entry in entries.items()}
+            for resource, entries in configs.items()
         }
 
     def alter(self, topic: str, settings: Mapping[str, str | None], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:

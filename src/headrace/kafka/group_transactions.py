@@ -268,7 +268,7 @@ def _send_offsets(producer: Producer, offsets: list[TopicPartition], metadata: b
 
 
 def _allowed(batch: Sequence[_Waiting]) -> list[_Waiting]:
-    """Those that may still write; the others are told."""
+    """Those that may still write; the others fail."""
     allowed = [waiting for waiting in batch if waiting.proof() is not None]
     _end([waiting for waiting in batch if waiting not in allowed], timed_out(_NO_MEMBER))
     return allowed

@@ -42,7 +42,7 @@ class Place:
 
 @dataclass(frozen=True)
 class GroupListener:
-    """Who is told, on the membership's thread."""
+    """The listener, called on the membership's thread."""
 
     changed: Callable[[Place], None]
     """The place is another one; slots that are not in it any more may go to another member once this returns, so what ran for

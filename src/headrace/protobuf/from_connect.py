@@ -48,7 +48,7 @@ def from_connect(schema: Schema, options: ProtobufOptions) -> tuple[str, str]:
 
 def _free_numbers(schema: Schema) -> Iterator[int]:
     """Numbers for the fields of a struct that have none: those that no field has, as a transform adds fields to a message."""
-    members = (member for one in schema.fields.values() if mapping.is_union(one) for member in one.fields.values())
+    members = (member for union in schema.fields.values() if mapping.is_union(union) for member in union.fields.values())
     fields = [*schema.fields.values(), *members]
     taken = {int((field.parameters or {}).get(mapping.TAG, 0)) for field in fields}
     return (number for number in count(1) if number not in taken)
@@ -143,8 +143,8 @@ class _ProtobufFromConnect:
         parameters = schema.parameters or {}
         if schema.name in _MESSAGES:
             if schema.name == DECIMAL:
-                given = {"precision": parameters.get(mapping.PRECISION), "scale": parameters.get("scale")}
-                params.update({key: value for key, value in given.items() if value is not None})
+                decimal_params = {"precision": parameters.get(mapping.PRECISION), "scale": parameters.get("scale")}
+                params.update({key: value for key, value in decimal_params.items() if value is not None})
             return _MESSAGES[schema.name]
         if schema.type == "array":
             raise DataError(f"Array cannot be nested: the field {name} has arrays in an array, which Protobuf has not")

@@ -91,9 +91,9 @@ def entry_name(map_name: str) -> str:
 
 def map_name(entry: str) -> str:
     """The name of a map by that of the message of its entries."""
-    own, _, short = entry.rpartition(".")
+    package, _, short = entry.rpartition(".")
     words = re.sub("(?<=.)([A-Z])", r"_\1", short.removesuffix(ENTRY)).lower()
-    return f"{own}.{words}" if own else words
+    return f"{package}.{words}" if package else words
 
 
 def entry_of(field: Field, type_: Message | Enum | None) -> Message | None:

@@ -42,16 +42,16 @@ class _ProtoParser:
 
     @staticmethod
     def _split(text: str) -> list[tuple[str, int]]:
-        found, at = [], 0
+        tokens, at = [], 0
         while at < len(text):
             match = _TOKEN.match(text, at)
             if match is None:
                 line = text.count("\n", 0, at) + 1
                 raise DataError(f"The Protobuf schema has {text[at]!r} in line {line}, which is no part of one")
             if match.lastgroup is not None:
-                found.append((match.group(), at))
+                tokens.append((match.group(), at))
             at = match.end()
-        return found
+        return tokens
 
     def _peek(self) -> str:
         return self._tokens[self._at][0] if self._at < len(self._tokens) else ""
@@ -185,7 +185,7 @@ class _ProtoParser:
         return Field(name, number, word, label, map_key, oneof, None if packed is None else packed == "true", _params(options))
 
     def _options(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         self._expect("[")
         while True:
             name = ""
@@ -194,9 +194,9 @@ class _ProtoParser:
             self._expect("=")
             name = name.replace("(", "").replace(")", "")
             value = self._value()
-            found[name] = [*found.get(name, []), value] if name == f"{_META}.params" else value
+            options[name] = [*options.get(name, []), value] if name == f"{_META}.params" else value
             if self._expect(",", "]") == "]":
-                return found
+                return options
 
     def _value(self) -> Any:
         token = self._peek()
@@ -216,20 +216,20 @@ class _ProtoParser:
         return self._next()
 
     def _aggregate(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        aggregate: dict[str, Any] = {}
         self._expect("{")
         while self._peek() not in ("}", ""):
             name = self._next()
             if self._peek() == ":":
                 self._next()
             value = self._value()
-            found[name] = [*found[name], value] if isinstance(found.get(name), list) else (
-                [found[name], value] if name in found else value
+            aggregate[name] = [*aggregate[name], value] if isinstance(aggregate.get(name), list) else (
+                [aggregate[name], value] if name in aggregate else value
             )  # fmt: skip
             if self._peek() in (",", ";"):
                 self._next()
         self._expect("}")
-        return found
+        return aggregate
 
     def _enum(self, name: str) -> Enum:
         symbols: dict[str, int] = {}
@@ -248,6 +248,6 @@ class _ProtoParser:
 
 def _params(options: dict[str, Any]) -> dict[str, str]:
     meta = options.get(_META) or {}
-    given = meta.get("params", []) if isinstance(meta, dict) else []
-    pairs = [*(given if isinstance(given, list) else [given]), *options.get(f"{_META}.params", [])]
+    params = meta.get("params", []) if isinstance(meta, dict) else []
+    pairs = [*(params if isinstance(params, list) else [params]), *options.get(f"{_META}.params", [])]
     return {pair["key"]: pair["value"] for pair in pairs if isinstance(pair, dict) and "key" in pair and "value" in pair}

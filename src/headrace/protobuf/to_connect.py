@@ -65,15 +65,15 @@ class _ProtobufToConnect:
 
     def _union(self, oneof: str, members: Sequence[Field], message: Message) -> tuple[Schema, Plan]:
         self._open.append("")
-        found = {field.name: self._field(field, message) for field in members}
+        fields = {field.name: self._field(field, message) for field in members}
         self._open.pop()
         if self._options.general_sums:
             name, parameters = oneof, {mapping.GENERAL_UNION: oneof}
         else:
             full = f"{message.name}.{oneof}" if self._options.enhanced else oneof
             name, parameters = f"{mapping.UNION}.{full}", None
-        schema = Schema("struct", True, name, fields={n: s for n, (s, _) in found.items()}, parameters=parameters)
-        return schema, {"u": [plan | {"n": n} for n, (_, plan) in found.items()]}
+        schema = Schema("struct", True, name, fields={n: s for n, (s, _) in fields.items()}, parameters=parameters)
+        return schema, {"u": [plan | {"n": n} for n, (_, plan) in fields.items()]}
 
     def _field(self, field: Field, message: Message) -> tuple[Schema, Plan]:
         options = self._options
@@ -91,8 +91,8 @@ class _ProtobufToConnect:
         if field.oneof is not None and options.wrapper_nullables and plan.get("type", {}).get("t") == "wrapper":
             parameters[mapping.WRAPPER] = "true"
         parameters[mapping.TAG] = str(field.number)
-        found = schema.same_but(optional=schema.optional or optional, parameters=parameters)
-        return found, {"no": field.number} | plan
+        described = schema.same_but(optional=schema.optional or optional, parameters=parameters)
+        return described, {"no": field.number} | plan
 
     @staticmethod
     def _has_optional_keyword(field: Field, message: Message) -> bool:

@@ -36,15 +36,15 @@ class Types:
 
     def message(self, indexes: Sequence[int]) -> Message:
         """The message at a place: of the file, then of the message before. Raises DataError."""
-        found, messages = None, self.file.messages
+        current, messages = None, self.file.messages
         for index in indexes:
             if not 0 <= index < len(messages):
                 raise DataError(f"The Protobuf schema has no message with the indexes {[*indexes]}")
-            found = messages[index]
-            messages = found.messages
-        if found is None:
+            current = messages[index]
+            messages = current.messages
+        if current is None:
             raise DataError("The Protobuf schema has no message")
-        return found
+        return current
 
     def indexes(self, name: str) -> list[int]:
         """The place of a message with a full name. Raises DataError."""
@@ -58,24 +58,24 @@ class Types:
                     return [place, *inner]
             return None
 
-        found = search(self.file.messages)
-        if found is None:
+        indexes = search(self.file.messages)
+        if indexes is None:
             raise DataError(f"The Protobuf schema has no message {name}, which Connect's schema is")
-        return found
+        return indexes
 
     def of(self, field: Field, message: Message) -> Message | Enum | None:
         """The message or the enum that a field of a message is, None for a scalar. Raises DataError."""
         if field.type in SCALARS:
             return None
         if field.type.startswith("."):
-            found = self._types.get(field.type[1:])
+            type_ = self._types.get(field.type[1:])
         else:
-            scope, found = message.name, None
-            while found is None:
-                found = self._types.get(f"{scope}.{field.type}" if scope else field.type)
+            scope, type_ = message.name, None
+            while type_ is None:
+                type_ = self._types.get(f"{scope}.{field.type}" if scope else field.type)
                 if not scope:
                     break
                 scope = scope.rpartition(".")[0]
-        if found is None:
+        if type_ is None:
             raise DataError(f"The Protobuf schema names {field.type}, which it does not define")
-        return found
+        return type_

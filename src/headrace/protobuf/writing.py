@@ -118,11 +118,11 @@ def index_bytes(indexes: list[int]) -> bytes:
     """The indexes of a message as they stand before it: zigzag varints; one byte 0 for the first message."""
     if indexes == [0]:
         return b"\0"
-    found = bytearray()
+    encoded = bytearray()
     for number in (len(indexes), *indexes):
         rest = number << 1
         while rest > 0x7F:
-            found.append(rest & 0x7F | 0x80)
+            encoded.append(rest & 0x7F | 0x80)
             rest >>= 7
-        found.append(rest)
-    return bytes(found)
+        encoded.append(rest)
+    return bytes(encoded)

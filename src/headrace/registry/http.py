@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import random
 import threading
 import time
+import weakref
 from typing import Any
 
 import httpx
@@ -14,6 +14,7 @@ from headrace.errors import ConnectError
 from headrace.kafka.ssl_context import client_context
 from headrace.registry.errors import RegistryError, RegistryUnavailableError
 from headrace.registry.settings import RegistrySettings, Token
+from headrace.retry import Backoff
 
 log = structlog.get_logger(__name__)
 
@@ -24,7 +25,7 @@ _LOGIN = "check basic.auth.credentials.source, basic.auth.user.info, bearer.auth
 
 
 class RegistryHttp:
-    """Requests to one registry, from any thread."""
+    """Requests to one registry, from any thread; its connections are closed with the last reference to it."""
 
     def __init__(self, settings: RegistrySettings) -> None:
         """Raises ConfigError for TLS settings that cannot be used."""
@@ -39,14 +40,15 @@ class RegistryHttp:
             proxy=settings.proxy,
             trust_env=False,
         )
+        weakref.finalize(self, self._client.close)
 
     def ask(self, method: str, path: str, body: object = None, **query: str) -> Any:
         """The parsed answer. Raises RegistryError for one that refuses, RegistryUnavailableError if no server answers."""
         why = ""
+        backoff = Backoff(self._settings.wait_ms / 1000, self._settings.longest_wait_ms / 1000, jitter=0.5)
         for attempt in range(self._settings.retries + 1):
             if attempt:
-                longest = min(self._settings.wait_ms * 2 ** (attempt - 1), self._settings.longest_wait_ms)
-                time.sleep(longest / 1000 * random.uniform(0.5, 1))
+                time.sleep(backoff.failed())
             answer, why = self._somewhere(method, path, body, query)
             if answer is not None:
                 return self._taken(answer)

@@ -227,11 +227,11 @@ def first_line(trace: str) -> str:
 def causes(trace: str) -> list[str]:
     """Why, in the sentences of a trace: the first line, then what each `Caused by:` adds to it, the root cause last."""
     lines = [line.removeprefix(_CAUSED_BY) for line in trace.strip().splitlines() if line.startswith(_CAUSED_BY)]
-    found = [first_line(trace)]
+    sentences = [first_line(trace)]
     for sentence in map(first_line, lines):
-        if sentence and all(sentence not in before for before in found):
-            found.append(sentence)
-    return found
+        if sentence and all(sentence not in before for before in sentences):
+            sentences.append(sentence)
+    return sentences
 
 
 def _topics(herder: RestHerder, name: str) -> list[str]:

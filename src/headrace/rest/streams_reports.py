@@ -95,7 +95,7 @@ class GroupReports:
 def _members(herder: RestHerder) -> list[str]:
     try:
         return herder.workers()
-    except HeadraceError:  # the page of workers says so
+    except HeadraceError:  # the page of workers shows it
         return []
 
 

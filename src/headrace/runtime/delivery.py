@@ -108,8 +108,8 @@ class Delivery:
         tolerance: Tolerance = NO_TOLERANCE,
         exactly: ExactlyOnce | None = None,
     ) -> None:
-        """producer: Java producer settings; recorder: told what happened; tolerance: of records that failed; exactly: the task's
-        transactions (None: at least once). Raises ConfigError for a batch.size that is none.
+        """producer: Java producer settings; recorder: records what happened; tolerance: of records that failed; exactly: the
+        task's transactions (None: at least once). Raises ConfigError for a batch.size that is none.
         """
         self._ports, self._recorder, self._tolerance, self._exactly = ports, recorder, tolerance, exactly
         self._writer = TopicWriter(producer, ports.look_up)

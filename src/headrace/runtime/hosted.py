@@ -72,7 +72,7 @@ def plan_polled(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Ta
 
 
 def plan_hosted(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Conversion, HostedClients] | None:
-    """What a source task is told that Kafka Connect's own classes run; None where Spark has something to do with its records.
+    """What a source task run by Kafka Connect's own classes is started with; None where Spark has work to do on its records.
 
     That is: transforms and converters of headrace's own, dead letters, which Kafka Connect has none of for sources, and
     transactions. As `plan_polled`.
@@ -88,7 +88,7 @@ def plan_hosted(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Co
 
 
 def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tuple[Conversion, HostedClients]:
-    """What a hosted sink task is told. plan: as for any sink; config: the connector's, resolved. Raises ConfigError."""
+    """What a hosted sink task is started with. plan: as for any sink; config: the connector's, resolved. Raises ConfigError."""
     converters = _converters(config, worker)
     for option, settings in zip(("key.converter", "value.converter", "header.converter"), converters, strict=True):
         if not _in_java(settings):

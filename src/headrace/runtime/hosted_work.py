@@ -34,7 +34,7 @@ class HostedWork:
         self, props: Props, task: HostedTask, hosted: tuple[Conversion, HostedClients], note_topic: Callable[[str], None],
         recorder: TaskRecorder,
     ) -> None:  # fmt: skip
-        """props: of the task; hosted: what it is told; note_topic: takes a topic that the task has had records of."""
+        """props: of the task; hosted: what it is started with; note_topic: takes a topic that the task has had records of."""
         self._props, self._task, self._note_topic, self._recorder = props, task, note_topic, recorder
         self._figures: Mapping[str, float] = {}
         self._stored = 0

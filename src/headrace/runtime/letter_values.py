@@ -46,7 +46,7 @@ def type_text(type_: DataType) -> str:
 
 
 def type_of(text: str) -> DataType:
-    """The type that `type_text` has told. Raises ValueError for any other text."""
+    """The type that `type_text` has written. Raises ValueError for any other text."""
     from pyspark.sql.types import StructType
 
     try:

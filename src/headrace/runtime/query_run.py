@@ -67,8 +67,8 @@ class QueryRun:
         abandon: Callable[[], None],
         recorder: TaskRecorder,
     ) -> None:
-        """who: connector and task; deliver: returns when a batch is written and committed; abandon: told that the batch in flight
-        may commit nothing any more; recorder: told how to learn the lag.
+        """who: connector and task; deliver: returns when a batch is written and committed; abandon: called when the batch in
+        flight may commit nothing any more; recorder: receives how to learn the lag.
         """
         self._spark, self._who, self._deliver, self._abandon, self._recorder = spark, who, deliver, abandon, recorder
         self._batch = threading.Lock()  # held while a batch is delivered, so that a stop can wait for its commit

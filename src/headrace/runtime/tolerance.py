@@ -109,7 +109,7 @@ def tolerance(settings: ConnectorSettings) -> Tolerance:
 def report(origin: Sequence[str], messages: bool, record: tuple[str, str] = ("key", "value")) -> Sql:
     """The text of a failed record, NULL for a good one.
 
-    origin: the frame's columns that tell where a record came from; messages: key and value are told as well; record: the columns
+    origin: the frame's columns with the origin of a record; messages: key and value are logged as well; record: the columns
     that have them.
     """
     parts = [x for column in origin for x in (lit(_part(column)), f"string({column})")]

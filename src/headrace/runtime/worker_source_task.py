@@ -40,8 +40,8 @@ _NOTHING_TO_READ_S = 5.0
 @dataclass(frozen=True)
 class SourceDependencies:
     """What a source task gets from the worker: Spark (made at the first use), delivery's ports, the stored offsets, and whom to
-    tell what is measured; record_losses: returns when it is written down what the source has lost; streams: told how the stream
-    runs, where there is a choice; exactly: the task's transactions, if it delivers exactly once.
+    observe what is measured; record_losses: returns when it is written down what the source has lost; streams: receives how the
+    stream runs, where there is a choice; exactly: the task's transactions, if it delivers exactly once.
     """
 
     spark: Callable[[], SparkSession]
@@ -62,7 +62,7 @@ class WorkerSourceTask:
         self._delivery = Delivery(needs.ports, plan.producer, needs.recorder, plan.tolerance, needs.exactly)
         self._run: QueryRun | FeedRun | KafkaBatches | None = None
         self._fed = 0  # `batches` of feeds that have ended
-        self._mode: StreamMode | None = None  # that was told last
+        self._mode: StreamMode | None = None  # that was reported last
         self._polling: SparkSession | None = None  # set once a polling task runs, its jobs in the job group `_jobs`
         # What a polling task has stored, by its partitions.
         self._kept: tuple[list[SourcePartition], StoredOffsets] | None = None

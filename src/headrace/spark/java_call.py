@@ -1,4 +1,4 @@
-"""Plugins in Java that a compiled chain calls, one record after the other: what the host is told, and the SQL that calls it."""
+"""Plugins in Java that a compiled chain calls, one record after the other: what the host is sent, and the SQL that calls it."""
 
 from __future__ import annotations
 

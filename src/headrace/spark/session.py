@@ -124,7 +124,7 @@ def settings(conf: Mapping[str, str]) -> dict[str, str]:
     merged["spark.jars"] = ",".join(filter(None, [conf.get("spark.jars"), *own_jars]))
     log4j = shlex.quote(f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}")
     classes = [shlex.quote(option) for option in using("spark")]  # Spark takes the words apart as a shell does
-    for side, before, idle, own in (("driver", classes, [_IDLE], [log4j, _JIT]), ("executor", [], [], [_JIT])):
+    for side, before, idle, headrace_options in (("driver", classes, [_IDLE], [log4j, _JIT]), ("executor", [], [], [_JIT])):
         key = f"spark.{side}.extraJavaOptions"
-        merged[key] = " ".join(filter(None, [*before, *idle, conf.get(key), *own]))
+        merged[key] = " ".join(filter(None, [*before, *idle, conf.get(key), *headrace_options]))
     return merged

@@ -125,8 +125,8 @@ class ColumnLineage:
     def flat(self, delimiter: str) -> ColumnLineage:
         """With the fields of its fields in their place, their names joined."""
         fields: dict[str, ColumnLineage | None] = {}
-        for name, one in self.fields.items():
-            inner = one and one.flat(delimiter)
+        for name, field_lineage in self.fields.items():
+            inner = field_lineage and field_lineage.flat(delimiter)
             if inner is None or not inner.fields:
                 fields[name] = inner
             else:

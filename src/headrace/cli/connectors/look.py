@@ -23,12 +23,12 @@ def list_connectors(url: options.Url = options.DEFAULT_URL, as_json: options.AsJ
         typer.echo(client.call("GET", "connectors", query={"expand": ["info", "status"]}).text)
         return
     # Asked for both at once, a worker leaves out a connector that has no status yet.
-    found, status = (client.call("GET", "connectors", query={"expand": view}).object for view in ("info", "status"))
-    found = {name: {**views, **status.get(name, {})} for name, views in found.items()}
-    if not found:
+    connectors, status = (client.call("GET", "connectors", query={"expand": view}).object for view in ("info", "status"))
+    connectors = {name: {**views, **status.get(name, {})} for name, views in connectors.items()}
+    if not connectors:
         tables.show("There are no connectors.")
         return
-    tables.show(tables.connector_list(found, _versions(client, found)))
+    tables.show(tables.connector_list(connectors, _versions(client, connectors)))
 
 
 def _versions(client: RestClient, connectors: dict[str, Any]) -> dict[str, str]:

@@ -99,7 +99,7 @@ def apply(
 @group.command()
 def drift(target: Folder = Path(), env: Env = None, as_json: options.AsJson = False) -> None:
     """Say which connectors differ from their files, and which topics from their rules (KIP-158); exit status 3 if any does,
-    1 if that cannot be told of one.
+    1 if one cannot be compared.
     """
     chosen = folder.environment(target, env)
     client = options.connect(chosen.url)

@@ -43,7 +43,7 @@ class Resolved:
         """A configuration that was made from this one, with the placeholders instead of their values.
 
         A setting that was taken over becomes what it was; in one that the connector made, each value that is long enough to be
-        told from other text becomes its placeholder.
+        distinguished from other text becomes its placeholder.
         """
         return {key: self._restored(key, value) for key, value in config.items()}
 
@@ -80,10 +80,10 @@ class Resolver:
 
     def _look_up(self, texts: list[str]) -> Values:
         asked: dict[tuple[str, str], dict[str, list[str]]] = {}  # provider and path -> key -> the placeholders of it
-        for found in (placeholder for text in texts for placeholder in _PLACEHOLDER.finditer(text)):
-            provider, path, key = found[1], found[2] or "", found[3]
+        for match in (placeholder for text in texts for placeholder in _PLACEHOLDER.finditer(text)):
+            provider, path, key = match[1], match[2] or "", match[3]
             if provider in self._providers:
-                asked.setdefault((provider, path), {}).setdefault(key, []).append(found[0])
+                asked.setdefault((provider, path), {}).setdefault(key, []).append(match[0])
         values = {}
         for (provider, path), keys in asked.items():
             values_of = self._providers[provider].get(path, keys.keys())

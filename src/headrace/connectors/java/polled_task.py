@@ -1,6 +1,6 @@
 """A source task in Java whose records Spark takes: a hosted thread polls, and what it has polled is delivered range by range.
 
-A range is cut, read by Spark, written, its offsets are stored, and then it is acknowledged, which the Java task is told
+A range is cut, read by Spark, written, its offsets are stored, and then it is acknowledged, which the Java task receives
 (`commitRecord`, `commit`). A range that could not be delivered is cut again, and has the same records.
 """
 

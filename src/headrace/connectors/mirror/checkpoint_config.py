@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from headrace.config import ConfigDef, Importance, Type, option
-from headrace.config.validators import ValidString
-from headrace.connectors.mirror.config import MirrorConfig, Only, formats_option
+from headrace.connectors.mirror.config import (
+    CONSUMER_POLL_TIMEOUT,
+    OFFSET_SYNCS_TOPIC_LOCATION,
+    TOPIC_FILTER_CLASS,
+    MirrorConfig,
+    Only,
+    formats_option,
+)
 from headrace.connectors.mirror.filters import NameFilter, ValidPatterns
 from headrace.connectors.mirror.source_config import MirrorSourceConfig, offset_syncs_topic
 
@@ -12,13 +18,7 @@ from headrace.connectors.mirror.source_config import MirrorSourceConfig, offset_
 class MirrorCheckpointConfig(MirrorConfig):
     """Configuration of a MirrorCheckpointConnector."""
 
-    consumer_poll_timeout_ms: int = option(
-        "consumer.poll.timeout.ms",
-        Type.LONG,
-        1000,
-        importance=Importance.LOW,
-        doc="Timeout when polling source cluster.",
-    )
+    consumer_poll_timeout_ms: int = CONSUMER_POLL_TIMEOUT
     groups: list[str] = option(
         "groups",
         Type.LIST,
@@ -93,22 +93,8 @@ class MirrorCheckpointConfig(MirrorConfig):
         importance=Importance.LOW,
         doc="Replication factor for checkpoints topic.",
     )
-    offset_syncs_topic_location: str = option(
-        "offset-syncs.topic.location",
-        Type.STRING,
-        "source",
-        validator=ValidString("source", "target"),
-        importance=Importance.LOW,
-        doc="The location (source/target) of the offset-syncs topic.",
-    )
-    topic_filter_class: str = option(
-        "topic.filter.class",
-        Type.CLASS,
-        "org.apache.kafka.connect.mirror.DefaultTopicFilter",
-        validator=Only("org.apache.kafka.connect.mirror.DefaultTopicFilter"),
-        importance=Importance.LOW,
-        doc="TopicFilter to use. Selects topics to replicate.",
-    )
+    offset_syncs_topic_location: str = OFFSET_SYNCS_TOPIC_LOCATION
+    topic_filter_class: str = TOPIC_FILTER_CLASS
     metric_formats: list[str] = formats_option("of the type MirrorCheckpointConnector; headrace has no metrics of checkpoints")
 
     @property

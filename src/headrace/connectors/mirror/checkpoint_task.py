@@ -103,13 +103,13 @@ class MirrorCheckpointTask(PollingSourceTask):
     def _news(self) -> list[Checkpoint]:
         assert self._syncs is not None
         partitions = accepted_partitions(self._source, self._config.topic_filter, self._config.timeout_s)
-        found: list[Checkpoint] = []
+        changed: list[Checkpoint] = []
         for group in self._groups:
             committed = self._source.group_offsets(group, partitions, self._config.timeout_s)
             last = self._last.get(group, {})
             translated = checkpoints(group, committed, self._syncs.translations, self._naming)
-            found += [checkpoint for where, checkpoint in translated.items() if is_news(checkpoint, last.get(where))]
-        return found
+            changed += [checkpoint for where, checkpoint in translated.items() if is_news(checkpoint, last.get(where))]
+        return changed
 
     def _commit_in_target(self) -> None:
         """Commit in the target, for groups without members there, what is further than what they have committed."""

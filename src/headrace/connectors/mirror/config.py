@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.config import Config, Importance, Type, option
-from headrace.config.validators import Lambda, NonEmptyString, ValidList
+from headrace.config.validators import Lambda, NonEmptyString, ValidList, ValidString
 from headrace.connectors.mirror.policies import DefaultPolicy, parse_renames, policy
 from headrace.errors import ConfigError
 
@@ -39,6 +39,32 @@ def formats_option(doc: str) -> Any:
         importance=Importance.LOW,
         doc=f"Names of the metrics: legacy ({doc}), new (of the type `plugins`, with the labels connector and task), or both.",
     )
+
+
+# Options of the connectors that copy and of those that make checkpoints.
+TOPIC_FILTER_CLASS: Any = option(
+    "topic.filter.class",
+    Type.CLASS,
+    "org.apache.kafka.connect.mirror.DefaultTopicFilter",
+    validator=Only("org.apache.kafka.connect.mirror.DefaultTopicFilter"),
+    importance=Importance.LOW,
+    doc="TopicFilter to use. Selects topics to replicate.",
+)
+CONSUMER_POLL_TIMEOUT: Any = option(
+    "consumer.poll.timeout.ms",
+    Type.LONG,
+    1000,
+    importance=Importance.LOW,
+    doc="Timeout when polling source cluster.",
+)
+OFFSET_SYNCS_TOPIC_LOCATION: Any = option(
+    "offset-syncs.topic.location",
+    Type.STRING,
+    "source",
+    validator=ValidString("source", "target"),
+    importance=Importance.LOW,
+    doc="The location (source/target) of the offset-syncs topic.",
+)
 
 
 class MirrorConfig(Config):

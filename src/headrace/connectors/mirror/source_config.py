@@ -6,7 +6,14 @@ from headrace.config import Importance, Type, option
 from headrace.config.validators import Range, ValidString
 from headrace.connect_config.data_loss import DataLossConfig
 from headrace.connect_config.stream_mode import StreamModeConfig
-from headrace.connectors.mirror.config import MirrorConfig, Only, formats_option
+from headrace.connectors.mirror.config import (
+    CONSUMER_POLL_TIMEOUT,
+    OFFSET_SYNCS_TOPIC_LOCATION,
+    TOPIC_FILTER_CLASS,
+    MirrorConfig,
+    Only,
+    formats_option,
+)
 from headrace.connectors.mirror.filters import NameFilter, Selection, ValidPatterns
 
 
@@ -40,14 +47,7 @@ class MirrorSourceConfig(DataLossConfig, StreamModeConfig, MirrorConfig):
         importance=Importance.HIGH,
         doc="Topic config properties that should not be replicated. Supports comma-separated property names and regexes.",
     )
-    topic_filter_class: str = option(
-        "topic.filter.class",
-        Type.CLASS,
-        "org.apache.kafka.connect.mirror.DefaultTopicFilter",
-        validator=Only("org.apache.kafka.connect.mirror.DefaultTopicFilter"),
-        importance=Importance.LOW,
-        doc="TopicFilter to use. Selects topics to replicate.",
-    )
+    topic_filter_class: str = TOPIC_FILTER_CLASS
     config_property_filter_class: str = option(
         "config.property.filter.class",
         Type.CLASS,
@@ -56,13 +56,7 @@ class MirrorSourceConfig(DataLossConfig, StreamModeConfig, MirrorConfig):
         importance=Importance.LOW,
         doc="ConfigPropertyFilter to use. Selects topic config  properties to replicate.",
     )
-    consumer_poll_timeout_ms: int = option(
-        "consumer.poll.timeout.ms",
-        Type.LONG,
-        1000,
-        importance=Importance.LOW,
-        doc="Timeout when polling source cluster.",
-    )
+    consumer_poll_timeout_ms: int = CONSUMER_POLL_TIMEOUT
     refresh_topics_enabled: bool = option(
         "refresh.topics.enabled",
         Type.BOOLEAN,
@@ -126,14 +120,7 @@ class MirrorSourceConfig(DataLossConfig, StreamModeConfig, MirrorConfig):
         importance=Importance.LOW,
         doc="How out-of-sync a remote partition can be before it is resynced.",
     )
-    offset_syncs_topic_location: str = option(
-        "offset-syncs.topic.location",
-        Type.STRING,
-        "source",
-        validator=ValidString("source", "target"),
-        importance=Importance.LOW,
-        doc="The location (source/target) of the offset-syncs topic.",
-    )
+    offset_syncs_topic_location: str = OFFSET_SYNCS_TOPIC_LOCATION
     emit_offset_syncs_enabled: bool = option(
         "emit.offset-syncs.enabled",
         Type.BOOLEAN,

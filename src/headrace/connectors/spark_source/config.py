@@ -37,7 +37,7 @@ class SparkSourceConfig(FormatConfig):
     )  # fmt: skip
     schema: str | None = option(
         "schema", Type.STRING, None, validator=Lambda(_ddl, "schema in DDL"), importance=Importance.MEDIUM, group=_FORMAT,
-        doc="The columns, `id BIGINT, name STRING`, for formats that need to be told. Not set: as the data source says; for JSON "
+        doc="The columns, `id BIGINT, name STRING`, for formats that need them. Not set: as the data source says; for JSON "
         "and CSV files Spark then looks at the files of each batch, which may differ from batch to batch.", width=Width.LONG,
     )  # fmt: skip
     mode: str | None = option(
@@ -46,7 +46,7 @@ class SparkSourceConfig(FormatConfig):
         doc="How news is found. Not set: new files of a file format, the stream of any other format. `bulk`: everything, every "
         "`poll.interval.ms`. For `jdbc` it has to be set: `incrementing`: rows with a larger value in a column that only grows "
         "(new rows); `timestamp`: rows with a later time in a column that every change sets (new and changed rows); "
-        "`timestamp+incrementing`: the same, and rows of one time are told apart by the growing column; or `bulk`.",
+        "`timestamp+incrementing`: the same, and rows of one time are distinguished by the growing column; or `bulk`.",
     )  # fmt: skip
     poll_interval_ms: int = option(
         "poll.interval.ms", Type.INT, 5000, validator=Range(0), importance=Importance.HIGH, group=_READING,
@@ -72,7 +72,7 @@ class SparkSourceConfig(FormatConfig):
     file_settle_ms: int = option(
         "file.settle.ms", Type.INT, 2000, validator=Range(0), importance=Importance.MEDIUM, group=_FILES,
         doc="A file is read once it has not been modified for so many ms. It has to be there, under its name, by then: one "
-        "that appears later with an older time than one that has been read is not read (a WARN says so).",
+        "that appears later with an older time than one that has been read is not read (logged as a WARN).",
     )  # fmt: skip
     file_max_files: int = option(
         "file.max.files", Type.INT, 1000, validator=Range(1), importance=Importance.LOW, group=_FILES,
@@ -80,7 +80,7 @@ class SparkSourceConfig(FormatConfig):
     )  # fmt: skip
     incrementing_column: str | None = option(
         "incrementing.column.name", Type.STRING, None, importance=Importance.MEDIUM, group=_DATABASE,
-        doc="The column that only grows, as SQL would name it. Rows where it is NULL are not read (a WARN says so).",
+        doc="The column that only grows, as SQL would name it. Rows where it is NULL are not read (logged as a WARN).",
     )  # fmt: skip
     timestamp_columns: list[str] = option(
         "timestamp.column.name", Type.LIST, [], validator=ValidList(), importance=Importance.MEDIUM, group=_DATABASE,

@@ -1,4 +1,4 @@
-"""Where events of this worker are told, from any thread, and what is measured is read.
+"""Where events of this worker are recorded, from any thread, and metrics are read.
 
 metrics.task("orders", 0, "source")           a task is being started: its counters begin at 0
 recorder.record(Batch(read=3, written=3, …))
@@ -180,7 +180,7 @@ class Metrics:
         with self._lock:
             here = {key: r for key, r in sorted(self._tasks.items()) if r.state.status != "unassigned"}
             connectors, startups, gauges = dict(self._connectors), dict(self._startups), dict(self._gauges)
-            own = list(self._own.values())
+            plugin_metrics = list(self._own.values())
         by_connector: dict[str, list[TaskMetrics]] = {}
         for (name, _), recorder in here.items():
             by_connector.setdefault(name, []).append(recorder.state)
@@ -190,7 +190,7 @@ class Metrics:
             measures += of_task(recorder.state, recorder.lag, {"connector": name, "task": str(number)}, now)
             measures.append(Measure(OWN, "stalled-ms", recorder.stalled_ms, {"connector": name, "task": str(number)}))
             measures += [Measure(*measured) for measured in recorder.own()]
-        return measures + [Measure(*measured) for read in own for measured in read()]
+        return measures + [Measure(*measured) for read in plugin_metrics for measured in read()]
 
     def written(self, connector: str) -> int:
         """Records that the source tasks of a connector on this worker have written since they were started."""

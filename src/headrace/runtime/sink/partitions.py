@@ -78,8 +78,8 @@ class SinkPartitions:
         """Where to begin: at the committed offsets of the group, else as `auto.offset.reset` says; `looked_up` are the partitions
         without a committed offset and without records to read.
 
-        What is gone from a log is told; reading continues with what is left of it. Raises KafkaFailure, ConnectError if there is
-        no offset and no reset policy.
+        What is gone from a log is reported; reading continues with what is left of it. Raises KafkaFailure, ConnectError if there
+        is no offset and no reset policy.
         """
         committed = self._admin.committed(self._plan.group, _TIMEOUT_S, partitions)
         self._admin.let_go(self._plan.group)
