@@ -158,3 +158,38 @@ def test_protobuf_becomes_json_with_a_schema_while_messages_evolve(
     ]  # fmt: skip
     assert [r.value for r in destination.read(letters)] == [values[2]]
     assert [version.schema.type for version in registry.store.subjects[f"{one.prefix}{topic}-value"]] == ["JSON", "JSON"]
+
+
+def test_no_record_is_lost_while_the_registry_is_down_refuses_the_login_or_refuses_a_schema(
+    source: Cluster, destination: Cluster, mirror: Callable[..., Mirror], topic_name: Callable[[str], str]
+) -> None:
+    topic = topic_name("orders")
+    source.create(topic)
+    with SchemaRegistry(user=("anna", "right")) as registry:
+        values = [encoded(registry, f"{topic}-value", schema(), {"n": 0})]
+        number = {"type": "record", "name": "Order", "fields": [{"name": "n", "type": "string"}]}
+        values.append(encoded(registry, "other", number, {"n": "1"}))
+        source.produce(topic, [record(b"k", values[0])])
+        registry.stop()
+        sides = ("source.value.converter.", "value.converter.")
+        login = {f"{side}basic.auth.credentials.source": "USER_INFO" for side in sides}
+        one = mirror(topic, {**converters(registry), **login, **{f"{side}basic.auth.user.info": "anna:wrong" for side in sides}})
+        one.await_states("RUNNING", "RUNNING")
+        wait_until(lambda: "The schema registry does not answer" in (waiting(one) or ""), CONNECTOR_S, lambda: f"{one.status()}")
+        assert one.states() == ["RUNNING", "RUNNING"]
+
+        registry.start()
+        why = one.trace()
+        assert "Unauthorized; check basic.auth.credentials.source" in why
+        assert "anna:wrong" not in why
+        one.configure({f"{side}basic.auth.user.info": "anna:right" for side in sides})
+        one.await_states("RUNNING", "RUNNING")
+        assert [decoded(registry, r)["n"] for r in one.await_copied(topic, 1)] == [0]
+
+        source.produce(topic, [record(b"k", values[1])])
+        assert "incompatible with an earlier schema" in one.trace()
+        assert one.offsets() == {f"{topic}:0": 0}
+        registry.store.set_level(f"{one.prefix}{topic}-value", "NONE")
+        one.restart("?includeTasks=true&onlyFailed=true")
+        one.await_states("RUNNING", "RUNNING")
+        assert [decoded(registry, r)["n"] for r in one.await_copied(topic, 2)] == [0, "1"]

@@ -54,6 +54,11 @@ def _text(message: _Message, number: int) -> str:
     return message.get(number, [b""])[-1].decode()
 
 
+def _is_set(message: _Message, number: int) -> bool:
+    """Whether a flag is there and true; some libraries write those that are false as well."""
+    return bool(message.get(number, [0])[-1])
+
+
 def _inner(message: _Message, number: int) -> list[_Message]:
     return [_decoded(data) for data in message.get(number, ())]
 
@@ -72,14 +77,15 @@ def _file(file: _Message) -> Iterator[str]:
 def _message(message: _Message) -> Iterator[str]:
     yield f"message {_text(message, 1)} {{\n"
     nested = _inner(message, 3)
-    maps = {_text(entry, 1): _inner(entry, 2) for entry in nested if any(7 in options for options in _inner(entry, 7))}
+    maps = {_text(entry, 1): _inner(entry, 2) for entry in nested if any(_is_set(options, 7) for options in _inner(entry, 7))}
     oneofs = [_text(oneof, 1) for oneof in _inner(message, 8)]
     members: dict[str, list[str]] = {}
     for field in _inner(message, 2):
-        if 9 in field and 17 not in field:
+        optional = _is_set(field, 17)
+        if 9 in field and not optional:
             members.setdefault(oneofs[field[9][-1]], []).append(_field(field, maps, ""))
         else:
-            yield _field(field, maps, "optional " if 17 in field else "repeated " if field.get(4, [1])[-1] == _REPEATED else "")
+            yield _field(field, maps, "optional " if optional else "repeated " if field.get(4, [1])[-1] == _REPEATED else "")
     for name, fields in members.items():
         yield f"oneof {name} {{\n{''.join(fields)}}}\n"
     for inner in nested:

@@ -4,6 +4,8 @@ import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.serializer.SerializerInstance;
@@ -48,11 +50,19 @@ public final class ChainPlan implements Serializable {
         .add("headers", DataTypes.createArrayType(HEADER))
         .add("destination", DataTypes.StringType, false);
 
+    /** Code that Java does not take: to find that out takes seconds, for each lane and each new text of the plan. */
+    private static final Set<Long> TOO_LONG = ConcurrentHashMap.newKeySet();
+
     private final byte[] compiled; // of one Java class that does everything (whole-stage code): Compiled; null: see steps
     private final byte[] steps; // List of Step: what is left where Java allows no such class (more than 64 KB in a method)
 
     /** Code for the whole chain, and the objects that it refers to. */
-    record Compiled(String code, Object[] references) implements Serializable { }
+    record Compiled(String code, Object[] references) implements Serializable {
+        /** Equal for equal code, whatever it refers to. */
+        long key() {
+            return (long) code.length() << 32 | code.hashCode() & 0xffffffffL;
+        }
+    }
 
     /** A projection, or a filter (one expression). */
     record Step(boolean filters, Seq<Expression> expressions, Seq<Attribute> input) implements Serializable { }
@@ -140,10 +150,12 @@ public final class ChainPlan implements Serializable {
 
     /** A chain for one lane: expressions keep state, so that no two lanes may share them. */
     Chain open() {
-        if (compiled != null) {
+        Compiled whole = compiled == null ? null : deserialize(compiled);
+        if (whole != null && !TOO_LONG.contains(whole.key())) {
             try {
-                return Chain.of(this.<Compiled>deserialize(compiled));
+                return Chain.of(whole);
             } catch (Exception e) { // a method of more than 64 KB: Spark itself takes the operators one by one then
+                TOO_LONG.add(whole.key());
                 org.slf4j.LoggerFactory.getLogger(ChainPlan.class).info("A chain is too long for one class: {}", e.getMessage());
             }
         }
