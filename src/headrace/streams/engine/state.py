@@ -30,15 +30,17 @@ _SWEEP_ROWS = 20_000  # expired windows are looked for after as many changes, or
 class StoreTable:
     """The rows of one store: `Layout.names`, `v`, `t` (bigint, ms)."""
 
-    def __init__(self, runtime: TaskRuntime, name: str, changelog: Changelog, time: Column | None = None) -> None:
-        """time: of each row, if `due` is to find rows by it."""
+    def __init__(
+        self, runtime: TaskRuntime, name: str, changelog: Changelog, time: Column | None = None, size: Column | None = None
+    ) -> None:
+        """time: of each row, if `due` is to find rows by it; size: its bytes, for `oldest`."""
         self.layout: Layout = changelog.layout
         self.runtime, self._name, self._log = runtime, name, changelog
         self._changes = 0
         self.kept_from: dict[int, int] = {}
         """By task, the time (ms) before which windows have expired; they go with the next sweep."""
         runtime.create(name)
-        self.index = None if time is None else TimeIndex(runtime, name, changelog, time)
+        self.index = None if time is None else TimeIndex(runtime, name, changelog, time, size)
 
     @property
     def described(self) -> StateStore:
@@ -104,6 +106,17 @@ class StoreTable:
 
         assert self.index is not None
         rows = self.index.between(F.col("p"), F.lit(0) if first is None else first, last)
+        return asked.select("p", F.explode(self._decoded(rows)).alias("row")).select("p", "row.*")
+
+    def oldest(self, asked: DataFrame, last: Column, count: Column, size: Column) -> DataFrame:
+        """The rows that are due at `last`, and of the others the oldest, at least so many with so many bytes: as `due` has them.
+
+        asked: p, each once, and what the numbers are made of.
+        """
+        from pyspark.sql import functions as F
+
+        assert self.index is not None
+        rows = self.index.oldest(F.col("p"), last, count, size)
         return asked.select("p", F.explode(self._decoded(rows)).alias("row")).select("p", "row.*")
 
     def _decoded(self, rows: Column, without: str = "") -> Column:
