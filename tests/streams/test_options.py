@@ -134,7 +134,7 @@ def test_stores_have_kafka_s_names_whatever_they_keep_beside_the_value():
     assert windows == Stores.persistent_timestamped_window_store_with_headers("rows", 20, 10, False)
     assert Stores.persistent_session_store("rows", 20) == Stores.persistent_session_store_with_headers("rows", 20)
     kept = Stores.timestamped_key_value_store_with_headers_builder(plain, Serdes.string(), Serdes.long())
-    assert (kept.timestamped, kept.name) == (True, "rows")
+    assert (kept.timestamped, kept.with_headers, kept.name) == (True, True, "rows")
 
 
 def test_what_kafka_makes_by_static_methods_is_made_by_keyword():

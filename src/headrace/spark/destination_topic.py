@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import structlog
@@ -35,6 +36,23 @@ def look_up(admin: Admin, topic: str, stopping: threading.Event) -> DestinationT
     if info is not None:
         return DestinationTopic(len(info.partitions), _max_message_bytes(admin, topic))
     raise RetriableError(f"Topic '{topic}' was there, or was made, a moment ago, and the broker knows of none now.")
+
+
+def fitting_batch_bytes(admin: Admin, topics: Iterable[str], batch_bytes: int) -> int:
+    """The `batch.size` for a producer that writes to several topics: no more than each takes, because what is refused as too
+    large is split into batches of this size, without an end if those are too large as well (KAFKA-8350).
+
+    topics: that exist; batch_bytes: what is configured. Raises RetriableError.
+    """
+    try:
+        found = admin.configs_of(list(topics))
+    except RetriableError:
+        raise
+    except KafkaFailure as error:
+        log.info("max.message.bytes of topics may not be read (%s); batches of %s bytes are sent", error, KAFKA_BATCH_BYTES)
+        return min(batch_bytes, KAFKA_BATCH_BYTES)
+    limits = (configs["max.message.bytes"].value for configs in found.values() if "max.message.bytes" in configs)
+    return min([batch_bytes, *(int(limit) for limit in limits if limit)])
 
 
 def _max_message_bytes(admin: Admin, topic: str) -> int | None:

@@ -32,9 +32,11 @@ from headrace.streams.options import (
     TableJoined,
 )
 from headrace.streams.processor_stores import (
+    AggregationWithHeaders,
     KeyValueStore,
     SessionStore,
     ValueAndTimestamp,
+    ValueTimestampHeaders,
     VersionedKeyValueStore,
     VersionedRecord,
     WindowStore,
@@ -51,6 +53,7 @@ from headrace.streams.topology import Topology
 from headrace.streams.windows import JoinWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 
 __all__ = [
+    "AggregationWithHeaders",
     "AutoOffsetReset",
     "Branched",
     "BufferConfig",
@@ -98,6 +101,7 @@ __all__ = [
     "Topology",
     "UnlimitedWindows",
     "ValueAndTimestamp",
+    "ValueTimestampHeaders",
     "VersionedKeyValueStore",
     "VersionedRecord",
     "WindowStore",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import threading
-import time
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
@@ -12,6 +12,7 @@ import structlog
 
 from headrace.errors import ArgumentError, HeadraceError
 from headrace.kafka.admin import Admin
+from headrace.retry import poll_until
 from headrace.streams import initialization
 from headrace.streams.config import StreamsConfig
 from headrace.streams.durations import Duration, milliseconds
@@ -86,20 +87,23 @@ class KafkaStreams:
         self._client.require_created("await_initialization")
         if self._reporter:
             self._reporter.start()
-        stopping, reason = stopping or threading.Event(), ""
-        end = None if timeout is None else time.monotonic() + milliseconds(timeout, "timeout") / 1000
-        while self.state() is State.CREATED and not stopping.is_set():
+        stop, reason = stopping or threading.Event(), ""
+
+        def is_initialized(_left_s: float) -> bool:
+            nonlocal reason
             try:
                 self.verify()
-                return True
             except HeadraceError as error:
                 if str(error) != reason:
                     log.warning("Waiting for the internal topics: %s", error, application=self.config.application_id)
                 reason = str(error)
-            if end is not None and time.monotonic() >= end:
                 return False
-            stopping.wait(_AGAIN_S)
-        return False
+            return True
+
+        timeout_s = math.inf if timeout is None else milliseconds(timeout, "timeout") / 1000
+        return poll_until(
+            is_initialized, timeout_s, _AGAIN_S, lambda pause_s: stop.wait(pause_s) or self.state() is not State.CREATED
+        )
 
     # ------------------------------------------------------------------------------------------------ life
     def start(self) -> None:

@@ -161,9 +161,10 @@ class StreamsConfig(TopologyConfig):
     )  # fmt: skip
     production_handler: str = option(
         "production.exception.handler", Type.STRING, FAIL, validator=validators.ValidString(FAIL, CONTINUE, _PRODUCTION),
-        doc="What happens to a record of which a result is larger than `max.request.size` of the producer: `fail` ends the "
-        "application, `continue` leaves the record out, as `processing.exception.handler` does. What a broker refuses ends the "
-        "application.",
+        doc="What happens to a record of which a result is larger than `max.request.size` of the producer, or than "
+        "`max.message.bytes` of its topic: `fail` ends the application, `continue` leaves the record out, as "
+        "`processing.exception.handler` does. What a broker refuses is known when other results of the batch are written: with "
+        "`at_least_once` they are written again.",
     )  # fmt: skip
     dead_letter_topic: str | None = option(
         "errors.dead.letter.queue.topic.name", Type.STRING, None,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.errors import StreamsError
+from headrace.streams.row_headers import headed, headers_of, without_headers
 from headrace.streams.serde_values import decoder, encoder
 from headrace.streams.stores import StateStore, StoreKind
 
@@ -29,6 +30,23 @@ class ValueAndTimestamp:
 
     value: Any
     timestamp: int
+
+
+@dataclass(frozen=True)
+class ValueTimestampHeaders:
+    """What a store with headers has for a key, or for a key and window."""
+
+    value: Any
+    timestamp: int
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+@dataclass(frozen=True)
+class AggregationWithHeaders:
+    """What a store with headers has for a session."""
+
+    aggregation: Any
+    headers: tuple[tuple[str, bytes], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,7 +149,8 @@ class _ProcessorStore:
         self._rows, self._time, self._ahead, self._writes = rows, time, ahead, not (access.shared or access.reads_only)
         self._key, self._key_of = encoder(store.key_serde), decoder(store.key_serde, key)
         self._value, self._value_of = encoder(store.value_serde), decoder(store.value_serde, value)
-        self._timestamped, self._size, self._retention = store.timestamped, store.window_size_ms or 0, store.retention_ms or 0
+        self._timestamped, self._with_headers = store.timestamped, store.with_headers
+        self._size, self._retention = store.window_size_ms or 0, store.retention_ms or 0
 
     def _bytes(self, key: Any) -> bytes:
         found = self._key(key)
@@ -145,17 +164,28 @@ class _ProcessorStore:
 
     def _put(self, key: bytes, value: Any, timestamp: int | None = None) -> None:
         self._check_writes()
-        if isinstance(value, ValueAndTimestamp):
+        headers = value.headers if isinstance(value, ValueTimestampHeaders | AggregationWithHeaders) else ()
+        if isinstance(value, ValueAndTimestamp | ValueTimestampHeaders):
             value, timestamp = value.value, value.timestamp
-        self._rows.put(key, self._value(value), self._time() if timestamp is None else timestamp)
+        elif isinstance(value, AggregationWithHeaders):
+            value = value.aggregation
+        encoded = self._value(value)
+        if self._with_headers and encoded is not None:
+            encoded = headed(headers, encoded)
+        self._rows.put(key, encoded, self._time() if timestamp is None else timestamp)
 
     def _found(self, value: bytes, time: int) -> Any:
-        found = self._value_of(value)
-        return ValueAndTimestamp(found, time) if self._timestamped else found
+        if not self._with_headers:
+            found = self._value_of(value)
+            return ValueAndTimestamp(found, time) if self._timestamped else found
+        headers, found = headers_of(value), self._value_of(without_headers(value))
+        return ValueTimestampHeaders(found, time, headers) if self._timestamped else AggregationWithHeaders(found, headers)
 
 
 class KeyValueStore(_ProcessorStore):
-    """The latest value of each key. A store with timestamps gives and takes `ValueAndTimestamp`."""
+    """The latest value of each key. A store with timestamps gives and takes `ValueAndTimestamp`, one with headers
+    `ValueTimestampHeaders`.
+    """
 
     def get(self, key: Any) -> Any:
         """The value of a key, None if there is none."""

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 
 from headrace.errors import TopologyError
 from headrace.streams import operations as ops
-from headrace.streams.nodes import ProcessorNode
+from headrace.streams.nodes import Node, ProcessorNode
+from headrace.streams.processor_groups import owns, processor_groups
 from headrace.streams.stores import StoreKind
 from headrace.streams.topology import Topology
 
 _NO_HISTORY = ops.StreamAggregate, ops.CogroupMerge, ops.TableAggregate, ops.TableJoinMerge, ops.ForeignKeyRespond
-_OWNERS = (
-    ops.StreamAggregate, ops.TableAggregate, ops.TableSource, ops.TableFilter, ops.TableMapValues, ops.TableTransformValues,
-)  # fmt: skip
 _SEEN_THROUGH = ops.TableFilter, ops.TableMapValues, ops.TableTransformValues
 _NEED_ROWS = ops.TableGroupBy, ops.TableJoin, ops.Suppress, ops.ForeignKeySend, ops.ForeignKeyChange
 
@@ -37,17 +35,15 @@ def refuse(topology: Topology) -> None:
 
 
 def _refuse_shared(topology: Topology, node: ProcessorNode) -> None:
-    """Raise TopologyError for a store of a processor that another one uses, too, unless it is a table that both only read."""
+    """Raise TopologyError for a store of a processor that another one uses, too, unless they work as one, or it is a table."""
     for store in node.stores:
         others = [other for other in _processors(topology) if store in other.stores and other != node]
         if not others or owns(node, store):
             continue
         owner = next((other for other in others if owns(other, store)), None)
         if owner is None:
-            raise TopologyError(
-                f"{node.name} and {others[0].name} use the same store {store}. A processor gets all records of a batch before "
-                "the next operator does, so here a store belongs to one processor: do in one what these do."
-            )
+            _refuse_apart(topology, node, others, store)
+            continue
         if topology.stores[store].kind is not StoreKind.KEY_VALUE:
             raise TopologyError(
                 f"{node.name} uses the store {store} of {owner.name}, which is {topology.stores[store].kind}: of the results of "
@@ -60,9 +56,20 @@ def _refuse_shared(topology: Topology, node: ProcessorNode) -> None:
             )
 
 
-def owns(node: ProcessorNode, store: str) -> bool:
-    """Whether a store is where an operator of the DSL keeps its result."""
-    return isinstance(node.operation, _OWNERS) and node.operation.store == store
+def _refuse_apart(topology: Topology, node: ProcessorNode, others: list[ProcessorNode], store: str) -> None:
+    """Raise TopologyError for processors with one store that cannot work as one operator."""
+    together = processor_groups(topology.nodes.values()).get(node.name, frozenset[str]()) | {one.name for one in others}
+    between = [one for one in topology.nodes if one in together and not _is_processor(topology.nodes[one])]
+    if between:
+        raise TopologyError(
+            f"{node.name} and {others[0].name} use the same store {store}, and {between[0]}, which is no processor, is one of "
+            "them or between them. An operator gets all records of a batch before the next one does: only processors that follow "
+            "each other, or stand side by side, can share a store."
+        )
+
+
+def _is_processor(node: Node) -> bool:
+    return isinstance(node, ProcessorNode) and isinstance(node.operation, ops.UserProcessor)
 
 
 def _ancestors(topology: Topology, node: ProcessorNode) -> set[str]:

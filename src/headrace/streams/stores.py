@@ -63,6 +63,8 @@ class StateStore:
     caching_enabled: bool = False
     timestamped: bool = False
     """Whether processors get and put values with their times (`ValueAndTimestamp`)."""
+    with_headers: bool = False
+    """Whether they get and put values with headers (`ValueTimestampHeaders`, of sessions `AggregationWithHeaders`; KIP-1271)."""
 
     def with_logging_enabled(self, config: Mapping[str, str]) -> StateStore:
         """With a changelog topic that has these settings."""
@@ -116,7 +118,8 @@ def _from(supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde |
 class Stores:
     """Kafka's factory of suppliers (for `Materialized.as_`, `StreamJoined`) and of stores (for `add_state_store`).
 
-    Stores with timestamps or headers are what the others are: a store keeps the time of a row always, and headers never.
+    Suppliers with timestamps or headers are what the others are: a store keeps the time of a row always, and headers if its
+    builder says so.
 
     Every method raises ArgumentError for an impossible duration.
     """
@@ -192,7 +195,12 @@ class Stores:
         """A store of the latest value per key and its time. Raises ArgumentError for a supplier of another kind."""
         return replace(_from(supplier, key_serde, value_serde, StoreKind.KEY_VALUE), timestamped=True)
 
-    timestamped_key_value_store_with_headers_builder = timestamped_key_value_store_builder
+    @staticmethod
+    def timestamped_key_value_store_with_headers_builder(
+        supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None
+    ) -> StateStore:
+        """A store of the latest value per key, its time and headers. Raises ArgumentError for a supplier of another kind."""
+        return replace(_from(supplier, key_serde, value_serde, StoreKind.KEY_VALUE), timestamped=True, with_headers=True)
 
     @staticmethod
     def versioned_key_value_store_builder(
@@ -213,11 +221,21 @@ class Stores:
         """A store of values per window and their times. Raises ArgumentError for a supplier of another kind."""
         return replace(_from(supplier, key_serde, value_serde, StoreKind.WINDOW), timestamped=True)
 
-    timestamped_window_store_with_headers_builder = timestamped_window_store_builder
+    @staticmethod
+    def timestamped_window_store_with_headers_builder(
+        supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None
+    ) -> StateStore:
+        """A store of values per window, their times and headers. Raises ArgumentError for a supplier of another kind."""
+        return replace(_from(supplier, key_serde, value_serde, StoreKind.WINDOW), timestamped=True, with_headers=True)
 
     @staticmethod
     def session_store_builder(supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None) -> StateStore:
         """A store of values per session. Raises ArgumentError for a supplier of another kind."""
         return _from(supplier, key_serde, value_serde, StoreKind.SESSION)
 
-    session_store_with_headers_builder = session_store_builder
+    @staticmethod
+    def session_store_with_headers_builder(
+        supplier: StoreSupplier, key_serde: Serde | None, value_serde: Serde | None
+    ) -> StateStore:
+        """A store of values per session and their headers. Raises ArgumentError for a supplier of another kind."""
+        return replace(_from(supplier, key_serde, value_serde, StoreKind.SESSION), with_headers=True)

@@ -10,6 +10,7 @@ import structlog
 from headrace.errors import StreamsError, StreamsTimeoutError
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure, RetriableKafkaFailure
+from headrace.retry import poll_until
 from headrace.streams.internal_topics import InternalTopic
 
 log = structlog.get_logger(__name__)
@@ -31,18 +32,19 @@ def set_up(
     created: list[str] = []
     last: dict[str, KafkaFailure] = {}
     deadline = time.monotonic() + timeout_s
+
+    def all_are_there(_left_s: float) -> bool:
+        for topic in list(waiting.values()):
+            if _create(admin, topic, deadline - time.monotonic(), last):
+                created.append(topic.name)
+                del waiting[topic.name]
+            elif not alone and topic.name in last and _is_there(admin, last[topic.name], topic.name):
+                del waiting[topic.name]
+        return not waiting
+
     try:
-        while waiting:
-            for topic in list(waiting.values()):
-                if _create(admin, topic, deadline - time.monotonic(), last):
-                    created.append(topic.name)
-                    del waiting[topic.name]
-                elif not alone and topic.name in last and _is_there(admin, last[topic.name], topic.name):
-                    del waiting[topic.name]
-            if waiting and time.monotonic() + backoff_s > deadline:
-                raise StreamsTimeoutError(_too_long(timeout_s, {name: last[name] for name in waiting if name in last}))
-            if waiting:
-                time.sleep(backoff_s)
+        if not poll_until(all_are_there, timeout_s, backoff_s):
+            raise StreamsTimeoutError(_too_long(timeout_s, {name: last[name] for name in waiting if name in last}))
     except BaseException:
         _clean_up(admin, created)
         raise

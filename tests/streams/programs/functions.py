@@ -36,6 +36,19 @@ class _Stateful:
         return [self._own]
 
 
+class KEEPER:
+    """Keeps the last value of each key, and forwards it with the one before."""
+
+    def init(self, context) -> None:
+        self.context, self.rows = context, context.get_state_store("shared")
+
+    def process(self, record) -> None:
+        key = record.key or ""
+        before = self.rows.get(key)
+        self.rows.put(key, record.value)
+        self.context.forward(record.with_value(f"{record.value or ''}<{before or ''}"))
+
+
 class READER:
     """Puts the row that a table has for the key behind each value."""
 

@@ -21,6 +21,7 @@ from tests.streams.programs.functions import (
     CONCATENATED,
     EMPTY,
     IN_WINDOW,
+    KEEPER,
     NONE_IF_X,
     NOT_A,
     NUMBERED,
@@ -254,6 +255,32 @@ def a_processor_reads_a_table_that_is_mapped_and_kept(b: StreamsBuilder) -> None
     s = b.stream("in")
     s.to_table(Materialized.as_("rows")).map_values(UPPER, Materialized.as_("read"))
     s.flat_map_values(TWICE).process(READER, "read").to("out")
+
+
+@case(input=KEYS)
+def two_processors_side_by_side_share_a_store(b: StreamsBuilder) -> None:
+    shared = Stores.persistent_key_value_store("shared")
+    b.add_state_store(Stores.key_value_store_builder(shared, Serdes.string(), Serdes.string()))
+    s = b.stream("in")
+    x = s.map_values(UPPER).process(KEEPER, "shared")
+    s.flat_map_values(TWICE).process(KEEPER, "shared").merge(x).to("out")
+
+
+@case(input=KEYS)
+def processors_that_follow_each_other_share_a_store(b: StreamsBuilder) -> None:
+    shared = Stores.in_memory_key_value_store("shared")
+    b.add_state_store(Stores.key_value_store_builder(shared, Serdes.string(), Serdes.string()))
+    s = b.stream("in")
+    x = s.process(KEEPER, "shared")
+    x.process(KEEPER, "shared").merge(x).merge(s.process(KEEPER, "shared").map_values(UPPER)).to("out")
+
+
+@case(input=ALONE)
+def processors_of_two_topics_share_a_store(b: StreamsBuilder) -> None:
+    shared = Stores.persistent_key_value_store("shared")
+    b.add_state_store(Stores.key_value_store_builder(shared, Serdes.string(), Serdes.string()))
+    x = b.stream("left").process(KEEPER, "shared")
+    b.stream("right").process(KEEPER, "shared").merge(x).to("out")
 
 
 @case(input=HISTORY)

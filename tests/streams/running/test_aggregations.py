@@ -22,6 +22,7 @@ from headrace.streams import (
 )
 from headrace.streams.engine import state
 from headrace.streams.serdes import WindowedSerde
+from headrace.testing.topics_in_memory import TopicsInMemory
 from tests.streams.running import reference
 from tests.streams.running.conftest import STRINGS, batches, feed
 from tests.support import seeds
@@ -169,6 +170,31 @@ def test_the_bytes_of_a_buffer_are_those_of_keys_and_values_as_they_are_written(
         assert [(r.key, r.value) for r in _out(driver)] == [("a", "1234")]
         feed(driver, "in", [("d", "1234567890", 4)])
         assert sorted((r.key, r.value) for r in _out(driver)) == [("b", "éé"), ("d", "1234567890")]
+
+
+@pytest.mark.parametrize(("bound", "most"), [(BufferConfig.max_records(4), 4), (BufferConfig.max_bytes(20), 20)])
+def test_a_full_buffer_is_as_plain_python_has_it(drive, spark, bound, most):
+    chance, topics, builder = random.Random(most), TopicsInMemory(spark), StreamsBuilder()
+    rows = builder.table("in", STRINGS)
+    rows.suppress(Suppressed.until_time_limit(100_000, bound)).to_stream().to("out")
+    held: dict[str, tuple[int, str]] = {}  # since when a key waits, and its value
+    time, expected = 0, []
+    for sizes in ((5, 2), (3, 1, 6)):
+        with drive(builder, topics=topics) as driver:  # the second one reads the changelogs
+            for size in sizes:
+                batch = []
+                for _ in range(size):
+                    time += 1
+                    batch.append((chance.choice("abcdefgh"), "x" * chance.randrange(9), time))
+                feed(driver, "in", batch)
+                last = {key: (value, at) for key, value, at in batch}
+                held |= {key: (held.get(key, (at, ""))[0], value) for key, (value, at) in last.items()}
+                while (len(held) if most == 4 else sum(1 + len(value) for _, value in held.values())) > most:
+                    oldest = min(held, key=lambda key: held[key])
+                    expected.append((oldest, held.pop(oldest)[1]))
+    found = [((row[4] or b"").decode(), (row[5] or b"").decode()) for row in topics.rows["out"]]
+    assert sorted(found) == sorted(expected)
+    assert len(expected) > 4
 
 
 def test_a_buffer_with_too_many_bytes_ends_the_application_if_it_has_to(drive):

@@ -46,3 +46,32 @@ def test_records_that_fail_are_dead_letters_and_the_others_count_once(
         streams.start()
         assert streams.wait_for(State.RUNNING, State.ERROR, timeout=WAIT_S * 1000), streams.state()
         assert dict(streams.store("counts").all()) == expected
+
+
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+def test_a_result_that_a_broker_refuses_is_a_dead_letter(
+    make: Callable[..., Application], topic_name: Callable[[str], str], guarantee: str
+):
+    dead = topic_name("dead")
+    more = {"production_exception_handler": "continue", "errors_dead_letter_queue_topic_name": dead}
+    app = make(processing_guarantee=guarantee, **more)
+    app.cluster.create(dead, 1)
+    small = topic_name("small")
+    # More than a batch of the producer has: one with several records is split, and into what sizes the topic does not say.
+    app.cluster.create(small, 1, {"max.message.bytes": "20000"})
+    builder = StreamsBuilder()
+    stream = builder.stream(app.source, Consumed.with_(Serdes.string(), Serdes.string()))
+    stream.group_by(lambda key, value: value.substr(1, 1)).count(Materialized.as_("counts"))
+    stream.to(small, Produced.with_(Serdes.string(), Serdes.string()))
+    large = "x" * 50_000
+    app.send("a", large, "b", "a")
+    with KafkaStreams(builder.build(app.config), app.config) as streams:
+        streams.start()
+        wait_until(lambda: len(app.cluster.read(dead)) == 1, WAIT_S, lambda: f"a dead letter; {streams.error}")
+        app.send("c")
+        wait_until(lambda: {one.value for one in app.cluster.read(small)} == {b"a", b"b", b"c"}, WAIT_S, "the results")
+        if guarantee == "exactly_once_v2":
+            wait_until(lambda: dict(streams.store("counts").all()) == {"a": 2, "b": 1, "c": 1}, WAIT_S, "the counts")
+    (letter,) = app.cluster.read(dead)
+    assert letter.value == large.encode()
+    assert (dict(letter.headers)["__streams.errors.exception"] or b"").endswith(b".RecordTooLargeException")

@@ -6,8 +6,11 @@ import random
 
 import pytest
 
+from headrace.errors import TopologyError
 from headrace.streams import (
+    AggregationWithHeaders,
     Materialized,
+    Named,
     Produced,
     PunctuationType,
     Record,
@@ -15,6 +18,7 @@ from headrace.streams import (
     Stores,
     StreamsBuilder,
     ValueAndTimestamp,
+    ValueTimestampHeaders,
 )
 from headrace.testing.topics_in_memory import TopicsInMemory
 from tests.streams.running.conftest import STRINGS, feed
@@ -153,6 +157,57 @@ def test_windows_sessions_and_global_tables_are_there_for_processors(drive):
         ]  # fmt: skip
         assert list(driver.store("windows").fetch("a")) == [(0, "u"), (20, "v")]
         assert [(k, v.n) for k, v in driver.store("sessions").all()] == [(("a", 1, 7), 3), (("a", 21, 21), 1), (("ab", 4, 4), 1)]
+
+
+class Headed:
+    """Keeps the last value and what is in a session, each with a header that grows by a letter."""
+
+    value_serde = Serdes.string()
+
+    @staticmethod
+    def stores():
+        rows, sessions = Stores.persistent_key_value_store("rows"), Stores.persistent_session_store("sessions", 1000)
+        return [
+            Stores.timestamped_key_value_store_with_headers_builder(rows, Serdes.string(), Serdes.string()),
+            Stores.session_store_with_headers_builder(sessions, Serdes.string(), Serdes.long()),
+        ]
+
+    def init(self, context) -> None:
+        self.context = context
+        self.rows, self.sessions = context.get_state_store("rows"), context.get_state_store("sessions")
+
+    def process(self, record) -> None:
+        found = self.rows.get(record.key) or ValueTimestampHeaders("", 0)
+        grown = (("n", dict(found.headers).get("n", b"") + b"x"), ("none", b""))
+        self.rows.put(record.key, record.value and ValueTimestampHeaders(record.value, record.timestamp, grown))
+        near = dict(self.sessions.fetch(record.key))
+        self.sessions.put((record.key, 0, 9), AggregationWithHeaders(len(near), grown))
+        said = [f"{one.aggregation}{dict(one.headers)['n'].decode()}" for one in near.values()]
+        self.context.forward(record.with_value(f"{found.value}@{found.timestamp}{dict(found.headers)} {said}"))
+
+
+def test_a_store_keeps_headers_with_its_values(drive, spark):
+    topics, builder = TopicsInMemory(spark), StreamsBuilder()
+    builder.stream("in", STRINGS).process(Headed).to("out", Produced.with_(Serdes.string(), Serdes.string()))
+    for batch, wanted in (
+        ([("a", "u", 1), ("a", "v", 2)], ["@0{} []", "u@1{'n': b'x', 'none': b''} ['0x']"]),
+        ([("a", None, 3), ("b", "w", 4), ("a", "y", 5)], ["v@2{'n': b'xx', 'none': b''} ['1xx']", "@0{} []", "@0{} ['1xxx']"]),
+    ):
+        with drive(builder, topics=topics) as driver:  # the second one reads the changelogs
+            feed(driver, "in", batch)
+            assert [value for _, value in _out(driver, Serdes.string())][-len(wanted) :] == wanted
+            assert driver.store("rows").get("a") == ("v" if wanted[0][0] == "@" else "y")
+            assert [value for _, value in driver.store("sessions").fetch("a")] == [1]
+
+
+def test_an_operator_between_processors_with_one_store_is_refused():
+    builder = StreamsBuilder()
+    supplier = Stores.in_memory_key_value_store("counts")
+    builder.add_state_store(Stores.key_value_store_builder(supplier, Serdes.string(), Serdes.long()))
+    first = builder.stream("in", STRINGS).process(Every, "counts", Named("first"))
+    first.map_values(lambda value: value, Named("between")).process(Every, "counts", Named("last"))
+    with pytest.raises(TopologyError, match="first and last use the same store counts, and between, which is no processor"):
+        builder.build()
 
 
 def test_a_store_that_is_not_connected_says_so(drive):

@@ -29,6 +29,8 @@ QUICK = {  # the others take time that `make test` has not
     "records_wait_for_the_table",
     "every_version_is_passed_on",
     "a_processor_reads_the_count_of_its_stream",
+    "processors_that_follow_each_other_share_a_store",
+    "processors_of_two_topics_share_a_store",
     "values_of_a_table_are_numbered_and_kept",
     "run_0",
     "run_1",

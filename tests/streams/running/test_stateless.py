@@ -54,6 +54,19 @@ def test_a_record_goes_to_the_first_branch_that_wants_it(drive):
         assert sorted(_out(driver)) == [("a", "x"), ("c", None)]
 
 
+def test_a_stream_that_spark_finds_empty_when_it_plans_is_empty(drive):
+    builder = StreamsBuilder()
+    stream = builder.stream("in", STRINGS)
+    never = stream.filter(lambda k, v: k == "a").filter_not(lambda k, v: k == "a")
+    never.group_by_key().count(Materialized.as_("none"))
+    never.merge(stream).to("out")
+    never.to("nothing")
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("b", "y", 2)])
+        assert (_out(driver), _out(driver, "nothing")) == ([("a", "x"), ("b", "y")], [])
+        assert driver.store("none").approximate_num_entries() == 0
+
+
 def test_a_function_chooses_the_topic(drive):
     builder = StreamsBuilder()
     builder.stream("in", STRINGS).to(lambda k, v, context: F.concat(F.lit("to-"), v))

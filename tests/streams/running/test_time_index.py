@@ -25,7 +25,7 @@ from headrace.testing.topics_in_memory import TopicsInMemory
 from headrace.testing.topology_test_driver import TopologyTestDriver
 from tests.streams.running.conftest import STRINGS, feed
 
-WAITING = 17_000  # records, which wait in six stores
+WAITING = 17_000  # records, which wait in seven stores
 FAR = 10_000_000
 
 
@@ -42,6 +42,7 @@ def _waiting(builder: StreamsBuilder) -> Mapping[str, KStream]:
         "windows": grouped.windowed_by(windows).emit_strategy(closing).count().to_stream(),
         "sessions": grouped.windowed_by(sessions).emit_strategy(closing).count().to_stream(),
         "suppressed": grouped.windowed_by(windows).count().suppress(until_closed).to_stream(),
+        "bounded": grouped.count().suppress(Suppressed.until_time_limit(FAR, BufferConfig.max_records(2 * WAITING))).to_stream(),
         "held": grouped.count().suppress(Suppressed.until_time_limit(FAR, a_time)).to_stream(),
         "alone": stream.outer_join(other, lambda mine, theirs: F.coalesce(mine, theirs), within),
         "waited": stream.left_join(table, lambda value, row: value, joined),

@@ -18,7 +18,7 @@ from headrace.streams.engine.skipping import Skipping
 from headrace.streams.engine.source import SourceReading
 from headrace.streams.engine.state import StoreTable
 from headrace.streams.engine.task import StreamTask
-from headrace.streams.nodes import SourceNode
+from headrace.streams.nodes import SinkNode, SourceNode
 from headrace.streams.refused import refuse
 from headrace.streams.stores import StateStore, StoreKind
 from headrace.streams.topology import Topology
@@ -30,6 +30,14 @@ def build(
     """The tasks of all sub-topologies, and the global tables. Raises StreamsError, TopologyError, ConfigError."""
     counts = {name: len(topic.partitions) for name, topic in admin.topics().items()}
     return assemble(topology, config, cluster, counts)
+
+
+def written_topics(topology: Topology, config: StreamsConfig) -> set[str]:
+    """The topics with fixed names that an application writes to, on the cluster; whether they exist or not."""
+    prefix, fixed = config.topic_prefix, {node.topic for node in topology.nodes.values() if isinstance(node, SinkNode)}
+    sinks = {f"{prefix}-{one}" if one in topology.repartition_topics else one for one in fixed if isinstance(one, str)}
+    changelogs = {f"{prefix}-{store}-changelog" for store in topology.stores if store not in topology.source_changelogs}
+    return sinks | changelogs | ({config.dead_letter_topic} if config.dead_letter_topic else set())
 
 
 def assemble(

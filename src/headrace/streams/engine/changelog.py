@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS
 from headrace.streams.engine.layout import Layout
+from headrace.streams.row_headers import without_headers_column
 from headrace.streams.serdes import Serde
 from headrace.streams.stores import StateStore, StoreKind
 
@@ -54,7 +55,8 @@ class Changelog:
     def signature(self) -> str:
         """What has to stay as it is for old rows to mean the same: 8 hexadecimal digits."""
         kind, value = self.layout.keys[0][1].simpleString(), self.value_serde.name
-        text = f"{self.store.kind} {self.store.window_size_ms} {self.key_serde.name} {kind} {value}"
+        headers = " headers" if self.store.with_headers else ""
+        text = f"{self.store.kind} {self.store.window_size_ms} {self.key_serde.name} {kind} {value}{headers}"
         return f"{zlib.crc32(text.encode()):08x}"
 
     @property
@@ -83,12 +85,17 @@ class Changelog:
         columns = [F.col("p").cast("int").alias("p"), key.alias("key"), value.alias("value")]
         return rows.select(*columns, F.col("t").cast("bigint").alias("t"), old.alias("old"))
 
-    def records(self, rows: DataFrame) -> DataFrame:
-        """Rows of the store as records, columns of `delivery.COLUMNS`, without the rows before them."""
+    def records(self, stored: DataFrame) -> DataFrame:
+        """Rows of the store as records, columns of `delivery.COLUMNS`, without the rows before them.
+
+        stored: p, key, and `value` with the time in front of it.
+        """
         from pyspark.sql import functions as F
 
         topic, headers = F.lit(self.topic).alias("topic"), F.lit(None).cast(HEADERS).alias("headers")
-        encoded = self.encoded(rows.drop("ov", "ot"))
+        time = F.call_function("headrace_bytes_long", F.substr("value", F.lit(1), F.lit(8)))
+        value = F.substr("value", F.lit(9), F.length("value") - F.lit(8))
+        encoded = stored.withColumns({"t": time, "value": value})
         if self.versioned:
             key, value = F.substr("key", F.lit(1), F.length("key") - F.lit(8)), self.body(F.col("value"))
             encoded = encoded.withColumns({"key": key, "value": value})
@@ -130,6 +137,8 @@ class Changelog:
         """The bytes that the value serde reads, from the value of a row in the store."""
         from pyspark.sql import functions as F
 
+        if self.store.with_headers:
+            return without_headers_column(value)
         if not self.versioned:
             return value
         return F.when(F.substr(value, F.lit(1), F.lit(1)) == F.lit(_THERE), F.substr(value, F.lit(2), F.length(value) - F.lit(1)))

@@ -54,14 +54,14 @@ class Memory:
                 table.kept_from = {p: time - retention for p, time in self.clocks.get(node, {}).items()}
                 table.sweep(self.runtime.changed(store))
 
-    def table(self, store: str, layout: Layout, time: Column | None = None) -> StoreTable:
+    def table(self, store: str, layout: Layout, time: Column | None = None, size: Column | None = None) -> StoreTable:
         """The rows of a store, which is made at the first call. Raises StreamsError for a store that has another layout.
 
-        time: by which its rows can be read in their order, as `TimeIndex` has it.
+        time, size: by which its rows can be read in their order, as `TimeIndex` has it.
         """
         if store not in self.tables:
             log = Changelog.of(self.changelog(store) or store, self.stores[store], layout)
-            self.tables[store], self.logs[store] = StoreTable(self.runtime, store, log, time), log
+            self.tables[store], self.logs[store] = StoreTable(self.runtime, store, log, time, size), log
         elif self.tables[store].layout != layout:
             raise StreamsError(f"The store {store} is used with values of two types.")
         return self.tables[store]

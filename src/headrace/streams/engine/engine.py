@@ -12,13 +12,16 @@ from uuid import uuid4
 
 import structlog
 
+from headrace.config.client_options import client_value
 from headrace.errors import HeadraceError, RetriableError, StreamsError
 from headrace.kafka.active_standby import ActiveStandbyMember
 from headrace.kafka.admin import Admin
+from headrace.retry import Backoff, retry_until
 from headrace.spark import failure
+from headrace.spark.destination_topic import fitting_batch_bytes
 from headrace.streams.config import AT_LEAST_ONCE, StreamsConfig
 from headrace.streams.durations import BY_DURATION, reset_ms
-from headrace.streams.engine.build import build
+from headrace.streams.engine.build import build, written_topics
 from headrace.streams.engine.delivery import Kafka
 from headrace.streams.engine.purge import Purge
 from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
@@ -46,7 +49,7 @@ class OnCluster:
         """Takes over the present generation: what is committed after another instance became active is refused."""
         self._spark, self._config = spark, config
         self._topics = KafkaTopics(spark, config.consumer_settings)
-        self._sink = Kafka(config.producer_settings)
+        self._producer = config.producer_settings
         self._admin, self._instances = admin, instances
         self._generation: int | None = instances.generation
         self._committed_only = config.consumer_settings.get("isolation.level") == "read_committed"
@@ -54,9 +57,14 @@ class OnCluster:
     def runtime(self, partitions: int) -> TaskRuntime:
         """What a sub-topology has in Spark's JVM."""
         config = self._config
-        return TaskRuntime(
-            self._spark, partitions, consumer(config.consumer_settings), config.producer_settings, config.state_dir
-        )
+        return TaskRuntime(self._spark, partitions, consumer(config.consumer_settings), self._producer, config.state_dir)
+
+    def fit_batches(self, topics: Iterable[str]) -> None:
+        """Send no larger batches than topics take, of those that exist. Raises KafkaFailure, RetriableError."""
+        known = self._admin.topics()
+        size = client_value("producer", self._producer, "batch.size")
+        fitting = fitting_batch_bytes(self._admin, [topic for topic in topics if topic in known], size)
+        self._producer = {**self._producer, "batch.size": str(fitting)}
 
     def ends(self, runtime: TaskRuntime, inputs: Mapping[str, Mapping[Partition, int]]) -> dict[Partition, int] | None:
         """Where the topics of a sub-topology end, which are followed from these offsets on unless they are followed already."""
@@ -79,7 +87,7 @@ class OnCluster:
 
     def write(self, rows: Iterable[DataFrame], number: int) -> None:
         """Write what a batch made."""
-        self._sink.write(rows, number)
+        Kafka(self._producer).write(rows, number)
 
     def offsets(self, partitions: Iterable[Partition], which: str) -> dict[Partition, int]:
         """Offsets by a reset policy."""
@@ -119,6 +127,7 @@ class Engine:
 
     def __init__(self, topology: Topology, config: StreamsConfig, cluster: OnCluster, admin: Admin, spark: SparkSession) -> None:
         """Compile the topology. Raises StreamsError, TopologyError, ConfigError."""
+        cluster.fit_batches(written_topics(topology, config))
         self.tasks, self.globals = build(topology, config, cluster, admin)
         for task in self.tasks:
             task.transactions = cluster.transactions(task.program.number)
@@ -291,19 +300,24 @@ class Engine:
 
     def _patiently(self, task: StreamTask, action: Callable[[], Value]) -> Value:
         """The action, alone with the task, tried again for `task.timeout.ms` where that may help."""
-        deadline, pause_s = time.monotonic() + self._timeout_s, 0.1
-        while True:
-            try:
-                with self._locks[task.program.number]:
-                    return action()
-            except Exception as error:
-                found = failure.as_error(error, f"Sub-topology {task.program.number}")
-                if not isinstance(found, RetriableError) or time.monotonic() > deadline or self._stopping.is_set():
-                    raise
-                log.warning("A batch is tried again: %s", found, subtopology=task.program.number)
-                self._troubled()
-            self._stopping.wait(pause_s)
-            pause_s = min(2 * pause_s, 10.0)
+        backoff, reason = Backoff(0.1, 10.0), ""
+
+        def alone(_left_s: float) -> Value:
+            with self._locks[task.program.number]:
+                return action()
+
+        def may_help(error: Exception) -> bool:
+            nonlocal reason
+            found = failure.as_error(error, f"Sub-topology {task.program.number}")
+            reason = str(found)
+            return isinstance(found, RetriableError) and not self._stopping.is_set()
+
+        def wait(_pause_s: float) -> bool:
+            log.warning("A batch is tried again: %s", reason, subtopology=task.program.number)
+            self._troubled()
+            return self._stopping.wait(backoff.failed())
+
+        return retry_until(alone, self._timeout_s, backoff.first_s, may_help, wait)
 
 
 @contextmanager

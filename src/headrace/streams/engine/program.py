@@ -31,7 +31,7 @@ from headrace.streams.engine.operators import (
 )
 from headrace.streams.engine.places import Places, placed, places
 from headrace.streams.nodes import Node, ProcessorNode, SinkNode, SourceNode
-from headrace.streams.refused import owns
+from headrace.streams.processor_groups import needs, owners, processor_groups
 from headrace.streams.topology import Topology
 from headrace.streams.windows import SessionWindows, SlidingWindows
 
@@ -55,6 +55,8 @@ class Program:
     """Tables in whose rows joins with streams or processors look, and those from which they follow."""
     read: Mapping[str, Mapping[str, str]]
     """By processor, the stores of tables that it reads, each with the operator whose result it is."""
+    groups: Mapping[str, frozenset[str]]
+    """By processor that shares a store, those that work together with it, and itself."""
 
     @classmethod
     def of(cls, topology: Topology, number: int, names: tuple[str, ...]) -> Program:
@@ -62,13 +64,20 @@ class Program:
         added = [topology.nodes[name] for name in names]
         children = {node.name: tuple(other for other in added if node.name in other.parents) for node in added}
         stores = any(isinstance(node, ProcessorNode) and node.stores for node in added)
-        read = {node.name: owners for node in added if (owners := _owners(node, added))}
+        read = {node.name: found for node in added if (found := owners(node, added))}
+        groups = processor_groups(added)
+        before = {node.name: (*needs(node), *read.get(node.name, {}).values()) for node in added}
+        # What one of a group needs comes before all of it; and within a record they are one after the other.
+        whole = {
+            name: tuple(other for one in groups[name] for other in before[one] if other not in groups[name]) for name in groups
+        }
 
-        def before(node: Node) -> tuple[str, ...]:
-            return (*needs(node), *read.get(node.name, {}).values())
+        def all_before(node: Node) -> tuple[str, ...]:
+            return (*before[node.name], *whole.get(node.name, ()))
 
-        watched = _watched(added, {name for owners in read.values() for name in owners.values()})
-        return cls(number, _sorted(added, before), children, stores, places(added, children, before), watched, read)
+        met = places(added, children, lambda node: (*all_before(node), *groups.get(node.name, ())))
+        watched = _watched(added, {name for found in read.values() for name in found.values()})
+        return cls(number, _sorted(added, all_before), children, stores, met, watched, read, groups)
 
     @property
     def sources(self) -> tuple[SourceNode, ...]:
@@ -83,7 +92,8 @@ class Program:
         """Go through the nodes that need no more than these inputs: tells the formats of some of the topics that it writes."""
         unknown = {source.name for source in self.sources} - set(inputs)
         for node in self.nodes:
-            if unknown.intersection((*needs(node), *self.read.get(node.name, {}).values())):
+            together = [one for one in self.nodes if one.name in self.groups.get(node.name, (node.name,))]
+            if any(unknown.intersection((*needs(one), *self.read.get(one.name, {}).values())) for one in together):
                 unknown.add(node.name)
         self._run(tuple(node for node in self.nodes if node.name not in unknown), context, inputs, topics)
 
@@ -99,7 +109,9 @@ class Program:
 
     def _process(self, context: Context, node: ProcessorNode) -> None:
         operation = node.operation
-        parents = [self.flow(context, parent, node.name) for parent in node.parents]
+        # What comes to a processor of the user's is taken with its group.
+        is_grouped = isinstance(operation, ops.UserProcessor)
+        parents = [] if is_grouped else [self.flow(context, parent, node.name) for parent in node.parents]
         if isinstance(operation, ops.Branch):
             for child, records in stateless.branch(node.name, operation, _records(node, parents)).items():
                 context.flows[f"{node.name}>{child}"] = records
@@ -118,14 +130,6 @@ class Program:
         return next(one for one in self.nodes if one.name == node.parents[index])
 
 
-def _owners(node: Node, nodes: list[Node]) -> dict[str, str]:
-    """Of a processor, the stores that are other operators', with these."""
-    if not isinstance(node, ProcessorNode) or not isinstance(node.operation, ops.UserProcessor | ops.TableTransformValues):
-        return {}
-    others = [other for other in nodes if isinstance(other, ProcessorNode) and other != node]
-    return {store: other.name for store in node.stores for other in others if owns(other, store)}
-
-
 def _sorted(nodes: list[Node], needs: Callable[[Node], tuple[str, ...]]) -> tuple[Node, ...]:
     known, rest, found = {node.name for node in nodes}, list(nodes), []
     done: set[str] = set()
@@ -135,16 +139,6 @@ def _sorted(nodes: list[Node], needs: Callable[[Node], tuple[str, ...]]) -> tupl
         done |= {node.name for node in ready}
         rest = [node for node in rest if node.name not in done]
     return tuple(found)
-
-
-def needs(node: Node) -> tuple[str, ...]:
-    """The nodes that come before a node: its parents, and those that it looks into."""
-    operation = node.operation if isinstance(node, ProcessorNode) else None
-    if isinstance(operation, ops.StreamTableJoin | ops.ForeignKeyLookup):
-        return (*node.parents, operation.table)
-    if isinstance(operation, ops.ForeignKeyChange):
-        return (*node.parents, operation.receive)
-    return (*node.parents, operation.send) if isinstance(operation, ops.ForeignKeyRespond) else node.parents
 
 
 def _watched(nodes: list[Node], read: set[str]) -> frozenset[str]:
@@ -192,14 +186,32 @@ def _show(_program: Program, context: Context, node: ProcessorNode, operation: A
     return stateless.show(context, node.name, operation, _records(node, flows))
 
 
-def _process(program: Program, context: Context, node: ProcessorNode, operation: Any, flows: list[Flow]) -> Flow:
-    return processors.process(context, node.name, operation, _records(node, flows), _stores_of(program, context, node))
+def _process(program: Program, context: Context, node: ProcessorNode, _operation: Any, _flows: list[Flow]) -> Flow:
+    if node.name not in context.flows:  # with the first of a group come all of them
+        names = program.groups.get(node.name, (node.name,))
+        nodes = [one for one in program.nodes if one.name in names and isinstance(one, ProcessorNode)]
+        together = [_processing(program, context, one, nodes) for one in nodes]
+        found = processors.process(context, together, _stores_of(program, context, nodes))
+        context.flows.update(zip([one.name for one in nodes], found, strict=True))
+    return context.flows[node.name]
 
 
-def _stores_of(program: Program, context: Context, node: ProcessorNode) -> processors.ProcessorStores:
-    """The stores of a processor: its own, and the tables that it reads."""
-    read = {store: cast(Changes, context.flows[owner]) for store, owner in program.read.get(node.name, {}).items()}
-    return processors.ProcessorStores(tuple(store for store in node.stores if store not in read), read)
+def _processing(program: Program, context: Context, node: ProcessorNode, together: list[ProcessorNode]) -> processors.Processing:
+    """A processor with what comes to it from other operators, and those of its group that come right behind it."""
+    names = [one.name for one in together]
+    outside = [program.flow(context, parent, node.name) for parent in node.parents if parent not in names]
+    behind = [child.name for child in program.children[node.name] if child.name in names]
+    forwards = tuple((names.index(name), program.places.get((node.name, name))) for name in behind)
+    operation = cast(ops.UserProcessor, node.operation)
+    return processors.Processing(node.name, operation, _records(node, outside) if outside else None, forwards)
+
+
+def _stores_of(program: Program, context: Context, nodes: list[ProcessorNode]) -> processors.ProcessorStores:
+    """The stores of processors: their own, and the tables that they read."""
+    tables_ = {store: owner for node in nodes for store, owner in program.read.get(node.name, {}).items()}
+    read = {store: cast(Changes, context.flows[owner]) for store, owner in tables_.items()}
+    own = {store: node.name for node in reversed(nodes) for store in node.stores if store not in read}
+    return processors.ProcessorStores(own, read)
 
 
 def _aggregate(
@@ -235,8 +247,8 @@ def _changes(function: Callable[[Context, str, Any, Changes], Flow]) -> Operator
 def _transform(
     program: Program, context: Context, node: ProcessorNode, operation: ops.TableTransformValues, flows: list[Flow]
 ) -> Flow:
-    stores = _stores_of(program, context, node)
-    stores = replace(stores, own=tuple(store for store in stores.own if store != operation.store))
+    stores = _stores_of(program, context, [node])
+    stores = replace(stores, own={store: name for store, name in stores.own.items() if store != operation.store})
     return transformers.transform(context, node.name, operation, cast(Changes, flows[0]), stores)
 
 

@@ -131,6 +131,10 @@ class TaskRuntime:
         """Make a store."""
         self._stores.create(store)
 
+    def add_up(self, index: str) -> None:
+        """Know how many rows an index of sizes has, and how many bytes they say."""
+        self._stores.addUp(index)
+
     def clear(self, store: str) -> None:
         """Throw away what a store holds."""
         self._stores.clear(store)

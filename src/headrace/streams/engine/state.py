@@ -14,6 +14,7 @@ from headrace.streams.engine import formats
 from headrace.streams.engine.changelog import Changelog
 from headrace.streams.engine.layout import Layout
 from headrace.streams.engine.time_index import TimeIndex
+from headrace.streams.row_headers import without_headers
 from headrace.streams.serde_values import can_read_alone, decoder, encoder
 from headrace.streams.stores import StateStore, StoreKind
 
@@ -29,15 +30,17 @@ _SWEEP_ROWS = 20_000  # expired windows are looked for after as many changes, or
 class StoreTable:
     """The rows of one store: `Layout.names`, `v`, `t` (bigint, ms)."""
 
-    def __init__(self, runtime: TaskRuntime, name: str, changelog: Changelog, time: Column | None = None) -> None:
-        """time: of each row, if `due` is to find rows by it."""
+    def __init__(
+        self, runtime: TaskRuntime, name: str, changelog: Changelog, time: Column | None = None, size: Column | None = None
+    ) -> None:
+        """time: of each row, if `due` is to find rows by it; size: its bytes, for `oldest`."""
         self.layout: Layout = changelog.layout
         self.runtime, self._name, self._log = runtime, name, changelog
         self._changes = 0
         self.kept_from: dict[int, int] = {}
         """By task, the time (ms) before which windows have expired; they go with the next sweep."""
         runtime.create(name)
-        self.index = None if time is None else TimeIndex(runtime, name, changelog, time)
+        self.index = None if time is None else TimeIndex(runtime, name, changelog, time, size)
 
     @property
     def described(self) -> StateStore:
@@ -105,6 +108,17 @@ class StoreTable:
         rows = self.index.between(F.col("p"), F.lit(0) if first is None else first, last)
         return asked.select("p", F.explode(self._decoded(rows)).alias("row")).select("p", "row.*")
 
+    def oldest(self, asked: DataFrame, last: Column, count: Column, size: Column) -> DataFrame:
+        """The rows that are due at `last`, and of the others the oldest, at least so many with so many bytes: as `due` has them.
+
+        asked: p, each once, and what the numbers are made of.
+        """
+        from pyspark.sql import functions as F
+
+        assert self.index is not None
+        rows = self.index.oldest(F.col("p"), last, count, size)
+        return asked.select("p", F.explode(self._decoded(rows)).alias("row")).select("p", "row.*")
+
     def _decoded(self, rows: Column, without: str = "") -> Column:
         from pyspark.sql import functions as F
 
@@ -115,13 +129,17 @@ class StoreTable:
 
         return F.transform(rows, row)
 
+    def stored(self) -> DataFrame:
+        """All rows that there are, as they are stored: p, key, and `value` with the time in front of it."""
+        return self.runtime.scan(self._name)
+
     def rows(self) -> DataFrame:
         """All rows that there are."""
         from pyspark.sql import functions as F
 
         keys = [column.alias(name) for name, column in self._log.keys(F.col("key"))]
         value, time = self._value(F.col("value")), _time(F.col("value"))
-        return self.runtime.scan(self._name).select("p", *keys, value.alias("v"), time.alias("t"))
+        return self.stored().select("p", *keys, value.alias("v"), time.alias("t"))
 
     def reads_alone(self) -> bool:
         """Whether `get` reads it: a key is all that tells its rows apart, and its serdes need no expression of Spark."""
@@ -132,7 +150,10 @@ class StoreTable:
         """The value of a key in whatever task, None if there is none; runs no job."""
         source = encoder(self._log.key_serde)(key)
         row = None if source is None else self.runtime.get(self._name, source)
-        return None if row is None else decoder(self._log.value_serde, self.layout.value)(row[8:])
+        if row is None:
+            return None
+        value = without_headers(row[8:]) if self._log.store.with_headers else row[8:]
+        return decoder(self._log.value_serde, self.layout.value)(value)
 
     def load(self, rows: DataFrame) -> None:
         """Take in rows that no batch has changed: `Layout.names`, `v` (NULL deletes), `t`; runs a job."""

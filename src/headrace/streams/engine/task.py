@@ -215,7 +215,7 @@ class StreamTask:
         to = {p: end for p, (start, end) in self._unfinished.items() if self.positions[p] == start}
         self._commit(to)
         for store in sorted(self.emptied):
-            changelog, rows = self.memory.logs[store], self.memory.tables[store].rows()
+            changelog, rows = self.memory.logs[store], self.memory.tables[store].stored()
             self.cluster.write([changelog.records(rows)], 0)  # no batch has this number
             self.emptied.discard(store)
             log.warning("The changelog %s has been filled again from its store.", changelog.topic)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from headrace.streams.engine import formats
@@ -28,16 +29,17 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
     """Pass on the last change of each key when its time has come; until then it waits in the store.
 
     windowed: the time is the end of the key's window, else that of the first change that waits. A buffer that holds more records
-    or bytes than it may after a batch passes on the oldest, or ends the application: one with a bound is read as a whole.
+    or bytes than it may after a batch passes on the oldest, or ends the application. Of what waits no more is read than may have
+    to go: a batch cannot push out more than it brings.
     """
     from pyspark.sql import functions as F
-    from pyspark.sql.types import LongType, StructField, StructType
 
-    buffer = operation.suppressed.buffer
-    kind = kind_of(changes.frame, "new")
-    value = StructType([StructField("new", kind), StructField("old", kind), StructField("since", LongType())])
-    layout = Layout((("k", kind_of(changes.frame, "k")),), value)
-    table = context.memory.table(operation.store, layout, F.col("k.end") if windowed else F.col("v.since"))
+    buffer, layout = operation.suppressed.buffer, _layout(changes)
+    bounded = buffer.max_record_count is not None or buffer.max_byte_count is not None
+    time = F.col("k.end") if windowed else F.col("v.since")
+    kinds = kind_of(changes.frame, "k"), kind_of(changes.frame, "new")
+    size = partial(_size, node, context.memory.stores[operation.store], kinds)
+    table = context.memory.table(operation.store, layout, time, size("v") if bounded else None)
     looked = table.lookup(one_each(changes).select("p", "k", "old", "new", "t", "o"))
     since = F.col("k.end") if windowed else F.coalesce(F.col("sv.since"), F.col("t"))
     held = F.when(F.col("sv").isNotNull(), F.col("sv.old")).otherwise(F.col("old"))
@@ -46,28 +48,41 @@ def suppress(context: Context, node: str, operation: Suppress, changes: Changes,
         F.col("sv").alias("ov"), F.col("st").alias("ot"),
     )  # fmt: skip
     fresh = context.cut(fresh)
-    times = context.cut(fresh.groupBy("p").agg(F.max("t").alias("ct")))
+    brought = F.sum(size("v") + F.when(F.col("ov").isNull(), 0).otherwise(size("ov"))).alias("bytes")
+    sums = [F.count(F.lit(1)).alias("rows"), brought] if bounded else []
+    times = context.cut(fresh.groupBy("p").agg(F.max("t").alias("ct"), *sums))
     context.tick(node, times)
-    bounded = buffer.max_record_count is not None or buffer.max_byte_count is not None
-    wait = F.lit(operation.wait_ms)
-    due = table.rows() if bounded else table.due(times.where("ct is not null"), F.col("ct") - wait)
+    wait, asked = F.lit(operation.wait_ms), times.where("ct is not null")
+    if bounded:
+        due = table.oldest(asked, F.col("ct") - wait, *_most_to_go(table, buffer))
+    else:
+        due = table.due(asked, F.col("ct") - wait)
     waiting = due.join(fresh.select("p", "k"), ["p", "k"], "left_anti")
     waiting = waiting.select(
         "p", "k", "v", "t", F.array().cast("array<bigint>").alias("o"), F.col("v").alias("ov"), F.col("t").alias("ot")
     )
-    rows = waiting.unionByName(fresh).join(times, "p", "left").withColumn("ct", F.greatest("ct", context.clock(node)))
+    rows = waiting.unionByName(fresh).join(times.select("p", "ct"), "p", "left")
+    rows = rows.withColumn("ct", F.greatest("ct", context.clock(node)))
     out = F.col("v.since") + wait <= F.coalesce("ct", F.lit(-1))
     rows = rows.withColumn("out", out)
     if bounded:
-        size = _size(node, context.memory.stores[operation.store], kind_of(rows, "k"), kind)
-        rows = _bounded(node, rows.withColumn("size", size), buffer)
+        was = F.when(F.col("ov").isNull(), F.lit(0)).otherwise(size("ov"))
+        rows = _bounded(node, rows.withColumns({"size": size("v"), "was": was}), table, buffer)
     rows = context.cut(rows)
     passed = rows.where("out")
     put = rows.where("not out and not (ov <=> v)").select("p", "k", "v", "t", "ov", "ot")
-    gone = passed.where("ov is not null").select("p", "k", null(value).alias("v"), "t", "ov", "ot")
+    gone = passed.where("ov is not null").select("p", "k", null(layout.value).alias("v"), "t", "ov", "ot")
     context.put(operation.store, context.cut(put.unionByName(gone)))
     lookup = _passed_on(table, changes.lookup) if changes.lookup else None
     return Changes(passed.select("p", "k", "v.old", "v.new", "t", "o").where("old is not null or new is not null"), lookup)
+
+
+def _layout(changes: Changes) -> Layout:
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    kind = kind_of(changes.frame, "new")
+    value = StructType([StructField("new", kind), StructField("old", kind), StructField("since", LongType())])
+    return Layout((("k", kind_of(changes.frame, "k")),), value)
 
 
 def _passed_on(buffer: StoreTable, upstream: Lookup) -> Lookup:
@@ -83,32 +98,51 @@ def _passed_on(buffer: StoreTable, upstream: Lookup) -> Lookup:
     return lookup
 
 
-def _size(node: str, store: StateStore, key: DataType, value: DataType) -> Column:
+def _most_to_go(table: StoreTable, buffer: BufferConfig) -> tuple[Column, Column]:
+    """How many rows, and how many bytes, of those that wait a batch can push out at most, by `rows` and `bytes` that it brings.
+
+    More than the bound may be there already if the bound has changed since the last run.
+    """
+    from pyspark.sql import functions as F
+
+    assert table.index is not None
+    found = []
+    for name, limit in (("rows", buffer.max_record_count), ("bytes", buffer.max_byte_count)):
+        total = table.index.total(F.col("p"), size=name == "bytes")
+        found.append(F.lit(0) if limit is None else F.col(name) + F.greatest(total - F.lit(limit), F.lit(0)))
+    return found[0], found[1]
+
+
+def _size(node: str, store: StateStore, kinds: tuple[DataType, DataType], row: str) -> Column:
     """The bytes of a row's key and new value as the table's serdes write them, or those that fit the types."""
     from pyspark.sql import functions as F
 
     parts = (
-        formats.encoded(store.key_serde, F.col("k"), key, f"key of {node}"),
-        formats.encoded(store.value_serde, F.col("v.new"), value, f"value of {node}"),
+        formats.encoded(store.key_serde, F.col("k"), kinds[0], f"key of {node}"),
+        formats.encoded(store.value_serde, F.col(f"{row}.new"), kinds[1], f"value of {node}"),
     )
     return F.coalesce(F.length(parts[0]), F.lit(0)) + F.coalesce(F.length(parts[1]), F.lit(0))
 
 
-def _bounded(node: str, rows: DataFrame, buffer: BufferConfig) -> DataFrame:
-    """The rows with those `out` as well that are too many: the oldest of each task."""
+def _bounded(node: str, rows: DataFrame, table: StoreTable, buffer: BufferConfig) -> DataFrame:
+    """Rows with those `out` as well that are too many: the oldest of each task. rows: with `size`, and `was`, that of before."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    held = Window.partitionBy("p", "out")
-    youngest = held.orderBy(F.col("v.since").desc(), F.col("t").desc(), F.col("o").desc())
-    so_far = youngest.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    assert table.index is not None
+    task, stays, known = Window.partitionBy("p"), (~F.col("out")).cast("bigint"), F.col("ov").isNotNull().cast("bigint")
+    held = table.index.total(F.col("p"), size=False) + F.sum(stays - known).over(task)
+    size = table.index.total(F.col("p"), size=True) + F.sum(stays * F.col("size") - F.col("was")).over(task)
+    oldest = Window.partitionBy("p", "out").orderBy("since", "t", "o").rowsBetween(Window.unboundedPreceding, -1)
+    rows = rows.withColumns({"since": F.col("v.since"), "held": held, "held_bytes": size})
+    older, older_bytes = F.count(F.lit(1)).over(oldest), F.coalesce(F.sum("size").over(oldest), F.lit(0))
     limits = buffer.max_record_count, buffer.max_byte_count
     most = tuple(_UNBOUNDED if limit is None else limit for limit in limits)
-    too_many = ~F.col("out") & ((F.row_number().over(youngest) > most[0]) | (F.sum("size").over(so_far) > most[1]))
+    too_many = ~F.col("out") & ((F.col("held") - older > most[0]) | (F.col("held_bytes") - older_bytes > most[1]))
     if buffer.emit_early:
         return rows.withColumn("out", F.col("out") | too_many)
     sentence = F.format_string(
         "%s buffer exceeded its max capacity. Currently [%d/%d] records and [%d/%d] bytes.",
-        F.lit(node), F.count(F.lit(1)).over(held), F.lit(most[0]), F.sum("size").over(held), F.lit(most[1]),
+        F.lit(node), F.col("held"), F.lit(most[0]), F.col("held_bytes"), F.lit(most[1]),
     )  # fmt: skip
     return rows.withColumn("out", F.when(too_many, F.raise_error(sentence).cast("boolean")).otherwise(F.col("out")))

@@ -9,7 +9,7 @@ from headrace.streams.engine.columns import HEADERS, kind_of, null
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Records
 from headrace.streams.engine.operators import processors, tables
-from headrace.streams.engine.operators.processors import ProcessorStores
+from headrace.streams.engine.operators.processors import Processing, ProcessorStores
 from headrace.streams.operations import TableTransformValues, UserProcessor
 
 
@@ -24,7 +24,7 @@ def transform(context: Context, node: str, operation: TableTransformValues, chan
     headers = F.lit(None).cast(HEADERS).alias("h")
     records = Records(frame.select("p", "k", F.col("new").alias("v"), "t", "o", headers), ordered="key")
     processor = UserProcessor(_TransformerSupplier(operation.supplier), keeps_key=True)
-    found = processors.process(context, node, processor, records, stores).frame
+    found = processors.process(context, [Processing(node, processor, records)], stores)[0].frame
     nothing = null(kind_of(found, "v")).alias("old")
     transformed = Changes(found.select("p", "k", nothing, F.col("v").alias("new"), "t", "o"), has_old=False)
     return transformed if operation.store is None else tables.keep(context, operation.store, transformed)

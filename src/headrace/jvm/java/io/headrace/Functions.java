@@ -82,6 +82,8 @@ public final class Functions extends AbstractFunction1 {
         state(target, "headrace_state_get", "get", DataTypes.BinaryType);
         state(target, "headrace_state_scan", "scan", StateFunctions.ROWS);
         state(target, "headrace_state_range", "range", StateFunctions.ROWS);
+        state(target, "headrace_state_oldest", "oldest", StateFunctions.ROWS);
+        state(target, "headrace_state_total", "total", number);
         state(target, "headrace_state_version", "version", DataTypes.BinaryType);
         state(target, "headrace_failure", "failure", text);
         state(target, "headrace_stream_time", "clock", number);

@@ -2,6 +2,7 @@ package io.headrace.streams;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
@@ -101,6 +102,9 @@ public final class BatchRdd extends RDD<InternalRow> {
         Partition[] all = rows.partitions();
         if (all.length % pieces != 0) {
             throw new IllegalStateException("A plan moves rows between partitions: " + rows.toDebugString());
+        }
+        if (all.length == 0) { // of a filter that is never true Spark plans no more than that nothing comes
+            return Collections.emptyIterator();
         }
         return new Iterator<InternalRow>() { // Spark's rows are reused: none may be fetched before the one before it was used
             private int at = piece;

@@ -34,15 +34,20 @@ final class BatchResult {
     /** Fail if a record that is held is larger than a producer sends. */
     void checkSizes(int most) {
         for (Object[] one : held) {
-            int size = size((byte[]) one[2]) + size((byte[]) one[3]);
-            for (Object header : (List<?>) one[4]) {
-                size += size(((byte[][]) header)[0]) + size(((byte[][]) header)[1]);
-            }
+            int size = size(one);
             if (size + OVERHEAD_BYTES > most) {
                 throw new RecordTooLargeException("A record for " + one[0] + " has " + size + " bytes, which is more than the "
                     + most + " of " + ProducerConfig.MAX_REQUEST_SIZE_CONFIG + ".");
             }
         }
+    }
+
+    private static int size(Object[] record) {
+        int size = size((byte[]) record[2]) + size((byte[]) record[3]);
+        for (Object header : (List<?>) record[4]) {
+            size += size(((byte[][]) header)[0]) + size(((byte[][]) header)[1]);
+        }
+        return size;
     }
 
     private static int size(byte[] bytes) {
@@ -56,7 +61,30 @@ final class BatchResult {
         return String.join("\n", found);
     }
 
-    /** Take all that another one holds, which has no writer. */
+    /** What it holds for changelogs. */
+    List<Object[]> changelogs() {
+        return held.stream().filter(one -> (boolean) one[6]).toList();
+    }
+
+    /** What it holds for all other topics. */
+    List<Object[]> results() {
+        return held.stream().filter(one -> !(boolean) one[6]).toList();
+    }
+
+    /**
+     * Send records that another one held. A record that is larger than a batch of the producer goes alone: one that is refused as too
+     * large is split from its neighbours without an end, if a small one fits beside it (KAFKA-8350).
+     */
+    void send(List<Object[]> records, int batchBytes) {
+        for (Object[] one : records) {
+            put(one);
+            if (size(one) + OVERHEAD_BYTES > batchBytes) {
+                writer.flush();
+            }
+        }
+    }
+
+    /** Take what another one has computed, once its records are sent. */
     void take(BatchResult other) {
         changes.putAll(other.changes);
         ticks.putAll(other.ticks);
@@ -64,7 +92,6 @@ final class BatchResult {
         kept.putAll(other.kept);
         skipped.addAll(other.skipped);
         skips += other.skips;
-        other.held.forEach(this::put);
     }
 
     /** Take a row. */

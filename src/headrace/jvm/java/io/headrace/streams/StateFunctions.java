@@ -53,6 +53,45 @@ public final class StateFunctions {
         return new GenericArrayData(found.toArray());
     }
 
+    /**
+     * The rows of a store whose time in an index of sizes is not after `last`, then the oldest that are at least so many and have so
+     * many bytes, with all others of the same time; in the order of the index.
+     */
+    public static ArrayData oldest(UTF8String task, UTF8String store, UTF8String index, int partition, long last, long rows, long bytes)
+        throws RocksDBException {
+        StateStores stores = TaskRuntime.of(task).stores;
+        List<InternalRow> found = new ArrayList<>();
+        long moreRows = rows;
+        long moreBytes = bytes;
+        long before = Long.MIN_VALUE;
+        try (RocksIterator sizes = stores.iterator(index.toString())) {
+            for (sizes.seek(key(partition, new byte[0])); sizes.isValid(); sizes.next()) {
+                ByteBuffer key = ByteBuffer.wrap(sizes.key());
+                if (key.getInt() != partition) {
+                    break;
+                }
+                long time = key.getLong();
+                if (time > last) {
+                    if (moreRows <= 0L && moreBytes <= 0L && time != before) {
+                        break;
+                    }
+                    moreRows--;
+                    moreBytes -= StoreTotals.bytes(sizes.value());
+                    before = time;
+                }
+                byte[] own = new byte[key.remaining()];
+                key.get(own);
+                found.add(new GenericInternalRow(new Object[] {own, stores.get(store.toString(), key(partition, own))}));
+            }
+        }
+        return new GenericArrayData(found.toArray());
+    }
+
+    /** How many rows an index of sizes has of a task, or how many bytes they say. */
+    public static long total(UTF8String task, UTF8String index, int partition, boolean bytes) {
+        return TaskRuntime.of(task).stores.total(index.toString(), partition, bytes);
+    }
+
     /** The rows whose key begins with some bytes and has `tail` more, -1: any number, in the order of their bytes. */
     public static ArrayData scan(UTF8String task, UTF8String store, int partition, byte[] prefix, int tail) {
         byte[] first = key(partition, prefix);

@@ -48,6 +48,7 @@ public final class StateStores {
     private final WriteOptions unlogged = new WriteOptions().setDisableWAL(true);
     private final LongAdder rowsRead = new LongAdder();
     private final Map<String, ColumnFamilyHandle> stores = new ConcurrentHashMap<>();
+    private final Map<String, StoreTotals> totals = new ConcurrentHashMap<>(); // of indexes of sizes
 
     StateStores(String directory) throws RocksDBException {
         synchronized (StateStores.class) {
@@ -80,7 +81,17 @@ public final class StateStores {
             db.dropColumnFamily(handle);
             handle.close();
         }
+        totals.computeIfPresent(store, (name, before) -> new StoreTotals());
         create(store);
+    }
+
+    /** Add up what an index of sizes says, from now on. It is empty. */
+    public void addUp(String index) {
+        totals.put(index, new StoreTotals());
+    }
+
+    long total(String index, int partition, boolean bytes) {
+        return totals.get(index).of(partition, bytes);
     }
 
     byte[] get(String store, byte[] key) throws RocksDBException {
@@ -128,7 +139,11 @@ public final class StateStores {
         try (WriteBatch batch = new WriteBatch()) {
             for (Map.Entry<String, List<byte[][]>> one : changes.entrySet()) {
                 ColumnFamilyHandle handle = stores.get(one.getKey());
+                StoreTotals total = totals.get(one.getKey());
                 for (byte[][] row : one.getValue()) {
+                    if (total != null) { // each key is there once
+                        total.change(row[0], db.get(handle, row[0]), row[1]);
+                    }
                     if (row[1] == null) {
                         batch.delete(handle, row[0]);
                     } else {

@@ -194,7 +194,7 @@ public final class TaskRuntime {
         inputs.begin(ranges);
         try {
             program.run(new ArrayList<>(pieces.of(partitions)), inputs.size(), threads);
-            batch.checkSizes(mostBytes());
+            batch.checkSizes(bytes(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, 1 << 20));
         } catch (Throwable error) {
             failure = RecordFailure.of(error);
             if (failure.isEmpty()) {
@@ -207,17 +207,28 @@ public final class TaskRuntime {
         if (withoutBroker) {
             return;
         }
-        boolean good = false;
+        writeCarefully(number);
+    }
+
+    /** Write what was computed, results first: if a broker refuses one of them as too large, no changelog knows of the batch. */
+    private void writeCarefully(long number) throws Throwable {
+        BatchResult computed = batch;
+        boolean leavesNoTrace = true;
         try {
-            BatchResult computed = batch;
             begin(number);
-            batch.take(computed);
+            batch.send(computed.results(), bytes(ProducerConfig.BATCH_SIZE_CONFIG, 16384));
             acknowledge();
-            good = true;
-        } finally {
-            if (!good) {
-                abandon();
+            leavesNoTrace = writer.isTransactional();
+            batch.send(computed.changelogs(), Integer.MAX_VALUE);
+            acknowledge();
+            batch.take(computed);
+        } catch (Throwable error) {
+            failure = leavesNoTrace ? RecordFailure.of(error) : List.of();
+            abandonWrites();
+            if (failure.isEmpty()) {
+                inputs.close();
             }
+            throw error;
         }
     }
 
@@ -246,9 +257,8 @@ public final class TaskRuntime {
         return letter.get(part);
     }
 
-    private int mostBytes() {
-        Object given = producers.getOrDefault(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, 1 << 20);
-        return Integer.parseInt(given.toString());
+    private int bytes(String setting, int otherwise) {
+        return Integer.parseInt(producers.getOrDefault(setting, otherwise).toString());
     }
 
     private synchronized void begin(long number) {
@@ -281,10 +291,14 @@ public final class TaskRuntime {
 
     /** Nothing of a failed batch may arrive later; what it has read is read again. */
     private synchronized void abandon() {
+        abandonWrites();
+        inputs.close();
+    }
+
+    private synchronized void abandonWrites() {
         if (writer != null && !writer.abort()) {
             closeWriter();
         }
-        inputs.close();
     }
 
     /** Stream times that the batch has come to: lines of node, partition, time. */

@@ -1,0 +1,239 @@
+"""Processors of the user's in Spark's Python workers: the rows of a piece, task by task, each record through all of a group.
+
+A processor finds its stores as they were before the batch, through the socket of the sub-topology's runtime, and over that what
+the processors of its group have changed since.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import Any
+
+from headrace.errors import StreamsError
+from headrace.streams.engine.processor_link import ProcessorLink, TaskTimes
+from headrace.streams.processor_stores import STORES, ChangedRows, StoreAccess
+from headrace.streams.processors import ProcessorContext, PunctuationType, Record
+from headrace.streams.stores import StoreKind
+
+ROW_COLUMNS = ("p", "t", "o", "h", "m", "store", "key", "value")
+"""What a row begins with: `m` is the processor's number; the last three are of a changed row of a table that is read."""
+_PARTITION, _TIME, _PLACE, _HEADERS, _NUMBER, _STORE, _KEY, _VALUE = range(8)
+_AT_ONCE = 1000  # records whose rows of a store are fetched with one request
+_LAST = 1 << 62  # a place behind all records of a batch
+_NOTHING = (None,) * 5
+
+
+@dataclass(frozen=True)
+class WorkerProcessor:
+    """A processor of a group."""
+
+    node: str
+    supplier: Any
+    keeps_key: bool
+    forwards: tuple[tuple[int, int | None], ...]
+    """Those of the group right behind it, by their number, each with its place among the children if it needs one."""
+
+
+class ProcessorRows:
+    """The rows of a piece, through processors for each of its tasks."""
+
+    def __init__(self, processors: Sequence[WorkerProcessor], stores: Mapping[str, StoreAccess], socket: str, depth: int) -> None:
+        """socket: of the sub-topology's runtime; depth: how many numbers a place has, 0 if that differs."""
+        from pyspark import cloudpickle
+
+        self.nodes, self.stores, self.depth = [one.node for one in processors], dict(stores), max(depth, 1)
+        self._socket = socket
+        # As bytes, so that a worker can be told before where this process finds the modules that the suppliers need.
+        self._processors, self._paths = cloudpickle.dumps(list(processors)), list(sys.path)
+
+    def __call__(self, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+        """Rows as `processors._schema` has them."""
+        from pyspark import TaskContext
+
+        sys.path.extend(path for path in self._paths if path not in sys.path)
+        processors, running = pickle.loads(self._processors), TaskContext.get()
+        assert running is not None
+        links = {path: ProcessorLink(path) for path in {self._socket, *(one.socket for one in self.stores.values())}}
+        try:
+            piece = running.partitionId()
+            now, tasks = self._tasks(links[self._socket], piece)
+            times = self._stream_times(links[self._socket], piece)
+            for partition, mine in groupby(rows, lambda row: row[_PARTITION]):
+                yield from _ProcessedTask(self, processors, links, tasks.pop(partition), now, times[partition]).run(mine)
+            for partition, left in tasks.items():
+                if any(one.dues is None or one.dues for one in left):
+                    yield from _ProcessedTask(self, processors, links, left, now, times[partition]).run(())
+        finally:
+            for link in links.values():
+                link.close()
+
+    def _tasks(self, link: ProcessorLink, piece: int) -> tuple[int, dict[int, list[TaskTimes]]]:
+        """The time of the clock, and by task what each processor knows of it."""
+        now, found = 0, defaultdict[int, list[TaskTimes]](list)
+        for node in self.nodes:
+            now, tasks = link.begin(node, piece)
+            for task in tasks:
+                found[task.partition].append(task)
+        return now, found
+
+    def _stream_times(self, link: ProcessorLink, piece: int) -> dict[int, dict[str, int]]:
+        """By task, those of versioned stores."""
+        found: dict[int, dict[str, int]] = defaultdict(dict)
+        for name, one in self.stores.items():
+            if one.store.kind is StoreKind.VERSIONED:
+                for task in link.begin(name, piece)[1]:
+                    found[task.partition][name] = task.stream_time
+        return found
+
+
+class _ProcessedTask:
+    """The records of one task in a batch, and what follows from them."""
+
+    def __init__(
+        self, rows: ProcessorRows, processors: Sequence[WorkerProcessor], links: Mapping[str, ProcessorLink],
+        tasks: Sequence[TaskTimes], now: int, times: Mapping[str, int],
+    ) -> None:  # fmt: skip
+        """tasks: what each processor knows of the task; times: stream times of versioned stores."""
+        self._partition, self._depth = tasks[0].partition, rows.depth
+        self._changed: dict[str, ChangedRows] = {}
+        self._rows_of: dict[str, ChangedRows] = {}
+        self._out: list[tuple[Any, ...]] = []
+        self._time, self._key, self._ahead = now, None, ()  # of the record that is processed
+        stores: dict[str, Any] = {}
+        for name, one in rows.stores.items():
+            changed = ChangedRows(links[one.socket], name, 0 if one.shared else self._partition)
+            self._rows_of[name] = changed
+            if one.store.kind is StoreKind.VERSIONED:
+                changed.stream_time = times[name]
+            stores[name] = STORES[one.store.kind](one, changed, lambda: self._time, self._next_keys)
+            if not one.shared and not one.reads_only:
+                self._changed[name] = changed
+        known = zip(processors, tasks, strict=True)
+        self._members = [_Member(self, number, *one, stores, now) for number, one in enumerate(known)]
+
+    def run(self, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+        """Rows as `processors._schema` has them."""
+        given = iter(rows)
+        for member in self._members:
+            member.init()
+            yield from self._passed_on()
+        while chunk := list(islice(given, _AT_ONCE)):
+            ahead = [tuple(row[_of(i)] for row in chunk if row[_NUMBER] == i) for i in range(len(self._members))]
+            for row in chunk:
+                if row[_STORE] is not None:  # of a table that is read
+                    self._rows_of[row[_STORE]].put(row[_KEY], row[_VALUE], row[_TIME])
+                    continue
+                number = row[_NUMBER]
+                key, value = row[_of(number)], row[_of(number) + 1]
+                headers = tuple((name, bytes(content)) for name, content in row[_HEADERS] or ())
+                self._key, self._ahead = key, ahead[number]
+                self._members[number].process(Record(key, value, row[_TIME], headers), row[_PLACE])
+                yield from self._passed_on()
+        for member in self._members:
+            self._time, self._key, self._ahead = member.context.now, None, ()
+            member.end([_LAST] * self._depth)
+            yield from self._passed_on()
+        yield from self._changes()
+        for member in self._members:
+            yield from member.times(self._partition)
+
+    def process(self, number: int, record: Record, place: list[int]) -> None:
+        """Give a record to a processor of the group, in the middle of another one's work."""
+        before = self._time, self._key
+        self._time, self._key = record.timestamp, None
+        self._members[number].process(record, place)
+        self._time, self._key = before
+
+    def at(self, time: int) -> None:
+        """The time of what is put into a store from now on."""
+        self._time = time
+
+    def pass_on(self, number: int, record: Record, place: list[int]) -> None:
+        """Let a record go to the operators behind a processor."""
+        pairs: list[Any] = [None] * (2 * len(self._members))
+        pairs[2 * number : 2 * number + 2] = record.key, record.value
+        headers = list(record.headers) or None
+        self._out.append((self._partition, record.timestamp, place, headers, number, *_NOTHING, *pairs))
+
+    def _passed_on(self) -> list[tuple[Any, ...]]:
+        found, self._out = self._out, []
+        return found
+
+    def _changes(self) -> Iterator[tuple[Any, ...]]:
+        pairs = (None,) * (2 * len(self._members))
+        for name, changed in self._changed.items():
+            before = changed.before()
+            if changed.stream_time >= 0:
+                yield (self._partition, changed.stream_time, None, None, None, name, None, None, None, -2, *pairs)
+            for key, (value, time) in changed.changes.items():
+                if value is not None or before[key] is not None:
+                    yield (self._partition, time, None, None, None, name, key, value, before[key], None, *pairs)
+
+    def _next_keys(self, key: Any) -> Iterable[Any]:
+        """The keys of the next records, if a processor asks for the key of this one."""
+        return self._ahead if key == self._key else ()
+
+
+def _of(number: int) -> int:
+    """Where the key of a processor stands in a row."""
+    return len(ROW_COLUMNS) + 2 * number
+
+
+class _Member:
+    """One processor in one task."""
+
+    def __init__(
+        self, task: _ProcessedTask, number: int, processor: WorkerProcessor, times: TaskTimes, stores: Mapping[str, Any], now: int
+    ) -> None:
+        self._task, self._number, self._described = task, number, processor
+        self._processor = processor.supplier()
+        self._record: Record | None = None  # that is processed, and its place
+        self._place: list[int] = []
+        self._forwarded = 0
+        dues = {number: due for number, due in (times.dues or {}).items() if number >= 0}
+        self.context = ProcessorContext(times.partition, self._forward, stores, times.stream_time, now, dues)
+
+    def init(self) -> None:
+        """Begin a batch."""
+        if hasattr(self._processor, "init"):
+            self._processor.init(self.context)
+
+    def process(self, record: Record, place: list[int]) -> None:
+        """One record."""
+        self._record, self._place, self._forwarded = record, place, 0
+        self._task.at(record.timestamp)
+        self.context.stream_time = max(self.context.stream_time, record.timestamp)
+        self._processor.process(record)
+        self.context.punctuate(PunctuationType.STREAM_TIME)
+
+    def end(self, place: list[int]) -> None:
+        """Everything of the batch has been processed."""
+        self._record, self._place, self._forwarded = None, place, 0
+        self.context.punctuate(PunctuationType.WALL_CLOCK_TIME)
+        if hasattr(self._processor, "close"):
+            self._processor.close()
+
+    def times(self, partition: int) -> Iterator[tuple[Any, ...]]:
+        """When schedules are due, and the stream time (number -1)."""
+        for number, one in enumerate(self.context.schedules):
+            if not one.cancelled and one.kind is PunctuationType.WALL_CLOCK_TIME:
+                yield self._time_row(partition, one.due, number)
+        yield self._time_row(partition, self.context.stream_time, -1)
+
+    def _time_row(self, partition: int, time: int, number: int) -> tuple[Any, ...]:
+        pairs = (None,) * (2 * len(self._task._members))
+        return (partition, time, None, None, self._number, *_NOTHING[:4], number, *pairs)
+
+    def _forward(self, record: Record) -> None:
+        if self._record is not None and self._described.keeps_key and record.key != self._record.key:
+            raise StreamsError(f"{self._described.node} may not change the key: take process for that.")
+        place = [*self._place, self._forwarded]
+        self._forwarded += 1
+        self._task.pass_on(self._number, record, place)
+        for other, child in self._described.forwards:
+            self._task.process(other, record, place if child is None else [*place, child])
