@@ -100,8 +100,8 @@ class Broker:
         """Start it and wait until it answers; does nothing if it runs.
 
         `progress` is called with what is being done, a few words at a time. After `kill()` Kafka reads its logs before it
-        answers, which takes a minute with hundreds of partitions on a busy machine. Raises SetupError, in one sentence, if Java is
-        missing, a port is in use, the data directory cannot be used or is another node's, or Kafka ends or does not
+        answers, which takes a minute with hundreds of partitions on a busy machine. Raises SetupError, in one sentence, if
+        Java is missing, a port is in use, the data directory cannot be used or is another node's, or Kafka ends or does not
         answer in time.
         """
         if self.pid:
