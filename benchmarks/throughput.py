@@ -45,6 +45,10 @@ class EndOffsets:
         known = [(topic, metadata[topic]) for topic in self._topics if topic in metadata]
         return [TopicPartition(topic, number) for topic, it in known if not it.error for number in it.partitions]
 
+    def all_there(self, partitions: list[TopicPartition]) -> bool:
+        """Whether these are partitions of all topics: those of one that came into being later are missing otherwise."""
+        return {partition.topic for partition in partitions} == set(self._topics)
+
     def ends(self, partitions: list[TopicPartition]) -> list[int]:
         """Return the end offset of each; 0 for one whose leader is not known yet, as its topic is new."""
         latest: dict[TopicPartition, Any] = dict.fromkeys(partitions, OffsetSpec.latest())
@@ -82,7 +86,8 @@ def follow(offsets: EndOffsets, total: int, check: Callable[[], None], timeout_s
     moved, deadline = samples[0].at, samples[0].at + timeout_s
     while samples[-1].records < total:
         time.sleep(INTERVAL_S)
-        partitions = partitions or offsets.partitions()
+        if not offsets.all_there(partitions):
+            partitions = offsets.partitions()
         count = offsets.count(partitions)
         now = time.monotonic()
         if count > samples[-1].records:

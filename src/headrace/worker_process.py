@@ -29,7 +29,7 @@ from headrace.rest.forwarding import WorkerClient
 from headrace.rest.server import RestServer
 from headrace.runtime import spark_start
 from headrace.runtime.common_worker_config import spark_settings
-from headrace.runtime.java_plugins import install
+from headrace.runtime.java_plugins import install, install_config_providers
 from headrace.runtime.worker import Worker
 from headrace.runtime.worker_config import DistributedConfig, StandaloneConfig, WorkerConfig
 from headrace.signals import stop_on_signals
@@ -93,6 +93,7 @@ def run_standalone(
 
 def _install_plugins(props: Mapping[str, str]) -> None:
     """Make the plugins of a worker's `plugin.path` known before anything of its configuration names one."""
+    install_config_providers(props)
     with concealed():
         resolved = configured_resolver(props).resolve(props).props
     install(resolved, partial(session, spark_settings(resolved)))

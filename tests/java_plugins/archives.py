@@ -17,6 +17,7 @@ COUNTING = "org.example.CountingSourceConnector"
 DEBEZIUM = "io.debezium:debezium-connector-postgres:3.6.1.Final:tar.gz:plugin"
 NEEDY = "org.example.NeedyConnector"
 SHOUT, IS_ODD, PLAIN = "org.example.Shout", "org.example.IsOdd", "org.example.PlainConverter"
+THROWING_CONFIG, THROWING_VERSION = "org.example.ThrowingConfigConnector", "org.example.ThrowingVersionConnector"
 JOURNAL = "org.example.JournalSinkConnector"
 TEST_PLUGINS = "org.apache.kafka:connect-test-plugins:4.3.0"
 RUNTIME_TESTS = "org.apache.kafka:connect-runtime:4.3.0:jar:test"
@@ -27,12 +28,13 @@ _MONITORABLE_CLASSES = (
 MYSQL = "io.debezium:debezium-connector-mysql:3.6.1.Final:tar.gz:plugin"
 MONGODB = "io.debezium:debezium-connector-mongodb:3.6.1.Final:tar.gz:plugin"
 JDBC = "io.debezium:debezium-connector-jdbc:3.6.0.Final:tar.gz:plugin"
-SOURCE, SINK = "source.SourceConnector", "sink.SinkConnector"
+SOURCE, SINK = "connect.source.SourceConnector", "connect.sink.SinkConnector"
+PROVIDER, VAULT = "common.config.provider.ConfigProvider", "org.example.Vault"
 DESCRIBE = "org.example.Describe"
 CHAIN = {
-    "transforms.Transformation": f"{SHOUT}\n{DESCRIBE}",
-    "transforms.predicates.Predicate": IS_ODD,
-    "storage.Converter": PLAIN,
+    "connect.transforms.Transformation": f"{SHOUT}\n{DESCRIBE}",
+    "connect.transforms.predicates.Predicate": IS_ODD,
+    "connect.storage.Converter": PLAIN,
 }
 
 
@@ -52,7 +54,7 @@ def archive(path: Path, classes: Path, version: str, services: Mapping[str, str]
             if leave_out not in file.name:
                 jar.write(file, file.relative_to(classes))
         for interface, name in services.items():
-            jar.writestr(f"META-INF/services/org.apache.kafka.connect.{interface}", name)
+            jar.writestr(f"META-INF/services/org.apache.kafka.{interface}", name)
         jar.writestr("version.txt", version)
 
 
@@ -66,7 +68,7 @@ def of_kafkas_tests(path: Path, scratch: Path) -> None:
             if re.search(_MONITORABLE_CLASSES, name):
                 jar.writestr(name, tests.read(name))
         for interface, name in ((SOURCE, MONITORABLE.format("Source")), (SINK, MONITORABLE.format("Sink"))):
-            jar.writestr(f"META-INF/services/org.apache.kafka.connect.{interface}", name)
+            jar.writestr(f"META-INF/services/org.apache.kafka.{interface}", name)
 
 
 def plugin_path(directory: Path) -> Path:
@@ -74,9 +76,11 @@ def plugin_path(directory: Path) -> Path:
     classes = compiled(directory / "classes")
     path = directory / "plugins"
     archive(path / "counting-1" / "counting.jar", classes, "1.0", {SOURCE: COUNTING, **CHAIN})
+    archive(path / "throwing" / "throwing.jar", classes, "1.0", {SOURCE: THROWING_CONFIG})
     archive(path / "counting-2" / "counting.jar", classes, "2.0-beta", {SOURCE: COUNTING, **CHAIN})
     archive(path / "needy" / "needy.jar", classes, "1.0", {SOURCE: NEEDY}, leave_out="Helper")
     archive(path / "journal" / "journal.jar", classes, "1.0", {SINK: JOURNAL})
+    archive(path / "vault" / "vault.jar", classes, "1.0", {PROVIDER: VAULT})
     (path / "broken").mkdir()
     (path / "broken" / "broken.jar").write_bytes(b"no archive")
     add(["org.apache.kafka:connect-file:4.3.0"], path)

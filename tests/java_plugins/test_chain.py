@@ -72,6 +72,32 @@ def test_a_record_that_fails_ends_the_task_after_those_before_it(connector: Crea
     assert len(records_of(cluster, topic, 2)) == 2
 
 
+@pytest.mark.parametrize(
+    ("chain", "fails"),
+    [
+        ({**LOUD, "transforms.loud.throw": "configure"}, "configure"),
+        ({"value.converter": "PlainConverter", "value.converter.throw": "configure"}, "configure"),
+        ({"value.converter": "PlainConverter", "value.converter.throw": "fromConnectData"}, "fromConnectData"),
+        (
+            {**LOUD, "transforms.loud.predicate": "odd", "predicates": "odd", "predicates.odd.type": "IsOdd"}
+            | {"predicates.odd.throw": "yes"},
+            "test",
+        ),
+    ],
+    ids=["transform", "converter", "conversion", "predicate"],
+)
+def test_what_throws_in_a_chain_fails_the_task_with_its_own_trace(
+    connector: Create, topic: str, chain: dict[str, str], fails: str
+):
+    assert f"java.lang.IllegalStateException: no luck in {fails}" in connector(COUNTING, topic=topic, **chain).trace()
+
+
+def test_a_transform_that_throws_when_it_is_closed_can_be_deleted(connector: Create, cluster: Cluster, topic: str):
+    source = connector(COUNTING, topic=topic, records="1", **LOUD, **{"transforms.loud.throw": "close"})
+    records_of(cluster, topic, 1)
+    source.delete()
+
+
 def test_a_record_that_fails_is_left_out_where_errors_are_tolerated(connector: Create, cluster: Cluster, topic: str):
     connector(COUNTING, topic=topic, records="4", **LOUD, **{"transforms.loud.fail": "2", "errors.tolerance": "all"})
     assert [json.loads(r.value or b"")["n"] for r in records_of(cluster, topic, 3)] == [0, 1, 3]

@@ -93,6 +93,10 @@ def test_offsets_are_altered_as_the_connector_agrees(connector: Create, cluster:
     source.put("stop")
     source.await_states("STOPPED")
     change: dict[str, Any] = {"offsets": [{"partition": {"counter": "0"}, "offset": {"at": "two"}}]}
+    source.configure({"fail": "alterOffsets"})
+    with pytest.raises(RestError, match="no luck in alterOffsets"):
+        source.worker.call("PATCH", source.path + "/offsets", change)
+    source.configure({"fail": None})
     with pytest.raises(RestError, match="Offsets have a whole number 'at'"):
         source.worker.call("PATCH", source.path + "/offsets", change)
     change["offsets"][0]["offset"] = {"at": 2}

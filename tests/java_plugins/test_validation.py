@@ -12,7 +12,7 @@ from headrace.connectors.java.polled_task import JavaPolledTask
 from headrace.errors import ConnectError, RestError
 from headrace.testing.worker import EmbeddedWorker
 from tests.deployed import Deployed
-from tests.java_plugins.archives import COUNTING, NEEDY
+from tests.java_plugins.archives import COUNTING, NEEDY, THROWING_CONFIG
 
 
 def validate(worker: EmbeddedWorker, **settings: str) -> dict[str, Any]:
@@ -60,6 +60,12 @@ def test_the_class_checks_its_options_itself(java_worker: EmbeddedWorker):
 def test_what_a_class_throws_in_its_check_is_answered(java_worker: EmbeddedWorker):
     with pytest.raises(RestError, match=r"500: java\.lang\.IllegalStateException: no luck in validate"):
         validate(java_worker, topic="t", fail="validate")
+
+
+@pytest.mark.parametrize(("name", "fails"), [(THROWING_CONFIG, "config"), (COUNTING, "exactlyOnceSupport")])
+def test_what_a_class_throws_when_it_is_asked_is_answered(java_worker: EmbeddedWorker, name: str, fails: str):
+    with pytest.raises(RestError, match=rf"java\.lang\.IllegalStateException: no luck in {fails}"):
+        validate(java_worker, connector_class=name, topic="t", fail=fails, exactly_once_support="required")
 
 
 def test_headraces_own_class_goes_before_that_of_the_path_unless_it_is_asked_for(java_worker: EmbeddedWorker):

@@ -17,8 +17,10 @@ from headrace.plugins import Kind
 from headrace.predicates.java import JavaPredicate
 from headrace.runtime.common_worker_config import WorkerConfig
 from headrace.spark import plugin_scan
+from headrace.spark.config_provider import JavaConfigProvider
 from headrace.spark.connect_host import ConnectHost
 from headrace.spark.java_plugin import JavaPlugin
+from headrace.spark.session import session
 from headrace.transforms.java import JavaTransformation
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ _ADAPTERS: Mapping[Kind, type[JavaPlugin]] = {
     Kind.HEADER_CONVERTER: JavaHeaderConverter,
     Kind.TRANSFORMATION: JavaTransformation,
     Kind.PREDICATE: JavaPredicate,
+    Kind.CONFIG_PROVIDER: JavaConfigProvider,
 }
 """The kinds of plugins that can run here."""
 _TASK_SETTINGS = (
@@ -47,21 +50,38 @@ def install(props: Mapping[str, str], spark: Callable[[], SparkSession]) -> None
     spark: the process's session, in whose JVM the plugins run; it is not asked for here. Raises ConnectError and SetupError as
     `headrace.spark.plugin_scan.scan` does. Without `plugin.path` nothing is fetched, started or changed.
     """
-    path = parse_list(str(props.get("plugin.path") or ""))
-    if not path:
+    scanned = _scanned(props)
+    if scanned is None:
         return
-    scanned = plugin_scan.scan(path, WorkerConfig.definition().value("plugin.discovery", props))
     for problem in scanned.problems:
         log.error("plugins.unusable", problem=str(problem))
-    adapters = [_adapter(plugin) for plugin in scanned.plugins if Kind(plugin.kind) in _ADAPTERS]
-    ordered = by_version(adapters)
-    newest = {plugin.class_name: plugin.location for plugin in by_version(scanned.plugins)}
-    host = ConnectHost(spark, {"locations": scanned.locations or {}, "newest": newest, "worker": _of_tasks(props)})
+    ordered = _adapters(scanned, _of_tasks(props), spark)
     for cls in ordered:
-        cls.host = host
         if has_own(cls.plugin_name, cls.plugin_kind):
             log.info("plugins.shadowed", plugin=cls.plugin_name, location=cls.location, meaning=why_shadowed(cls.plugin_name))
     plugins.set_java_plugins(ordered)
+
+
+def install_config_providers(props: Mapping[str, str]) -> None:
+    """Make known the config providers on `plugin.path`, which the worker's other properties may need. As `install`."""
+    scanned = _scanned(props) if props.get("config.providers") else None
+    if scanned is not None:
+        found = _adapters(scanned, {}, session)
+        plugins.set_java_plugins([cls for cls in found if cls.plugin_kind == Kind.CONFIG_PROVIDER])
+
+
+def _scanned(props: Mapping[str, str]) -> plugin_scan.Scan | None:
+    path = parse_list(str(props.get("plugin.path") or ""))
+    return plugin_scan.scan(path, WorkerConfig.definition().value("plugin.discovery", props)) if path else None
+
+
+def _adapters(scanned: plugin_scan.Scan, worker: Mapping[str, str], spark: Callable[[], SparkSession]) -> list[type[Any]]:
+    ordered = by_version([_adapter(plugin) for plugin in scanned.plugins])
+    newest = {plugin.class_name: plugin.location for plugin in by_version(scanned.plugins)}
+    host = ConnectHost(spark, {"locations": scanned.locations or {}, "newest": newest, "worker": worker})
+    for cls in ordered:
+        cls.host = host
+    return ordered
 
 
 def _of_tasks(props: Mapping[str, str]) -> dict[str, str]:

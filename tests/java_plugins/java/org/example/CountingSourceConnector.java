@@ -78,6 +78,7 @@ public class CountingSourceConnector extends SourceConnector {
 
     @Override
     public ExactlyOnceSupport exactlyOnceSupport(Map<String, String> config) {
+        CountingSourceTask.failIf(config, "exactlyOnceSupport");
         return ExactlyOnceSupport.SUPPORTED;
     }
 
@@ -88,6 +89,8 @@ public class CountingSourceConnector extends SourceConnector {
 
     @Override
     public boolean alterOffsets(Map<String, String> config, Map<Map<String, ?>, Map<String, ?>> offsets) {
+        CountingSourceTask.failIf(config, "alterOffsets");
+        CountingSourceTask.note(config, "alterOffsets " + offsets);
         for (Map<String, ?> offset : offsets.values()) {
             if (offset != null && !(offset.get("at") instanceof Long)) {
                 throw new org.apache.kafka.connect.errors.ConnectException("Offsets have a whole number 'at'");

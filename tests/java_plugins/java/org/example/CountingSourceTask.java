@@ -167,6 +167,10 @@ public class CountingSourceTask extends SourceTask {
     }
 
     private void note(String what) {
+        note(props, what);
+    }
+
+    static void note(Map<String, String> props, String what) {
         if (props.get("journal") != null) {
             try {
                 Files.writeString(Path.of(props.get("journal")), what + "\n", StandardOpenOption.CREATE, StandardOpenOption.APPEND);

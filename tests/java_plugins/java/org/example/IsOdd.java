@@ -6,10 +6,13 @@ import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
 
-/** Whether the number is. */
+/** Whether the number is; throws with `throw`. */
 public class IsOdd<R extends ConnectRecord<R>> implements Predicate<R> {
+    private boolean throwing;
+
     @Override
     public void configure(Map<String, ?> props) {
+        throwing = props.containsKey("throw");
     }
 
     @Override
@@ -19,6 +22,9 @@ public class IsOdd<R extends ConnectRecord<R>> implements Predicate<R> {
 
     @Override
     public boolean test(R record) {
+        if (throwing) {
+            throw new IllegalStateException("no luck in test");
+        }
         return ((Number) ((Struct) record.value()).get("n")).longValue() % 2 == 1;
     }
 

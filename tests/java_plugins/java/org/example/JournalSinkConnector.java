@@ -1,8 +1,10 @@
 package org.example;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.connect.connector.Task;
@@ -47,10 +49,13 @@ public class JournalSinkConnector extends SinkConnector {
 
     @Override
     public void stop() {
+        CountingSourceTask.failIf(props, "connector.stop");
     }
 
     @Override
     public boolean alterOffsets(Map<String, String> config, Map<TopicPartition, Long> offsets) {
+        CountingSourceTask.note(config, "alterOffsets " + new TreeMap<>(offsets.entrySet().stream().collect(HashMap::new,
+            (map, entry) -> map.put(entry.getKey().toString(), entry.getValue()), Map::putAll)));
         for (Long offset : offsets.values()) {
             if (offset != null && offset % 2 != 0) {
                 throw new ConnectException("Offsets are even");

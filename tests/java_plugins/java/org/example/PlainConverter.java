@@ -7,9 +7,10 @@ import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaAndValue;
 import org.apache.kafka.connect.storage.Converter;
 
-/** Whatever Java makes of a value as a text; with `stamp`, and its version. */
+/** Whatever Java makes of a value as a text; with `stamp`, and its version; throws in the method `throw`. */
 public class PlainConverter implements Converter, Versioned {
     private boolean stamp;
+    private Object where;
 
     @Override
     public String version() {
@@ -19,15 +20,25 @@ public class PlainConverter implements Converter, Versioned {
     @Override
     public void configure(Map<String, ?> props, boolean isKey) {
         stamp = props.containsKey("stamp");
+        where = props.get("throw");
+        throwIn("configure");
     }
 
     @Override
     public byte[] fromConnectData(String topic, Schema schema, Object value) {
+        throwIn("fromConnectData");
         return value == null ? null : (value + (stamp ? " by " + version() : "")).getBytes(StandardCharsets.UTF_8);
     }
 
     @Override
     public SchemaAndValue toConnectData(String topic, byte[] value) {
+        throwIn("toConnectData");
         return new SchemaAndValue(Schema.OPTIONAL_STRING_SCHEMA, value == null ? null : new String(value, StandardCharsets.UTF_8));
+    }
+
+    private void throwIn(String method) {
+        if (method.equals(where)) {
+            throw new IllegalStateException("no luck in " + method);
+        }
     }
 }

@@ -7,7 +7,7 @@ import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.transforms.Transformation;
 
-/** Words in capitals; the number `drop` is taken out, `fail` throws, and `route` appends its version to the topic. */
+/** Words in capitals; the number `drop` is taken out, `fail` throws, as does the method `throw`, and `route` appends its version to the topic. */
 public class Shout<R extends ConnectRecord<R>> implements Transformation<R>, Versioned {
     private Map<String, ?> props;
 
@@ -19,6 +19,7 @@ public class Shout<R extends ConnectRecord<R>> implements Transformation<R>, Ver
     @Override
     public void configure(Map<String, ?> props) {
         this.props = props;
+        throwIn("configure");
     }
 
     @Override
@@ -49,5 +50,12 @@ public class Shout<R extends ConnectRecord<R>> implements Transformation<R>, Ver
 
     @Override
     public void close() {
+        throwIn("close");
+    }
+
+    private void throwIn(String method) {
+        if (method.equals(props.get("throw"))) {
+            throw new IllegalStateException("no luck in " + method);
+        }
     }
 }

@@ -29,6 +29,7 @@ public final class Host implements BiFunction<String, Object[], Object> {
     private final Events events = new Events();
     private final Map<String, ConnectorHost> connectors = new ConcurrentHashMap<>();
     private final HostedTasks hosted = new HostedTasks(plugins, this::environment, events);
+    private final ConfigProviders providers = new ConfigProviders(plugins);
     private final ChainCalls chains = new ChainCalls(plugins, this::environment);
     private final Map<String, SourceTaskHost> tasks = new ConcurrentHashMap<>();
     private final Map<String, RecordRows.Converters> converters = new ConcurrentHashMap<>();
@@ -96,7 +97,8 @@ public final class Host implements BiFunction<String, Object[], Object> {
                 return null;
             default:
                 return method.startsWith("hosted.") ? hosted.answer(method, id, request)
-                    : method.startsWith("chain.") ? chains.answer(method, id, request) : taskAnswer(method, id, request);
+                    : method.startsWith("chain.") ? chains.answer(method, id, request)
+                    : method.startsWith("provider.") ? providers.answer(method, id, request) : taskAnswer(method, id, request);
         }
     }
 

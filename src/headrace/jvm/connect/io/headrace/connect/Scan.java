@@ -27,7 +27,7 @@ import org.apache.kafka.connect.runtime.isolation.ServiceLoaderScanner;
 /** Which plugins there are in the locations of a plugin.path, by Kafka's own scanners; and what keeps others from being used. */
 final class Scan {
     private static final Set<PluginType> KINDS = Set.of(PluginType.SOURCE, PluginType.SINK, PluginType.CONVERTER,
-        PluginType.HEADER_CONVERTER, PluginType.TRANSFORMATION, PluginType.PREDICATE);
+        PluginType.HEADER_CONVERTER, PluginType.TRANSFORMATION, PluginType.PREDICATE, PluginType.CONFIGPROVIDER);
     private final PluginDiscoveryMode mode;
     private final ClassLoader parent;
     private final Map<String, Object> plugins = new TreeMap<>();
@@ -89,7 +89,8 @@ final class Scan {
         found.forEach(plugin -> {
             names.add(plugin.className());
             String id = plugin.className() + ' ' + plugin.typeName() + ' ' + plugin.location();
-            if (KINDS.contains(plugin.type()) && !plugins.containsKey(id)) {
+            boolean brought = plugin.className().startsWith("org.apache.kafka.common."); // config providers of the clients' jar
+            if (KINDS.contains(plugin.type()) && !brought && !plugins.containsKey(id)) {
                 plugins.put(id, described(plugin, source, manifest));
             }
         });
@@ -99,7 +100,7 @@ final class Scan {
     private static Map<String, Object> described(PluginDesc<?> plugin, PluginSource source, boolean manifest) {
         Map<String, Object> described = new LinkedHashMap<>();
         described.put("class", plugin.className());
-        described.put("type", plugin.typeName());
+        described.put("type", plugin.type() == PluginType.CONFIGPROVIDER ? "config_provider" : plugin.typeName());
         described.put("version", plugin.version());
         described.put("location", plugin.location());
         described.put("path", source.location().toString());

@@ -1,0 +1,40 @@
+package org.example;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import org.apache.kafka.common.config.ConfigData;
+import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.common.config.provider.ConfigProvider;
+
+/** Knows prefix, path and key put together for every key but `none`; throws for the path `closed`. */
+public class Vault implements ConfigProvider {
+    private String prefix;
+
+    @Override
+    public void configure(Map<String, ?> configs) {
+        prefix = (String) configs.get("prefix");
+        if (prefix == null) {
+            throw new ConfigException("prefix is needed");
+        }
+    }
+
+    @Override
+    public ConfigData get(String path) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public ConfigData get(String path, Set<String> keys) {
+        if (path.equals("closed")) {
+            throw new ConfigException("the vault is closed");
+        }
+        Map<String, String> data = new HashMap<>();
+        keys.stream().filter(key -> !key.equals("none")).forEach(key -> data.put(key, prefix + path + key));
+        return new ConfigData(data);
+    }
+
+    @Override
+    public void close() {
+    }
+}
