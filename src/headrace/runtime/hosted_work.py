@@ -64,7 +64,7 @@ class HostedWork:
         for topic in sorted(answer.topics):
             self._note_topic(topic)
         before, self._figures = self._figures, answer.figures
-        self._measure(lambda name: int(answer.figures.get(name, 0) - before.get(name, 0)))
+        self._measure(lambda name: max(0, int(answer.figures.get(name, 0) - before.get(name, 0))))
         return 0.0
 
     def end(self, timeout_s: float) -> None:
@@ -87,7 +87,7 @@ class HostedWork:
             self._recorder.record(Committed(ok, (time.monotonic() - begun) * 1000))
 
     def _measure(self, more: Callable[[str], int]) -> None:
-        """more: by how much a total has grown."""
+        """more: by how much a total has grown; a task that was started elsewhere counts from zero."""
         figures, names, record = self._figures, self._names, self._recorder.record
         if names is _SINK:
             record(Assigned(int(figures.get("partition-count", 0))))

@@ -22,6 +22,7 @@ from headrace.config import Password
 from headrace.config.redaction import SHORTEST
 from headrace.errors import ConnectError
 from headrace.jvm.jars import connect_classpath
+from headrace.spark.plane import in_driver
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,7 +49,7 @@ class PluginError(ConnectError):
         for secret in sorted((s for s in secrets if len(s) >= SHORTEST), key=len, reverse=True):
             for part in ("message", "trace"):
                 shown[part] = shown[part].replace(secret, Password.HIDDEN)
-        return PluginError(shown)
+        return type(self)(shown)
 
 
 @contextmanager
@@ -84,6 +85,9 @@ class PluginHost(ABC):
     @abstractmethod
     def exchange(self, method: str, request: str) -> str:
         """The answer to a question, both as JSON."""
+
+    def release(self) -> None:  # noqa: B027 - that in the JVM of Spark has no users of its own
+        """Let go of the host: whoever has it for a connector or task calls this once."""
 
     def read_rows_here(self, task: str) -> None:  # noqa: B027 - rows of the JVM of Spark need nothing
         """Prepare Spark for reading the records of a source task of this host."""
@@ -157,12 +161,27 @@ class ConnectHost(PluginHost):
         """The class `ConnectHost` of the session's JVM."""
         return self.spark()._jvm.io.headrace.ConnectHost  # pyright: ignore
 
+    @property
+    def in_executors(self) -> bool:
+        """Whether Spark's tasks run in executors that are processes of their own."""
+        return not in_driver(self.spark().sparkContext.master or "")
+
+    @property
+    def executors(self) -> Any:
+        """The class `ExecutorHosts` of the session's JVM, which knows the hosts in executors."""
+        self._opened()
+        return self.spark()._jvm.io.headrace.hosts.ExecutorHosts  # pyright: ignore
+
     def _opened(self) -> Any:
         with self._opening:
             if self._java is None:
                 java = self.java
                 java.open(os.pathsep.join(map(str, connect_classpath())))
                 java.ask("plugins", json.dumps(self.scan))
+                if self.in_executors:
+                    hosts: Any = self.spark()._jvm.io.headrace.hosts.ExecutorHosts  # pyright: ignore
+                    jars = [jar.absolute().as_uri() for jar in connect_classpath()]
+                    hosts.offer(jars, json.dumps(self.scan, ensure_ascii=False))
                 self._java = java
                 if not _following.is_set():
                     _following.set()

@@ -178,6 +178,16 @@ class ProcessHost(PluginHost):
         except subprocess.TimeoutExpired:
             self._process.kill()
 
+    def release(self) -> None:
+        """Let go of the process, which ends with its last user."""
+        with _STARTING:
+            self.users -= 1
+            if self.users:
+                return
+            if _PROCESSES.get(self.settings) is self:
+                del _PROCESSES[self.settings]
+        self.end()
+
 
 _PROCESSES: dict[ProcessSettings, ProcessHost] = {}
 _STARTING = threading.Lock()
@@ -195,19 +205,6 @@ def acquire(settings: ProcessSettings, driver: ConnectHost) -> ProcessHost:
             log.info("plugins.process.started", connector=settings.connector, heap=settings.heap)
         process.users += 1
         return process
-
-
-def release(host: PluginHost) -> None:
-    """Let go of a host; a process ends with its last user."""
-    if not isinstance(host, ProcessHost):
-        return
-    with _STARTING:
-        host.users -= 1
-        if host.users:
-            return
-        if _PROCESSES.get(host.settings) is host:
-            del _PROCESSES[host.settings]
-    host.end()
 
 
 def running(connector: str) -> list[ProcessHost]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,10 +10,8 @@ from typing import Any
 import structlog
 
 from headrace.config.redaction import SHORTEST
-from headrace.errors import ConnectError
 from headrace.spark.connect_host import ConnectHost, hiding
 from headrace.spark.java_plugin import JavaPlugin
-from headrace.spark.plane import in_driver
 
 log = structlog.get_logger(__name__)
 
@@ -29,22 +28,15 @@ class JavaCall:
     def id(self) -> str:
         """By which the chain calls them; the configuration itself stands in no plan of Spark's.
 
-        Raises PluginError for what they throw, ConnectError where Spark's tasks run in other processes than the host.
+        Executors that are processes of their own make instances of theirs. Raises PluginError for what they throw.
         """
-        self._check_place()
         if not self._defined:
             with hiding(self._request.get("secrets", ())):
                 self._host.ask("chain.define", id=self._id, **self._request)
+            if self._host.in_executors:  # without a name: metrics are those of the driver
+                self._host.executors.define(self._id, json.dumps({**self._request, "id": self._id, "name": None}))
             self._defined = True
         return self._id
-
-    def _check_place(self) -> None:
-        master = self._host.spark().sparkContext.master or ""
-        if not in_driver(master):
-            raise ConnectError(
-                f"Plugins in Java run in the process of Spark's driver, but with spark.master={master} records are in executors "
-                "of their own: use a local master, or transforms and converters of headrace's own."
-            )
 
     def close(self) -> None:
         """Have the host close them."""
@@ -53,6 +45,8 @@ class JavaCall:
         self._defined = False
         try:
             self._host.ask("chain.close", id=self._id)
+            if self._host.in_executors:
+                self._host.executors.close(self._id)
         except Exception as error:  # the session has ended, and they with it
             log.debug("plugin.close.failed", cause=str(error))
 

@@ -57,8 +57,8 @@ _DEFAULTS = {
     "spark.sql.codegen.maxFields": "2000",
 }
 EXTENSIONS = "io.headrace.Functions"
-PLUGIN = "io.headrace.lanes.LanePlugin"
-"""What lanes in executors ask the driver through."""
+PLUGINS = ("io.headrace.lanes.LanePlugin", "io.headrace.hosts.HostPlugin")
+"""What lanes, and plugins in Java, in executors ask the driver through."""
 # Spark compiles a chain of transforms into one method, and HotSpot by default leaves a method of more than 8000 bytes to its
 # interpreter, which is several times slower (docs/decisions/0007).
 _HUGE = "-XX:-DontCompileHugeMethods"
@@ -110,14 +110,14 @@ def settings(conf: Mapping[str, str]) -> dict[str, str]:
     if master.startswith("local"):
         merged |= _LOCAL
     if not in_driver(master):
-        merged["spark.plugins"] = PLUGIN
+        merged["spark.plugins"] = ",".join(PLUGINS)
     for extra in extras:
         merged |= extra.settings
     if "spark.master" not in conf:  # the slots of tasks that drive lanes are for them alone
         merged["spark.default.parallelism"] = str(cores())
     merged |= conf
     if not in_driver(master) and "spark.plugins" in conf:
-        merged["spark.plugins"] = f"{conf['spark.plugins']},{PLUGIN}"
+        merged["spark.plugins"] = ",".join([conf["spark.plugins"], *PLUGINS])
     merged.pop(FORMATS, None)
     extensions = [conf.get("spark.sql.extensions"), *(extra.extension for extra in extras), EXTENSIONS]
     merged["spark.sql.extensions"] = ",".join(filter(None, extensions))

@@ -15,7 +15,7 @@ from headrace.connectors.java.kafka_task import JavaTask
 from headrace.connectors.java.polled_task import JavaPolledTask
 from headrace.connectors.sink import SinkConnector, TopicPartition
 from headrace.errors import ConnectError
-from headrace.spark import host_process
+from headrace.spark import executor_host, host_process
 from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding
 from headrace.spark.host_process import ProcessSettings
 from headrace.spark.java_plugin import JavaPlugin
@@ -44,10 +44,20 @@ class JavaConnector(JavaPlugin):
         return cls.host if heap is None else host_process.acquire(ProcessSettings(connector, heap), cls.host)
 
     @classmethod
+    def host_for_task(cls, connector: str, heap: str | None) -> PluginHost:
+        """Where a task runs that Kafka Connect's own classes run, until it is released: on an executor, if they are processes.
+
+        Raises ConnectError if no executor answers, and as `host_for`.
+        """
+        if heap is None and cls.host.in_executors:
+            return executor_host.acquire(connector, cls.host)
+        return cls.host_for(connector, heap)
+
+    @classmethod
     def measures(cls, connector: str, task: int) -> list[Measured]:
         """What the plugins of a task measure themselves (KIP-877); of the connector itself with its first task."""
         try:
-            hosts = host_process.running(connector) or [cls.host]
+            hosts = host_process.running(connector) or [cls.host, *executor_host.of_connector(connector)]
             metrics = [metric for host in hosts for metric in host.ask("metrics", connector=connector)]
         except Exception as error:  # metrics are read at any time, also while the session ends
             log.debug("plugin.metrics.unknown", cause=str(error))
@@ -101,7 +111,7 @@ class JavaConnector(JavaPlugin):
         except PluginError as error:
             log.warning("plugin.stop.failed", plugin=self.plugin_name, cause=f"{error.java_class}: {error}")
         self._host.forget(self._id)
-        host_process.release(self._host)
+        self._host.release()
         self._host = self.host
 
     def _failed(self, trace: str) -> None:

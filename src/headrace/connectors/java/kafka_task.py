@@ -10,8 +10,8 @@ import structlog
 
 from headrace.connectors.base import Measured, Props, TaskContext
 from headrace.connectors.hosted import Conversion, HostedClients, HostedLook, HostedTask
-from headrace.spark import host_process
 from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding
+from headrace.spark.executor_host import ExecutorLostError
 
 log = structlog.get_logger(__name__)
 
@@ -46,9 +46,24 @@ class JavaTask(OfConnector, HostedTask):
 
     def start(self, props: Props) -> None:
         """Start the Java task, and wait for it. Raises PluginError for what it throws."""
+        self._props = props
         self._passwords = [*self.connector.passwords(props), *self._conversion.secrets]
-        context, conversion, clients = self.context, self._conversion, self._clients
-        self._host = self.connector.host_for(context.connector, conversion.heap)
+        try:
+            self._start_at(self.connector.host_for_task(self.context.connector, self._conversion.heap))
+        except ExecutorLostError as error:
+            self._start_elsewhere(error)
+
+    def _start_elsewhere(self, error: ExecutorLostError) -> None:
+        """Start the task again: nothing of it runs on the executor any more, whose lease has ended."""
+        log.warning("plugin.task.executor-lost", task=str(self.context.id), cause=str(error))
+        self._leave()
+        if not self.context.stopping.is_set():
+            self._id = f"{self.context.id}@{uuid.uuid4().hex[:12]}"
+            self.start(self._props)
+
+    def _start_at(self, host: PluginHost) -> None:
+        context, conversion, clients, props = self.context, self._conversion, self._clients, self._props
+        self._host = host
         self._started = True
         self._host.listen(self._id, HostListener(lambda: None, lambda _trace: None, context.stored, clients.store))
         with hiding(self._passwords):
@@ -74,8 +89,12 @@ class JavaTask(OfConnector, HostedTask):
 
     def look(self) -> HostedLook:
         """How the task is, after a second at most. Raises PluginError for what ended it."""
-        with hiding(self._passwords):
-            answer = self._host.ask("hosted.look", id=self._id, wait=_LOOK_MS)
+        try:
+            with hiding(self._passwords):
+                answer = self._host.ask("hosted.look", id=self._id, wait=_LOOK_MS)
+        except ExecutorLostError as error:
+            self._start_elsewhere(error)
+            return HostedLook(frozenset(), {})
         return HostedLook(frozenset(answer["topics"]), answer["figures"])
 
     def measures(self) -> Iterable[Measured]:
@@ -86,14 +105,17 @@ class JavaTask(OfConnector, HostedTask):
         """Stop the Java task, which commits what it has written; after so long it is left behind, and commits no more."""
         if not self._started:
             return
-        self._started = False
         try:
             self._host.ask("hosted.stop", id=self._id, wait=int(timeout_s * 1000))
         except PluginError as error:
             log.warning("plugin.stop.failed", plugin=self.connector.plugin_name, cause=f"{error.java_class}: {error}")
         finally:
-            self._host.forget(self._id)
-            host_process.release(self._host)
+            self._leave()
+
+    def _leave(self) -> None:
+        self._started = False
+        self._host.forget(self._id)
+        self._host.release()
 
     def stop(self) -> None:
         """The same for a task that has failed."""

@@ -26,7 +26,6 @@ from headrace.connectors.hosted import Conversion, HostedPoll, HostedTask
 from headrace.connectors.java.kafka_task import JavaTask, OfConnector
 from headrace.errors import ConnectError
 from headrace.record import RecordColumns
-from headrace.spark import host_process
 from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ class JavaPolledTask(OfConnector, HostedPoll):
             log.warning("plugin.stop.failed", plugin=self.connector.plugin_name, cause=f"{error.java_class}: {error}")
         finally:
             self._host.forget(self._id)
-            host_process.release(self._host)
+            self._host.release()
 
     def _awaited(self) -> bool:
         """Whether the Java task has started, after waiting a little. Raises PluginError."""
@@ -172,7 +171,9 @@ class JavaPolledTask(OfConnector, HostedPoll):
     def _frame(self, spark: SparkSession, cut: dict[str, Any]) -> Any:
         self._host.read_rows_here(self._id)
         reader = spark.read.format("io.headrace.PolledRecords").option("task", self._id)
-        return reader.option("from", cut["from"]).option("to", cut["to"]).load()
+        # Executors cannot ask this process: what they read comes with their Spark task.
+        carried = str(self.connector.host.in_executors).lower()
+        return reader.option("from", cut["from"]).option("to", cut["to"]).option("carried", carried).load()
 
     def _record(self) -> RecordColumns:
         from pyspark.sql import functions as F

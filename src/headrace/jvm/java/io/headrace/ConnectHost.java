@@ -75,7 +75,12 @@ public final class ConnectHost {
         return (Iterator) call("rows", new Object[] {task, Long.valueOf(from), Long.valueOf(to), Boolean.valueOf(origin)});
     }
 
-    static Object call(String method, Object[] arguments) {
+    public static synchronized boolean isOpen() {
+        return host != null;
+    }
+
+    /** One of the methods of `io.headrace.connect.Host`. */
+    public static Object call(String method, Object[] arguments) {
         if (host == null) {
             throw new IllegalStateException("No plugin runs in this JVM");
         }

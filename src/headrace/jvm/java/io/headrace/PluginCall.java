@@ -1,5 +1,6 @@
 package io.headrace;
 
+import io.headrace.hosts.HostAgent;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -38,24 +39,24 @@ public final class PluginCall {
 
     /** @param record topic, partition, offset, timestamp, schema and payload of the key, and of the value, headers */
     public static InternalRow stages(UTF8String id, InternalRow record) {
-        return row(ConnectHost.call("chain", new Object[] {id.toString(), parts(record)}));
+        return row(HostAgent.chain(id.toString(), parts(record)));
     }
 
     /** @param record as for stages */
     public static InternalRow predicate(UTF8String id, InternalRow record) {
-        return row(ConnectHost.call("chain", new Object[] {id.toString(), parts(record)}));
+        return row(HostAgent.chain(id.toString(), parts(record)));
     }
 
     /** @param given topic, bytes */
     public static InternalRow read(UTF8String id, InternalRow given) {
         Object[] parts = new Object[] {text(given, 0), bytes(given, 1)};
-        return row(ConnectHost.call("chain", new Object[] {id.toString(), parts}));
+        return row(HostAgent.chain(id.toString(), parts));
     }
 
     /** @param given topic, schema, payload */
     public static InternalRow write(UTF8String id, InternalRow given) {
         Object[] parts = new Object[] {text(given, 0), text(given, 1), bytes(given, 2)};
-        return row(ConnectHost.call("chain", new Object[] {id.toString(), parts}));
+        return row(HostAgent.chain(id.toString(), parts));
     }
 
     private static Object[] parts(InternalRow record) {

@@ -2,8 +2,10 @@ package io.headrace;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -32,7 +34,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * A range of what a hosted source task has polled, in order, as often as it is read until it is acknowledged.
  *
- * <p>Options: `task`, `from`, `to` (numbers of records).
+ * <p>Options: `task`, `from`, `to` (numbers of records), `carried`: the rows travel with the Spark task that reads them, which runs in
+ * a process that has no host of plugins.
  */
 public class PolledRecords implements TableProvider {
     private static final int SOURCE_PARTITION = 6;
@@ -108,40 +111,82 @@ public class PolledRecords implements TableProvider {
 
         /** One partition: the order of records is the task's. */
         public InputPartition[] planInputPartitions() {
-            return new InputPartition[] {new Range()};
+            return new InputPartition[] {options.getBoolean("carried", false) ? new Carried(rows()) : new Range(options, origin())};
         }
 
-        public PartitionReaderFactory createReaderFactory() {
+        private List rows() {
+            List rows = new ArrayList();
+            new Range(options, origin()).rows().forEachRemaining(rows::add);
+            return rows;
+        }
+
+        private boolean origin() {
+            boolean origin = false;
+            for (int number : numbers()) {
+                origin |= number >= SOURCE_PARTITION;
+            }
+            return origin;
+        }
+
+        private int[] numbers() {
             int[] numbers = new int[columns.length()];
             for (int i = 0; i < numbers.length; i++) {
                 numbers[i] = SCHEMA.fieldIndex(columns.fields()[i].name());
             }
-            return new Factory(options.get("task"), options.getLong("from", 0L), options.getLong("to", 0L), numbers);
+            return numbers;
+        }
+
+        public PartitionReaderFactory createReaderFactory() {
+            return new Factory(numbers());
         }
     }
 
-    static final class Range implements InputPartition {
+    /** What a reader gets. */
+    interface Rows extends InputPartition {
+        Iterator rows();
     }
 
-    static final class Factory implements PartitionReaderFactory {
+    /** Rows that the host in this JVM has. */
+    static final class Range implements Rows {
         private final String task;
         private final long from;
         private final long to;
+        private final boolean origin;
+
+        Range(CaseInsensitiveStringMap options, boolean origin) {
+            this.task = options.get("task");
+            this.from = options.getLong("from", 0L);
+            this.to = options.getLong("to", 0L);
+            this.origin = origin;
+        }
+
+        public Iterator rows() {
+            return ConnectHost.rows(task, from, to, origin);
+        }
+    }
+
+    /** The rows themselves, of JDK types. */
+    static final class Carried implements Rows {
+        private final List rows;
+
+        Carried(List rows) {
+            this.rows = rows;
+        }
+
+        public Iterator rows() {
+            return rows.iterator();
+        }
+    }
+
+    static final class Factory implements PartitionReaderFactory {
         private final int[] columns;
 
-        Factory(String task, long from, long to, int[] columns) {
-            this.task = task;
-            this.from = from;
-            this.to = to;
+        Factory(int[] columns) {
             this.columns = columns;
         }
 
         public PartitionReader createReader(InputPartition partition) {
-            boolean origin = false;
-            for (int i = 0; i < columns.length; i++) {
-                origin |= columns[i] >= SOURCE_PARTITION;
-            }
-            return new Reader(ConnectHost.rows(task, from, to, origin), columns);
+            return new Reader(((Rows) partition).rows(), columns);
         }
     }
 

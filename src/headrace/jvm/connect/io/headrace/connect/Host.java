@@ -9,6 +9,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BiFunction;
+import java.util.function.UnaryOperator;
 import org.apache.kafka.connect.connector.Connector;
 import org.apache.kafka.connect.connector.Task;
 import org.apache.kafka.connect.errors.ConnectException;
@@ -20,7 +21,8 @@ import org.apache.kafka.connect.source.SourceTask;
  * All that can be asked from outside of Connect's class loader: a method, and arguments of JDK types.
  *
  * <p>`ask` takes and gives JSON: `{"answer": …}`, or `{"error": …}` with what a plugin has thrown. `rows` gives records to Spark,
- * `chain` has plugins change one.
+ * `chain` has plugins change one, after `define`, which throws what is wrong with them. `files` says where files of plugins are on a
+ * machine that is not the worker's.
  */
 public final class Host implements BiFunction<String, Object[], Object> {
     private final PluginLoaders plugins = new PluginLoaders(Host.class.getClassLoader());
@@ -35,6 +37,7 @@ public final class Host implements BiFunction<String, Object[], Object> {
     private final Map<String, RecordRows.Converters> converters = new ConcurrentHashMap<>();
 
     @Override
+    @SuppressWarnings("unchecked")
     public Object apply(String method, Object[] arguments) {
         switch (method) {
             case "ask":
@@ -42,6 +45,12 @@ public final class Host implements BiFunction<String, Object[], Object> {
             case "rows":
                 String id = (String) arguments[0];
                 return new RecordRows(task(id), (Long) arguments[1], (Long) arguments[2], converters.get(id), (Boolean) arguments[3]);
+            case "define":
+                Map<String, Object> defined = Json.read((String) arguments[0]);
+                return chains.answer("chain.define", (String) defined.get("id"), defined);
+            case "files":
+                plugins.findFilesBy((UnaryOperator<String>) arguments[0]);
+                return null;
             case "chain":
                 return chains.call((String) arguments[0], (Object[]) arguments[1]);
             default:

@@ -3,6 +3,7 @@ package io.headrace.connect;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.apache.kafka.connect.connector.ConnectRecord;
@@ -43,8 +44,19 @@ final class HostedTasks {
             case "hosted.stop":
                 HostedTask task = tasks.remove(id);
                 return task == null || task.stop(wait(request));
+            case "hosted.abandon":
+                (id == null ? tasks.keySet() : Set.of(id)).forEach(this::abandon);
+                return null;
             default:
                 throw new IllegalArgumentException(method);
+        }
+    }
+
+    /** Have a task end without waiting for it: nothing of it counts any more. */
+    private void abandon(String id) {
+        HostedTask task = tasks.remove(id);
+        if (task != null) {
+            task.stop(0);
         }
     }
 

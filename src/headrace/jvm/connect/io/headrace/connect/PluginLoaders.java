@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.UnaryOperator;
 import org.apache.kafka.common.Configurable;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.runtime.isolation.PluginClassLoader;
@@ -36,6 +37,7 @@ final class PluginLoaders extends URLClassLoader {
     private final Map<String, List<String>> urls = new LinkedHashMap<>();
     private final Map<String, String> newest = new LinkedHashMap<>();
     private final Map<String, PluginClassLoader> loaders = new ConcurrentHashMap<>();
+    private UnaryOperator<String> here = UnaryOperator.identity();
 
     PluginLoaders(ClassLoader connect) {
         super("plugins", new URL[0], connect);
@@ -53,6 +55,11 @@ final class PluginLoaders extends URLClassLoader {
         });
     }
 
+    /** finding: the URL on this machine of a file that the scan has found on the worker's. */
+    synchronized void findFilesBy(UnaryOperator<String> finding) {
+        here = finding;
+    }
+
     /** Raises ConnectException for a location that no scan has named. */
     synchronized PluginClassLoader of(String location) {
         PluginClassLoader loader = loaders.get(location);
@@ -60,7 +67,8 @@ final class PluginLoaders extends URLClassLoader {
             if (!urls.containsKey(location)) {
                 throw new ConnectException("The plugin location " + location + " is not in plugin.path");
             }
-            loader = new PluginClassLoader(url(location), urls.get(location).stream().map(PluginLoaders::url).toArray(URL[]::new), this);
+            URL[] files = urls.get(location).stream().map(here).map(PluginLoaders::url).toArray(URL[]::new);
+            loader = new PluginClassLoader(url(location), files, this);
             loaders.put(location, loader);
             registerDrivers(loader);
         }

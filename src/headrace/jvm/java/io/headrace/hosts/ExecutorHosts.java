@@ -1,0 +1,111 @@
+package io.headrace.hosts;
+
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+
+/** The driver's side of the hosts of plugins in executors: what they need to run plugins, and what they are asked. */
+public final class ExecutorHosts {
+    private static final int CHUNK = 4 << 20; // Spark's RPC takes 128 MB, and answers one executor after the other
+    private static final Map<String, Mailbox> EXECUTORS = new ConcurrentHashMap<>(); // by Spark's id; the newest generation of each
+    private static final Map<String, String> CHAINS = new ConcurrentHashMap<>(); // definition by id
+    private static volatile String[] jars; // URLs of the jars that plugins run in
+    private static volatile String plugins; // as the host's method `plugins` takes it
+
+    private ExecutorHosts() {
+    }
+
+    /** Have executors open their hosts with these jars (URLs), and these plugins. */
+    public static void offer(List<String> classPath, String scan) {
+        plugins = scan;
+        jars = classPath.toArray(new String[0]);
+    }
+
+    /** What the plugins of a chain are, by its id, as the host's method `chain.define` takes it. */
+    public static void define(String id, String request) {
+        CHAINS.put(id, request);
+    }
+
+    public static void close(String id) {
+        CHAINS.remove(id);
+        for (Mailbox executor : EXECUTORS.values()) {
+            executor.tell("chain.close", "{\"id\": \"" + id + "\"}");
+        }
+    }
+
+    /** Those that answer now: id with generation → machine. */
+    public static Map<String, String> running() {
+        Map<String, String> found = new HashMap<>();
+        for (Mailbox executor : EXECUTORS.values()) {
+            if (!executor.isLost()) {
+                found.put(executor.id(), executor.machine);
+            }
+        }
+        return found;
+    }
+
+    /** An answer as JSON; null if the executor is lost: it has not answered for so long that its tasks have ended by themselves. */
+    public static String ask(String id, String method, String request) throws InterruptedException, ExecutionException {
+        Mailbox executor = EXECUTORS.get(id.substring(0, id.lastIndexOf('#')));
+        return executor == null || !executor.id().equals(id) ? null : executor.ask(method, request);
+    }
+
+    /** What an executor asks: JDK types in both directions, since Spark's RPC knows no classes of `spark.jars`. */
+    static Object answer(Object[] asked) throws IOException {
+        switch ((String) asked[0]) {
+            case "offer":
+                return jars == null ? null : new Object[] {jars, plugins};
+            case "size":
+                return Files.size(offered((String) asked[1]));
+            case "bytes":
+                return bytes(offered((String) asked[1]), (Long) asked[2]);
+            case "chain":
+                return CHAINS.get((String) asked[1]);
+            case "exchange":
+                return exchange((String) asked[1], (String) asked[2], (Long) asked[3], (Long) asked[4], (Object[]) asked[5]);
+            default:
+                throw new IllegalArgumentException(asked[0].toString());
+        }
+    }
+
+    private static Object[] exchange(String executor, String machine, long generation, long heard, Object[] answers) {
+        Mailbox mailbox = EXECUTORS.compute(executor, (id, known) -> {
+            if (known != null && known.generation >= generation) {
+                return known;
+            }
+            if (known != null) {
+                known.lose();
+            }
+            return new Mailbox(id, machine, generation);
+        });
+        return mailbox.generation == generation ? mailbox.exchange(heard, answers) : null;
+    }
+
+    /** A file that plugins consist of; no other is given away. */
+    private static Path offered(String url) throws IOException {
+        boolean known = false;
+        for (String jar : jars) {
+            known |= jar.equals(url);
+        }
+        if (!known && !plugins.contains('"' + url + '"')) {
+            throw new IOException(url + " is no file of a plugin");
+        }
+        return Path.of(URI.create(url));
+    }
+
+    private static byte[] bytes(Path file, long from) throws IOException {
+        try (RandomAccessFile open = new RandomAccessFile(file.toFile(), "r")) {
+            byte[] bytes = new byte[(int) Math.min(CHUNK, open.length() - from)];
+            open.seek(from);
+            open.readFully(bytes);
+            return bytes;
+        }
+    }
+}

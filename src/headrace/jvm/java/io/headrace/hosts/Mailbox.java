@@ -1,0 +1,92 @@
+package io.headrace.hosts;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** What the driver asks the host in one executor, in one generation of it, and what that has answered. */
+final class Mailbox {
+    private static final long LOST_MS = 30_000; // longer than an executor's lease (HostAgent), after which it runs no task
+    final String executor;
+    final String machine;
+    final long generation;
+    private final TreeMap<Long, Object[]> questions = new TreeMap<>(); // by number, until the executor has heard them
+    private final Map<Long, CompletableFuture<String>> open = new TreeMap<>();
+    private long last;
+    private long heardNanos = System.nanoTime();
+    private boolean lost;
+
+    Mailbox(String executor, String machine, long generation) {
+        this.executor = executor;
+        this.machine = machine;
+        this.generation = generation;
+    }
+
+    String id() {
+        return executor + "#" + generation;
+    }
+
+    /** Have it do something whose answer nobody waits for. */
+    synchronized void tell(String method, String request) {
+        questions.put(++last, new Object[] {last, method, request});
+    }
+
+    /** The answer, as JSON; null if the executor is lost, and by then runs nothing any more of this generation. */
+    String ask(String method, String request) throws InterruptedException, ExecutionException {
+        CompletableFuture<String> answer = new CompletableFuture<>();
+        long number;
+        synchronized (this) {
+            if (isLost()) {
+                return null;
+            }
+            tell(method, request);
+            number = last;
+            open.put(number, answer);
+        }
+        try {
+            while (true) {
+                try {
+                    return answer.get(1, TimeUnit.SECONDS);
+                } catch (TimeoutException e) {
+                    isLost();
+                }
+            }
+        } finally {
+            synchronized (this) {
+                open.remove(number);
+            }
+        }
+    }
+
+    /** Take answers (pairs of a number and JSON); returns the questions after the last one that was heard, null if it is lost. */
+    synchronized Object[] exchange(long heard, Object[] answers) {
+        if (isLost()) {
+            return null;
+        }
+        heardNanos = System.nanoTime();
+        for (Object one : answers) {
+            CompletableFuture<String> answer = open.get(((Object[]) one)[0]);
+            if (answer != null) {
+                answer.complete((String) ((Object[]) one)[1]);
+            }
+        }
+        questions.headMap(heard, true).clear();
+        return questions.values().toArray();
+    }
+
+    /** Nothing of it counts any more. */
+    synchronized void lose() {
+        lost = true;
+        open.values().forEach(answer -> answer.complete(null));
+    }
+
+    synchronized boolean isLost() {
+        if (!lost && System.nanoTime() - heardNanos > TimeUnit.MILLISECONDS.toNanos(LOST_MS)) {
+            lose();
+        }
+        return lost;
+    }
+}

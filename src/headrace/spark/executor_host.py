@@ -1,0 +1,100 @@
+"""Hosts of plugins in Spark's executors, where these are processes of their own: tasks in Java are spread over them.
+
+The way there is Spark's own RPC (`jvm/java/io/headrace/hosts`). A host that does not hear from the driver for 20 s ends its
+tasks; after 30 s the driver takes it for lost, and its tasks start on another executor: none runs twice.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import structlog
+
+from headrace.errors import ConnectError
+from headrace.spark.connect_host import ConnectHost, PluginError, PluginHost
+
+log = structlog.get_logger(__name__)
+
+_WAIT_S = 60.0
+_LOOK_S = 0.2
+_LOST = "org.apache.kafka.connect.errors.ConnectException"
+
+
+class ExecutorLostError(PluginError):
+    """The executor has not answered for so long that none of its tasks runs any more."""
+
+
+class ExecutorHost(PluginHost):
+    """The host in one executor, in one generation of it."""
+
+    def __init__(self, id: str, machine: str, java: Any) -> None:
+        """id: of executor and generation; java: the class `ExecutorHosts`."""
+        self.id, self.machine, self._java = id, machine, java
+        self.connectors: list[str] = []
+        threading.Thread(target=self._follow, name=f"plugin-events-{id}", daemon=True).start()
+
+    def exchange(self, method: str, request: str) -> str:
+        """The answer to a question, both as JSON. Raises ExecutorLostError."""
+        answer = self._java.ask(self.id, method, request)
+        if answer is None:
+            message = f"Executor {self.id} at {self.machine} has not answered for 30 s, and its tasks have ended"
+            raise ExecutorLostError({"class": _LOST, "message": message, "trace": f"{_LOST}: {message}\n"})
+        return answer
+
+    def of(self, connector: str) -> PluginHost:
+        """The same host for a task of this connector, until it is released."""
+        return _Use(self, connector)
+
+    def _follow(self) -> None:
+        try:
+            self.follow()
+        except Exception as error:  # its tasks hear so themselves
+            log.info("plugins.executor.lost", executor=self.id, machine=self.machine, cause=str(error))
+
+
+class _Use(PluginHost):
+    """What one task has of a host."""
+
+    def __init__(self, host: ExecutorHost, connector: str) -> None:
+        self._host, self._connector = host, connector
+        host.connectors.append(connector)
+
+    def exchange(self, method: str, request: str) -> str:
+        return self._host.exchange(method, request)
+
+    def release(self) -> None:
+        with _PLACING:
+            self._host.connectors.remove(self._connector)
+
+
+_HOSTS: dict[str, ExecutorHost] = {}
+_PLACING = threading.Lock()
+
+
+def acquire(connector: str, driver: ConnectHost) -> PluginHost:
+    """The host with the fewest tasks, for one of this connector. Raises ConnectError if no executor answers within a minute."""
+    java, until = driver.executors, time.monotonic() + _WAIT_S
+    while True:
+        with _PLACING:
+            running = dict(java.running())
+            for gone in _HOSTS.keys() - running.keys():
+                del _HOSTS[gone]
+            for id in running.keys() - _HOSTS.keys():
+                _HOSTS[id] = ExecutorHost(id, running[id], java)
+            if _HOSTS:
+                host = min(_HOSTS.values(), key=lambda one: (len(one.connectors), one.id))
+                return host.of(connector)
+        if time.monotonic() > until:
+            raise ConnectError(
+                f"No executor of Spark's has answered for {_WAIT_S:.0f} s, and tasks in Java run on executors: does the cluster "
+                "have any?"
+            )
+        threading.Event().wait(_LOOK_S)
+
+
+def of_connector(connector: str) -> list[ExecutorHost]:
+    """The hosts that run tasks of a connector."""
+    with _PLACING:
+        return [host for host in _HOSTS.values() if connector in host.connectors]
