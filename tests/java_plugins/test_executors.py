@@ -15,8 +15,10 @@ from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
 from tests.clusters import Cluster, record
 from tests.deployed import CONNECTOR_S
-from tests.java_plugins.archives import COUNTING, JOURNAL, VAULT
+from tests.java_plugins.archives import COUNTING, JOURNAL, SHOUT, VAULT
 from tests.java_plugins.conftest import CREATION
+from tests.java_plugins.test_chain_of_others import source as copying
+from tests.java_plugins.test_chain_of_others import words
 from tests.java_plugins.test_sink import lines, values
 from tests.java_plugins.test_source import records_of
 from tests.kafka_source.test_executors import executors
@@ -107,4 +109,16 @@ def test_a_source_whose_records_spark_writes_has_them_written_by_executors(
     config |= {"transforms.twice.type": "headrace.transforms.Sql", "transforms.twice.value.twice": "value.n * 2"}
     worker.call("POST", "/connectors", {"name": name, "config": config})
     assert [json.loads(r.value or b"")["twice"] for r in records_of(destination, topic, 5)] == [0, 2, 4, 6, 8]
+    worker.call("DELETE", f"/connectors/{name}")
+
+
+def test_chains_on_executors_have_transforms_in_java(
+    worker: WorkerProcess, destination: Cluster, topic_name: Callable[[str], str]
+):
+    topic, copy, name = topic_name("words"), topic_name("copy"), topic_name("chain")
+    words(destination, topic, {"n": 1, "word": "one"}, {"n": 2, "word": "two"})
+    chain = {"connector.class": "KafkaSource", "transforms": "loud,copy", "transforms.loud.type": SHOUT, **CREATION}
+    chain["key.converter"] = "org.apache.kafka.connect.converters.ByteArrayConverter"
+    worker.call("POST", "/connectors", {"name": name, "config": {**copying(destination, topic, copy), **chain}})
+    assert [json.loads(r.value or b"")["word"] for r in records_of(destination, copy, 2)] == ["ONE", "TWO"]
     worker.call("DELETE", f"/connectors/{name}")
