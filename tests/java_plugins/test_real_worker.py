@@ -85,11 +85,6 @@ class Side:
     def call(self, method: str, path: str = "") -> Any:
         return self.worker.call(method, f"/connectors/{self.name}{path}")
 
-    def stop(self) -> None:
-        """Stop it, and wait until no task runs."""
-        self.call("PUT", "/stop")
-        wait_until(lambda: self.call("GET", "/status")["tasks"] == [], CONNECTOR_S, f"{self.name} to stop")
-
     def lines(self) -> list[str]:
         """What the task has written down, but for commits, whose number is a matter of time, and names."""
         known = lines(self.journal)
@@ -133,62 +128,6 @@ def test_a_source_task_sees_what_it_sees_in_kafka_connect(
         side.call("DELETE")
     last = await_equal("calls until the end", Side.lines, both, lambda found: found[-1] == "stop")
     assert [line for line in last if line.startswith("commitRecord")].count("commitRecord 3") == 1  # without metadata
-
-
-def test_connectors_are_asked_about_offsets_as_in_kafka_connect(
-    java_worker: EmbeddedWorker, real: KafkaConnect, cluster: Cluster, topic_name: Callable[[str], str], tmp_path: Path
-):
-    both = sides(java_worker, real, topic_name, tmp_path)
-    for side in both:
-        side.create({"connector.class": COUNTING, "topic": side.topic, "records": "2", **TYPES})
-    await_equal("offsets", Side.positions, both, bool)
-    for side in both:
-        side.stop()
-        positions = [({"counter": "0"}, {"at": 1}), ({"other": 7}, {"at": 5, "text": "x", "half": 0.5}), ({"counter": "0"}, None)]
-        for partition, offset in positions:
-            side.call("PATCH", "/offsets", {"offsets": [{"partition": partition, "offset": offset}]})
-        side.call("DELETE", "/offsets")
-    last = await_equal("questions", Side.lines, both, lambda found: found[-1].startswith("alterOffsets"))
-    assert [line for line in last if line.startswith("alterOffsets")][:1] == ["alterOffsets {{counter=0}={at=1}}"]
-    for side in both:
-        side.call("DELETE")
-
-
-def test_a_sink_that_finds_topics_by_a_pattern_rebalances_and_is_asked_about_offsets_as_in_kafka_connect(
-    java_worker: EmbeddedWorker, real: KafkaConnect, cluster: Cluster, topic_name: Callable[[str], str], tmp_path: Path
-):
-    both = sides(java_worker, real, topic_name, tmp_path)
-    for side in both:
-        cluster.create(side.topic, 2)
-        cluster.produce(side.topic, [record(b"k", b"a", partition=0), record(b"k", b"b", partition=1)])
-        config = {
-            "connector.class": JOURNAL,
-            "topics.regex": side.topic + ".*",
-            "key.converter": STRING,
-            "value.converter": STRING,
-        }
-        side.create({**config, "value.converter": STRING, "consumer.override.metadata.max.age.ms": "500"})
-
-    def puts(side: Side) -> list[str]:
-        return sorted(line for line in side.lines() if line.startswith("put "))
-
-    await_equal("records", puts, both, lambda found: len(found) == 2)
-    for side in both:
-        cluster.create(side.topic + "-more")
-        cluster.produce(side.topic + "-more", [record(b"k", b"c")])
-    await_equal("records of a new topic", puts, both, lambda found: len(found) == 3)
-    for side in both:
-        side.stop()
-        partition = {"kafka_topic": side.topic, "kafka_partition": 1}
-        side.call("PATCH", "/offsets", {"offsets": [{"partition": partition, "offset": {"kafka_offset": 0}}]})
-        side.call("DELETE", "/offsets")
-
-    def life(side: Side) -> list[str]:
-        return [line for line in side.lines() if line.split()[0] in ("start", "open", "close", "stop", "alterOffsets")]
-
-    await_equal("calls", life, both, lambda found: sum(line.startswith("alterOffsets") for line in found) == 2)
-    for side in both:
-        side.call("DELETE")
 
 
 def test_a_sink_task_sees_what_it_sees_in_kafka_connect(

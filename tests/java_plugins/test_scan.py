@@ -15,7 +15,7 @@ from headrace.jvm.artifacts import Coordinates
 from headrace.spark import plugin_scan
 from headrace.spark.plugin_scan import scan
 from tests.cli.command import headrace
-from tests.java_plugins.archives import COUNTING, NEEDY, SOURCE, THROWING_VERSION, archive
+from tests.java_plugins.archives import COUNTING, NEEDY
 
 pytestmark = pytest.mark.slow
 
@@ -39,12 +39,6 @@ def test_what_cannot_be_used_is_one_sentence_each(plugin_path: Path):
         f"Plugin location {plugin_path}/needy: class {NEEDY} cannot be used: "
         "it needs class org.example.Helper, which is not there."
     )
-
-
-def test_a_class_without_a_version_is_one_sentence(plugin_path: Path, tmp_path: Path):
-    archive(tmp_path / "x" / "x.jar", plugin_path.parent / "classes", "1.0", {SOURCE: THROWING_VERSION})
-    (problem,) = scan([str(tmp_path)], "service_load").problems
-    assert str(problem).endswith("java.lang.IllegalStateException: no luck in version.")
 
 
 def test_an_unchanged_path_is_not_scanned_again(plugin_path: Path, monkeypatch: pytest.MonkeyPatch):
