@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -64,7 +62,6 @@ class ConfigStore:
         self._topic = topic
         self._listeners: list[Listener] = []
         self._started = False
-        self._writing = threading.Lock()
         self._log = make_log(self._apply)
 
     # ---------------------------------------------------------------------------------------------- life
@@ -111,14 +108,13 @@ class ConfigStore:
         self._write("connector configuration", [ConnectorConfigRecord(name, None), TargetStateChange(name, None)])
 
     def put_task_configs(self, name: str, configs: Sequence[Mapping[str, Any]]) -> None:
-        """Write the complete set of a connector's task configurations: each one, then the commit that makes them valid."""
-        deadline = time.monotonic() + TIMEOUT_S
-        with self._writing:  # another set in between would make the commit wrong
-            tasks = [TaskConfig(name, number, config) for number, config in enumerate(configs)]
-            if tasks:
-                self._write("task configurations", tasks, deadline)
-            log.debug("Writing commit for connector '%s' with %d tasks.", name, len(tasks))
-            self._write("task configurations", [TasksCommit(name, len(tasks))], deadline)
+        """Write the complete set of a connector's task configurations: each one, then the commit that makes them valid.
+
+        In one transaction, where Kafka Connect takes two: they are read in the order in which they are written.
+        """
+        log.debug("Writing %d task configurations and their commit for connector '%s'", len(configs), name)
+        tasks = [TaskConfig(name, number, config) for number, config in enumerate(configs)]
+        self._write("task configurations", [*tasks, TasksCommit(name, len(tasks))])
 
     def put_target_state(self, name: str, state: str) -> None:
         """Write what a connector is meant to do: STARTED, PAUSED or STOPPED. Any worker may."""
@@ -142,17 +138,13 @@ class ConfigStore:
         self._write("logger level", [LoggerLevel(namespace, level)], privileged=False)
 
     # ---------------------------------------------------------------------------------------------- inside
-    def _write(
-        self, what: str, entries: Iterable[ConfigRecord], deadline: float | None = None, *, privileged: bool = True
-    ) -> None:
+    def _write(self, what: str, entries: Iterable[ConfigRecord], *, privileged: bool = True) -> None:
         encoded = [records.encode(record) for record in entries]
-        deadline = deadline or time.monotonic() + TIMEOUT_S
-        left = deadline - time.monotonic()
         try:
             if self._fenced and privileged:
-                write_confirmed(partial(self._fenced.write, encoded), self._log, left)
+                write_confirmed(partial(self._fenced.write, encoded), self._log, TIMEOUT_S)
             else:
-                self._log.write(encoded, left)
+                self._log.write(encoded, TIMEOUT_S)
         except PrivilegedWriteError as error:
             raise ConnectError(FAILED_WRITE) from error
         except KafkaFailure as error:
