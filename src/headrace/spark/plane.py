@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_UPDATES_MS = 1000
+_UPDATES_MS, _UPDATES_MOST_MS, _MS_PER_FEED = 1000, 5000, 20
+"""Between two updates, unless something is urgent; longer with many feeds, as each update is some work for each of them."""
 _SLOTS_WAIT_S = 30.0
 _PLANS = 256  # that are shared; each has some ten kilobytes
 _LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
@@ -153,7 +154,7 @@ class DataPlane:
         warn_at = time.monotonic() + self._slots_wait_s
         while True:
             try:
-                news = json.loads(self._plane.news(_UPDATES_MS))
+                news = json.loads(self._plane.news(min(_UPDATES_MS + _MS_PER_FEED * self.size(), _UPDATES_MOST_MS)))
                 if time.monotonic() > warn_at:
                     warn_at = math.inf
                     self._warn_of_slots(self._plane.started())
