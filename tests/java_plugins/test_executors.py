@@ -51,13 +51,23 @@ def worker(destination_broker: Broker, plugin_path: Path, tmp_path_factory: pyte
             yield process.await_ready()
 
 
-def task_threads(pid: int) -> int:
-    """How many threads of tasks in Java a process has."""
+def threads(pid: int, name: str) -> int:
+    """How many threads of a process have names that begin like this."""
     names = []
     for file in Path(f"/proc/{pid}/task").glob("*/comm"):
         with contextlib.suppress(OSError):
             names.append(file.read_text())
-    return sum(name.startswith("task-thread-") for name in names)
+    return sum(found.startswith(name) for found in names)
+
+
+def task_threads(pid: int) -> int:
+    """How many threads of tasks in Java a process has."""
+    return threads(pid, "task-thread-")
+
+
+def asking(worker: WorkerProcess) -> int:
+    """How many executors ask the driver for work."""
+    return sum(threads(pid, "plugin-lease") for pid in executors(worker.process.pid))
 
 
 def test_tasks_are_spread_over_executors_and_start_on_another_one_when_theirs_is_gone(
@@ -67,6 +77,7 @@ def test_tasks_are_spread_over_executors_and_start_on_another_one_when_theirs_is
     destination.create(topic, 2)
     destination.produce(topic, [record(b"k", b"%d" % n, partition=n % 2) for n in range(4)])
     config = {"connector.class": JOURNAL, "topics": topic, "tasks.max": "2", "journal": str(journal), **TEXT}
+    wait_until(lambda: asking(worker) == 2, CONNECTOR_S, "both executors to be there")
     worker.call("POST", "/connectors", {"name": name, "config": config})
     wait_until(lambda: sorted(values(journal)) == list("0123"), CONNECTOR_S, lambda: f"{lines(journal)} {worker.errors}")
     running = executors(worker.process.pid)

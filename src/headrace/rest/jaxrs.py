@@ -6,9 +6,11 @@ the method is not allowed (405, with `Allow`), the body's type is not JSON (415)
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.rest import responses
@@ -26,6 +28,7 @@ class JaxRs:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        self._table: MethodTable | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -36,22 +39,36 @@ class JaxRs:
             scope = {**scope, "path": path, "query_string": first_values(scope.get("query_string", b""))}
         except BadUriError as problem:
             return await _bad_uri(scope["method"], problem)(scope, receive, send)
-        if (refusal := _refuse(scope)) is not None:
+        table = self._table = self._table or MethodTable(scope["app"].routes)  # all of them are there with the first request
+        if (refusal := _refuse(scope, table)) is not None:
             return await refusal(scope, receive, send)
         if scope["method"] == "HEAD":
             return await self.app({**scope, "method": "GET"}, receive, _without_body(send))
         return await self.app(scope, receive, send)
 
 
-def allowed_methods(routes: list[Route], path: str) -> set[str]:
-    """The methods of the resource at `path`; empty if there is none."""
-    methods = {m for route in routes if route.path_regex.match(path) for m in route.methods or ()}
-    return methods | {"OPTIONS"} | ({"HEAD"} if "GET" in methods else set()) if methods else set()
+class MethodTable:
+    """The methods of every resource, by how many segments its path has and the first of them: few patterns are left to try."""
+
+    def __init__(self, routes: Iterable[BaseRoute]) -> None:
+        self._routes: dict[tuple[int, str], list[Route]] = {}
+        for route in routes:
+            if isinstance(route, Route):
+                self._routes.setdefault(_place(route.path), []).append(route)
+
+    def allowed(self, path: str) -> set[str]:
+        """The methods of the resource at `path`; empty if there is none."""
+        routes = self._routes.get(_place(path), ())
+        methods = {m for route in routes if route.path_regex.match(path) for m in route.methods or ()}
+        return methods | {"OPTIONS"} | ({"HEAD"} if "GET" in methods else set()) if methods else set()
 
 
-def _refuse(scope: Scope) -> Response | None:
-    routes = [route for route in scope["app"].routes if isinstance(route, Route)]
-    methods, headers = allowed_methods(routes, scope["path"]), Headers(scope=scope)
+def _place(path: str) -> tuple[int, str]:
+    return path.count("/"), path[1:].partition("/")[0]
+
+
+def _refuse(scope: Scope, table: MethodTable) -> Response | None:
+    methods, headers = table.allowed(scope["path"]), Headers(scope=scope)
     if not methods:
         return responses.http_error(404)
     allow = {"Allow": ",".join(sorted(methods))}

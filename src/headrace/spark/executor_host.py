@@ -18,6 +18,8 @@ from headrace.spark.connect_host import ConnectHost, PluginError, PluginHost
 log = structlog.get_logger(__name__)
 
 _WAIT_S = 60.0
+_SETTLE_S = 3.0
+"""Executors of a cluster start one after the other: tasks are placed once no further one has come for so long."""
 _LOOK_S = 0.2
 _LOST = "org.apache.kafka.connect.errors.ConnectException"
 
@@ -71,10 +73,12 @@ class _Use(PluginHost):
 
 _HOSTS: dict[str, ExecutorHost] = {}
 _PLACING = threading.Lock()
+_newest_at = 0.0  # when the last host was found
 
 
 def acquire(connector: str, driver: ConnectHost) -> PluginHost:
     """The host with the fewest tasks, for one of this connector. Raises ConnectError if no executor answers within a minute."""
+    global _newest_at
     java, until = driver.executors, time.monotonic() + _WAIT_S
     while True:
         with _PLACING:
@@ -83,7 +87,8 @@ def acquire(connector: str, driver: ConnectHost) -> PluginHost:
                 del _HOSTS[gone]
             for id in running.keys() - _HOSTS.keys():
                 _HOSTS[id] = ExecutorHost(id, running[id], java)
-            if _HOSTS:
+                _newest_at = time.monotonic()
+            if _HOSTS and time.monotonic() - _newest_at >= _SETTLE_S:
                 host = min(_HOSTS.values(), key=lambda one: (len(one.connectors), one.id))
                 return host.of(connector)
         if time.monotonic() > until:

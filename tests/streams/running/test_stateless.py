@@ -277,8 +277,9 @@ def test_a_processor_of_values_keeps_the_key(drive):
 @pytest.mark.parametrize(
     ("define", "sentence"),
     [
-        (lambda b: [b.stream("in", STRINGS).process(Numbered, "kept") for _ in "12"],
-         "KSTREAM-PROCESSOR-0000000001 and KSTREAM-PROCESSOR-0000000003 use the same store kept. A processor gets all records"),
+        (lambda b: b.stream("in", STRINGS).process(Numbered, "kept").filter(lambda k, v: v).process(Numbered, "kept"),
+         "KSTREAM-PROCESSOR-0000000001 and KSTREAM-PROCESSOR-0000000003 use the same store kept, and KSTREAM-FILTER-0000000002, "
+         "which is no processor, is one of them or between them."),
         (lambda b: b.table("in", STRINGS).transform_values(object).filter(lambda k, v: v).group_by(lambda k, v: (v, k)).count(),
          "KTABLE-SELECT-0000000005 needs the rows of KTABLE-TRANSFORMVALUES-0000000003, which is kept nowhere"),
         (lambda b: b.stream("in", STRINGS).group_by_key().count(
