@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Mapping
 
 from starlette.responses import Response
 
-from headrace.rest.overview import PER_PAGE, SORTS, OverviewQuery
+from headrace.rest.overview import PER_PAGE, SORTS, OverviewQuery, Snapshot
 from headrace.rest.page.call import Call
+
+_RENDERED = 32
+"""How many renewed parts are kept, of some 50 kB each."""
 
 
 def _query(call: Call) -> OverviewQuery:
@@ -23,21 +27,50 @@ def _query(call: Call) -> OverviewQuery:
     )
 
 
+class RenderedRows:
+    """The part that is renewed, as it was sent last: many pages may look at the same connectors. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._by_stamp: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+
+    def get(self, stamp: str, render: Callable[[], Response]) -> bytes:
+        """The HTML with this stamp, which says what is in it: rendered unless one of the last had it."""
+        html = self._by_stamp.get(stamp)
+        if html is None:
+            html = bytes(render().body)
+            with self._lock:
+                self._by_stamp[stamp] = html
+                for old in list(self._by_stamp)[:-_RENDERED]:
+                    del self._by_stamp[old]
+        return html
+
+
+_ROWS = RenderedRows()
+
+
 def overview(call: Call) -> Response:
     """The whole screen."""
-    return _show(call, "overview.html")
+    snapshot, query = call.context.overview.read(call.herder, call.request), _query(call)
+    return _show(call, "overview.html", snapshot, query, _stamp(call, snapshot, query))
 
 
 def rows(call: Call) -> Response:
     """The part of it that is renewed; nothing (204) if it is as the browser has it."""
-    return _show(call, "overview_rows.html")
-
-
-def _show(call: Call, template: str) -> Response:
     snapshot, query = call.context.overview.read(call.herder, call.request), _query(call)
-    stamp = hashlib.sha256(repr((snapshot.digest, query, call.caller.role)).encode()).hexdigest()[:16]
+    stamp = _stamp(call, snapshot, query)
     if call.seen(stamp):  # before it is rendered: many pages may be open on a worker that does nothing
         return Response(status_code=204)
+    html = _ROWS.get(stamp, lambda: _show(call, "overview_rows.html", snapshot, query, stamp))
+    return Response(html, headers={"X-Stamp": stamp}, media_type="text/html")
+
+
+def _stamp(call: Call, snapshot: Snapshot, query: OverviewQuery) -> str:
+    """Equal for equal rows: they depend on nothing else."""
+    return hashlib.sha256(repr((snapshot.digest, query, call.caller.role)).encode()).hexdigest()[:16]
+
+
+def _show(call: Call, template: str, snapshot: Snapshot, query: OverviewQuery, stamp: str) -> Response:
     chosen = query.select(snapshot.rows)
     pages = max(1, -(-len(chosen) // PER_PAGE))
     first = (min(query.page, pages) - 1) * PER_PAGE
