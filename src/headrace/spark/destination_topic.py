@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -34,35 +34,30 @@ def look_up(admin: Admin, topic: str, stopping: threading.Event) -> DestinationT
     # A broker may answer before it has heard of a topic that was made a moment ago.
     info = poll_until(lambda _left_s: admin.describe(topic), _KNOWN_S, _PAUSE_S, stopping.wait)
     if info is not None:
-        return DestinationTopic(len(info.partitions), _max_message_bytes(admin, topic))
+        limits = _max_message_bytes(admin, [topic])
+        return DestinationTopic(len(info.partitions), limits[0] if limits else None)
     raise RetriableError(f"Topic '{topic}' was there, or was made, a moment ago, and the broker knows of none now.")
 
 
-def fitting_batch_bytes(admin: Admin, topics: Iterable[str], batch_bytes: int) -> int:
+def fitting_batch_bytes(admin: Admin, topics: Sequence[str], batch_bytes: int) -> int:
     """The `batch.size` for a producer that writes to several topics: no more than each takes, because what is refused as too
     large is split into batches of this size, without an end if those are too large as well (KAFKA-8350).
 
     topics: that exist; batch_bytes: what is configured. Raises RetriableError.
     """
+    limits = _max_message_bytes(admin, topics)
+    return min([batch_bytes, *([KAFKA_BATCH_BYTES] if limits is None else limits)])
+
+
+def _max_message_bytes(admin: Admin, topics: Sequence[str]) -> list[int] | None:
+    """Of the topics that have a value; None if it may not be read. Raises RetriableError."""
     try:
-        found = admin.configs_of(list(topics))
+        found = admin.configs_of(topics)
     except RetriableError:
         raise
     except KafkaFailure as error:
-        log.info("max.message.bytes of topics may not be read (%s); batches of %s bytes are sent", error, KAFKA_BATCH_BYTES)
-        return min(batch_bytes, KAFKA_BATCH_BYTES)
-    limits = (configs["max.message.bytes"].value for configs in found.values() if "max.message.bytes" in configs)
-    return min([batch_bytes, *(int(limit) for limit in limits if limit)])
-
-
-def _max_message_bytes(admin: Admin, topic: str) -> int | None:
-    try:
-        value = admin.topic_configs(topic).get("max.message.bytes")
-    except RetriableError:
-        raise
-    except KafkaFailure as error:
-        log.info(
-            "max.message.bytes of topic '%s' may not be read (%s); batches of %s bytes are sent", topic, error, KAFKA_BATCH_BYTES
-        )
+        names = ", ".join(topics)
+        log.info("max.message.bytes of %s may not be read (%s); batches of %s bytes are sent", names, error, KAFKA_BATCH_BYTES)
         return None
-    return int(value) if value else None
+    values = (configs["max.message.bytes"].value for configs in found.values() if "max.message.bytes" in configs)
+    return [int(value) for value in values if value]
