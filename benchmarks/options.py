@@ -10,13 +10,13 @@ class Options:
     """What to run.
 
     `quick`: small counts, nothing saved. `rounds`: how often each side is measured, in turns. `only`: `ours`, `peer`, or
-    None for both. `keys`: the sizes that `streams-latency` measures (none: its own). `minutes`, `seed`: how long a soak lasts,
-    and what makes its order of faults (None: the time).
+    None for both. `sizes`: those that `many` (connectors) and `streams-latency` (keys) measure; none: their own.
+    `minutes`, `seed`: how long a soak lasts, and what makes its order of faults (None: the time).
     """
 
     quick: bool = False
     rounds: int = 2
     only: str | None = None
-    keys: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = ()
     minutes: float = 20
     seed: int | None = None

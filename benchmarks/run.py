@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown := set(given.names) - set(BENCHMARKS):
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are: {', '.join(BENCHMARKS)}")
     rounds = given.rounds or (1 if given.quick else 2)
-    options = Options(given.quick, rounds, given.only, tuple(given.keys), given.minutes, given.seed)
+    options = Options(given.quick, rounds, given.only, tuple(given.sizes), given.minutes, given.seed)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped by SIGTERM"))  # as Ctrl-C: all that runs is stopped
     adopt_orphans()
     console = Console(width=None if sys.stdout.isatty() else 140)
@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="small counts, one round, nothing saved: to see that it works")
     parser.add_argument("--rounds", type=int, help="how often each side is measured, in turns (default 2)")
     parser.add_argument("--only", choices=["ours", "peer"], help="measure one side alone; saves nothing")
-    parser.add_argument("--keys", type=int, nargs="+", default=[], help="sizes that streams-latency measures")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[], help="connectors of many, keys of streams-latency")
     parser.add_argument("--minutes", type=float, default=20, help="how long a soak lasts (default 20)")
     parser.add_argument("--seed", type=int, help="the order of a soak's faults (`method.seed` of its results)")
     return parser

@@ -85,7 +85,7 @@ class Bench:
 
 def run(options: Options, console: Console) -> None:
     """Measure, print the table, and write results/many.json unless the run is quick or one-sided."""
-    sizes = QUICK if options.quick else FULL
+    sizes = [size for size in (QUICK if options.quick else FULL) if size.connectors in (options.sizes or [size.connectors])]
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch:
         bench = Bench(Path(scratch), console)
         for number in range(1, options.rounds + 1):

@@ -182,7 +182,7 @@ def run(options: Options, console: Console) -> None:
 
 def run_latency(options: Options, console: Console) -> None:
     """Measure how long a record takes, print the table, and write results/streams-latency.json unless the run is quick."""
-    sizes = options.keys or (QUICK if options.quick else FULL).latency_keys
+    sizes = options.sizes or (QUICK if options.quick else FULL).latency_keys
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch:
         bench = Bench(FULL, Path(scratch), console, "")
         for _ in range(options.rounds):
