@@ -6,12 +6,13 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from headrace.embedded.ports import free_port
-from tests.rest.conftest import Client
+from headrace.rest import RestHerder, RestServer
+from tests.rest.conftest import Client, worker_config
 from tests.rest.memory_herder import MemoryHerder
 from tests.rest.test_page import CONFIG, STREAMS, KnowingHerder, Page
 
@@ -100,3 +101,46 @@ def test_a_cluster_that_says_nothing_is_named_in_seconds_asked_once_and_holds_up
     herder.answers.set()
     assert "Delivered to" in page.get(path).text
     assert herder.asked == 1  # it is the answer to what was asked before
+
+
+class ChangesSlowly(SourceIsSilent):
+    """The same, and to pause a connector takes its time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pausing, self.may_pause = threading.Event(), threading.Event()
+
+    def pause(self, name: str) -> None:
+        self.pausing.set()
+        self.may_pause.wait(60)
+        super().pause(name)
+
+
+def test_what_was_asked_while_a_change_was_made_is_asked_again_after_it(serve: Callable[..., Client]):
+    herder = ChangesSlowly()
+    page, path = Page(serve(herder=herder)), "/ui/connector/lag?name=far"
+    herder.create("far", {**CONFIG, "name": "far"})
+    with ThreadPoolExecutor(1) as browser:
+        change = browser.submit(page.post, "/ui/act", action="pause", name="far")
+        assert herder.pausing.wait(30)
+        assert "has not answered within 2.5 s" in page.get(path).text  # and is being asked still
+        herder.may_pause.set()
+        assert change.result().status == 200
+    herder.answers.set()
+    assert "Delivered to" in page.get(path).text
+    assert herder.asked == 2
+
+
+def test_each_of_several_listeners_shows_what_had_to_be_waited_for():
+    herder = SourceIsSilent()
+    server = RestServer(cast(RestHerder, herder), worker_config({"listeners": "http://127.0.0.1:0, http://localhost:0"}))
+    server.start()
+    try:
+        pages, path = [Page(Client(url)) for url in server.urls], "/ui/connector/lag?name=far"
+        herder.create("far", {**CONFIG, "name": "far"})
+        assert all("has not answered within 2.5 s" in page.get(path).text for page in pages)
+        herder.answers.set()
+        assert all("Delivered to" in page.get(path).text for page in pages)
+    finally:
+        herder.answers.set()
+        server.stop()

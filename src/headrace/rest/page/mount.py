@@ -21,7 +21,7 @@ from headrace.rest.herder import RestHerder
 from headrace.rest.overview import Overview
 from headrace.rest.page import actions, connector, dead_letters, edit, events, graph, offsets, overview, streams, workers
 from headrace.rest.page.call import Call, PageContext, sentence_of
-from headrace.rest.page.pending import PATIENCE_S, PendingAnswers
+from headrace.rest.page.pending import PATIENCE_S, PendingOfListeners
 from headrace.rest.page.render import STATIC
 from headrace.rest.resource import read_bytes
 from headrace.rest.same_origin import PAGE
@@ -58,19 +58,21 @@ class _Route:
 
     handler: Callable[[Call], Response]
     context: PageContext
-    pending: PendingAnswers
+    pending: PendingOfListeners
     waits_for: str | None
     """Who is asked for it, if this is a part for which somebody is."""
 
     async def __call__(self, request: Request) -> Response:
         form = parse_qs((await read_bytes(request)).decode("utf-8", "replace"), keep_blank_values=True)
         call = Call(self.context, request, form)
-        if request.method != "GET":
-            self.pending.forget()
         if self.waits_for is None:
-            return await self._answer(call)
-        key = (str(request.url), call.caller, request.headers.get("x-seen"))
-        answer = await self.pending.answer(key, lambda: self._answer(call, self.pending.limiter))
+            try:
+                return await self._answer(call)
+            finally:
+                if request.method != "GET":  # what was asked meanwhile may be from before the change
+                    self.pending.forget()
+        key, pending = (str(request.url), call.caller, request.headers.get("x-seen")), self.pending.here()
+        answer = await pending.answer(key, lambda: self._answer(call, pending.limiter))
         return answer or await run_sync(
             lambda: call.page("part_late.html", headers=_LATE, who=self.waits_for, seconds=PATIENCE_S)
         )
@@ -105,7 +107,7 @@ def _problem(call: Call, status: int, sentence: str) -> Response:
 def mount(app: FastAPI, herder: RestHerder, config: WorkerConfig, snapshots: Overview) -> None:
     """Add the page to the app of the main listeners."""
     app.state.has_page = True
-    context, pending = PageContext(herder, config, snapshots), PendingAnswers()
+    context, pending = PageContext(herder, config, snapshots), PendingOfListeners()
     for module in _MODULES:
         for (method, path), handler in module.ROUTES.items():
             _add(app, method, PAGE + path, _Route(handler, context, pending, _WAITS_FOR.get(path)))

@@ -41,5 +41,21 @@ class PendingAnswers:
             del self._tasks[key]
 
     def forget(self) -> None:
-        """Something has been changed: what was asked before is not to be shown."""
+        """Something has been changed: what was asked before is not to be shown. For any thread."""
         self._tasks.clear()
+
+
+class PendingOfListeners:
+    """Those of each listener, as each has an event loop of its own."""
+
+    def __init__(self) -> None:
+        self._by_loop: dict[asyncio.AbstractEventLoop, PendingAnswers] = {}
+
+    def here(self) -> PendingAnswers:
+        """Those of the event loop that runs."""
+        return self._by_loop.setdefault(asyncio.get_running_loop(), PendingAnswers())
+
+    def forget(self) -> None:
+        """Something has been changed, through whichever listener."""
+        for pending in list(self._by_loop.values()):
+            pending.forget()
