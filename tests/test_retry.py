@@ -4,8 +4,10 @@ import itertools
 import threading
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from headrace.retry import Backoff, poll_until, retry_until, retry_until_stopped
+from headrace.retry import Backoff, common_moment, poll_until, retry_until, retry_until_stopped
 
 
 def always(_error: Exception) -> bool:
@@ -101,3 +103,15 @@ def test_an_answer_is_asked_for_until_it_is_true_or_the_time_is_over() -> None:
     assert pauses == [0.25, 0.25]
     assert poll_until(lambda left_s: left_s > 1, 0, 0.25, lambda _s: pytest.fail("waited")) is False
     assert poll_until(lambda _left_s: "", 60, 0.25, lambda _s: True) == ""
+
+
+@given(since=st.floats(0, 1e7), pause_s=st.floats(0.5, 60), steps=st.integers(1, 16))
+def test_a_common_moment_is_later_and_within_the_pause_and_the_same_for_all_of_its_step(since, pause_s, steps) -> None:
+    moment = common_moment(since, pause_s, pause_s / steps)
+    assert since < moment <= since + pause_s * (1 + 1e-6)
+    assert moment >= since + pause_s - pause_s / steps - 1e-6
+
+
+def test_those_who_wait_for_a_common_moment_meet() -> None:
+    assert {common_moment(since, 6, 6 / 8) for since in (100.0, 100.2, 100.4)} == {105.75}
+    assert common_moment(105.75, 6, 6 / 8) == 111.75

@@ -88,3 +88,12 @@ def poll_until(
         answer = ask(max(deadline - time.monotonic(), pause_s))
         if answer or time.monotonic() >= deadline or wait(pause_s):
             return answer
+
+
+def common_moment(since: float, pause_s: float, step_s: float) -> float:
+    """The last moment until `pause_s` after `since` of those that lie `step_s` apart, which are the same for everybody.
+
+    What is asked of a cluster at one moment can be one request, or one transaction, for all who ask. Later than `since` if
+    `step_s` is no more than `pause_s`; both and the result are in s of `time.monotonic`.
+    """
+    return (since + pause_s) // step_s * step_s

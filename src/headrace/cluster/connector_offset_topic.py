@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from headrace.cluster.offset_records import identity
-from headrace.cluster.offset_store import TIMEOUT_S, KafkaOffsetStore, Offsets
+from headrace.cluster.offset_store import KafkaOffsetStore, Offsets
 from headrace.connectors.base import Props, SourceOffset, SourcePartition
 from headrace.errors import HeadraceError
 from headrace.kafka.group_transactions import Proof
@@ -39,10 +39,10 @@ class ConnectorOffsetTopic:
         shared = {identity(p): o for p, o in self._shared.get(connector, missing)}
         return [(p, shared.get(identity(p)) if o is None else o) for p, o in offsets]
 
-    def all(self, connector: str, timeout_s: float = TIMEOUT_S) -> list[tuple[SourcePartition, SourceOffset]]:
-        """Every stored offset of the connector. Raises RetriableError after `timeout_s` for each of the two topics."""
-        by_partition = {identity(p): (p, o) for p, o in self._shared.all(connector, timeout_s)}
-        by_partition |= {identity(p): (p, o) for p, o in self._own.all(connector, timeout_s)}
+    def all(self, connector: str, answer_s: float | None = None) -> list[tuple[SourcePartition, SourceOffset]]:
+        """Every stored offset of the connector. Raises RetriableError as `KafkaOffsetStore.all` does, of either topic."""
+        by_partition = {identity(p): (p, o) for p, o in self._shared.all(connector, answer_s)}
+        by_partition |= {identity(p): (p, o) for p, o in self._own.all(connector, answer_s)}
         return list(by_partition.values())
 
     def put(self, connector: str, offsets: Offsets, proof: Proof = lambda: None) -> None:

@@ -64,9 +64,9 @@ class KafkaOffsetStore:
             known = self._stored.get(connector, {})
             return [(partition, _latest(known.get(identity(partition), {}))) for partition in partitions]
 
-    def all(self, connector: str, timeout_s: float = TIMEOUT_S) -> list[tuple[SourcePartition, SourceOffset]]:
-        """Every stored offset of the connector. Raises RetriableError after `timeout_s`."""
-        self._log.read_to_end(timeout_s)
+    def all(self, connector: str, answer_s: float | None = None) -> list[tuple[SourcePartition, SourceOffset]]:
+        """Every stored offset of the connector. Raises RetriableError after 30 s, or if no broker answers within `answer_s`."""
+        self._log.read_to_end(TIMEOUT_S, answer_s)
         with self._lock:
             newest = [max(keys.values(), key=_age) for keys in self._stored.get(connector, {}).values()]
         return [(stored.partition, stored.offset) for stored in newest]  # type: ignore[misc]  # a partition may be null

@@ -13,8 +13,8 @@ from headrace.kafka.group_transactions import Proof
 
 Changes = Sequence[tuple[SourcePartition, SourceOffset | None]]
 
-READ_TIMEOUT_S = 5.0
-"""How long whoever looks at offsets waits for the cluster that has them."""
+ANSWER_S = 5.0
+"""How long whoever looks at offsets waits for a cluster that may be away."""
 
 _MANAGED_ELSEWHERE = (
     "The Connect framework-managed offsets for this connector have been {} successfully. However, if this connector manages "
@@ -25,7 +25,7 @@ _MANAGED_ELSEWHERE = (
 class AlterableOffsets(Protocol):
     """The part of the offset store that is used here."""
 
-    def all(self, connector: str, timeout_s: float = ...) -> list[tuple[SourcePartition, SourceOffset]]: ...  # noqa: D102
+    def all(self, connector: str, answer_s: float | None = ...) -> list[tuple[SourcePartition, SourceOffset]]: ...  # noqa: D102
     def put(self, connector: str, offsets: Changes, proof: Proof) -> None: ...  # noqa: D102
 
 
@@ -38,7 +38,7 @@ class SourceOffsets:
 
     def read(self, name: str, config: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The `offsets` of `GET /connectors/{name}/offsets`."""
-        return [{"partition": dict(p), "offset": dict(o)} for p, o in self._store_of(config).all(name, READ_TIMEOUT_S)]
+        return [{"partition": dict(p), "offset": dict(o)} for p, o in self._store_of(config).all(name, ANSWER_S)]
 
     def lag(self, config: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]], ages: bool) -> list[dict[str, Any]]:
         """How far the partitions of a connector's source are behind. Raises BadRequestError if its class cannot tell.
@@ -46,7 +46,7 @@ class SourceOffsets:
         config, tasks: configurations of the connector and its tasks.
         """
         name, cls = config["name"], connector_class(config)
-        stored = [(p, o) for p, o in self._store_of(config).all(name, READ_TIMEOUT_S) if p is not None]
+        stored = [(p, o) for p, o in self._store_of(config).all(name, ANSWER_S) if p is not None]
         lags = cls.lag(config, tasks, stored, ages=ages) if issubclass(cls, SourceConnector) else None
         if lags is None:
             raise BadRequestError(f"{cls.__name__}, the class of connector {name}, cannot tell how far it is behind its source.")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from headrace.cluster.offsets import READ_TIMEOUT_S, done_message
+from headrace.cluster.offsets import ANSWER_S, done_message
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.partition_lag import PartitionLag
 from headrace.errors import BadRequestError, ConnectError
@@ -35,16 +35,16 @@ class SinkOffsets:
 
     def read(self, name: str, config: Config) -> list[dict[str, Any]]:
         """The `offsets` of `GET /connectors/{name}/offsets`. Raises KafkaFailure."""
-        committed = self._admin(name, config).committed(group_of(name, config), READ_TIMEOUT_S)
+        committed = self._admin(name, config).committed(group_of(name, config), ANSWER_S)
         return [{"partition": {TOPIC: t, PARTITION: p}, "offset": {OFFSET: offset}} for (t, p), offset in committed.items()]
 
     def lag(self, name: str, config: Config) -> list[dict[str, Any]]:
         """How far each partition is behind of which the group has committed an offset. Raises KafkaFailure."""
         admin = self._admin(name, config)
-        committed = admin.committed(group_of(name, config), READ_TIMEOUT_S)
-        topics = admin.find({topic for topic, _ in committed}, READ_TIMEOUT_S)
+        committed = admin.committed(group_of(name, config), ANSWER_S)
+        topics = admin.find({topic for topic, _ in committed}, ANSWER_S)
         there = [(t, p) for t, p in committed if t in topics and p in topics[t].partitions]
-        ends = admin.partition_offsets(there, "latest", READ_TIMEOUT_S)
+        ends = admin.partition_offsets(there, "latest", ANSWER_S)
         return [asdict(_lag(at, committed[at], end)) for at, end in sorted(ends.items())]
 
     def alter(self, name: str, config: Config, changes: Sequence[tuple[Any, Any]]) -> str:

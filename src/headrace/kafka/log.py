@@ -55,7 +55,7 @@ class RecordLog(Protocol):
         """Wait until each partition is handled up to this offset (exclusive); whether the record just before was there."""
         ...
 
-    def read_to_end(self, timeout_s: float) -> None:
+    def read_to_end(self, timeout_s: float, answer_s: float | None = None) -> None:
         """Return when everything that was in the log at the time of the call has been handled."""
         ...
 
@@ -129,7 +129,7 @@ class CompactedLog:
             try:
                 at = future.result(max(deadline - time.monotonic(), 0.0))
             except FutureTimeoutError:
-                raise timed_out(f"Topic '{self.topic}' did not acknowledge a record within {timeout_s:g} s.") from None
+                raise timed_out(f"Topic '{self.topic}' did not acknowledge a record within {round(timeout_s, 1):g} s.") from None
             ends[at.partition] = max(ends.get(at.partition, 0), at.offset + 1)
         return ends
 
@@ -149,13 +149,16 @@ class CompactedLog:
         """
         return self._tail.wait_for_records(ends, max(timeout_s, 0.0))
 
-    def read_to_end(self, timeout_s: float) -> None:
+    def read_to_end(self, timeout_s: float, answer_s: float | None = None) -> None:
         """Handle everything up to the end offsets of all partitions as they are now.
 
-        Missing leaders and unreachable brokers are waited for. Raises RetriableKafkaFailure after `timeout_s`.
+        Missing leaders and unreachable brokers are waited for, for at most `answer_s` where that is given. The records behind a
+        transaction that a process has left open come when the broker ends it, 10 to 20 s later.
+        Raises RetriableKafkaFailure after `timeout_s`.
         """
-        deadline = time.monotonic() + timeout_s
-        ends = self._retry(lambda left: self._ends(left), deadline)
+        begun = time.monotonic()
+        deadline = begun + timeout_s
+        ends = self._retry(lambda left: self._ends(left), deadline if answer_s is None else begun + min(answer_s, timeout_s))
         self.read_to(ends, deadline - time.monotonic())
 
     def flush(self, timeout_s: float) -> bool:

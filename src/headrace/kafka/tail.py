@@ -69,7 +69,8 @@ class Tail:
             raise RuntimeError(f"The handler of topic '{self._topic}' waits for itself: it may not read the topic to its end.")
         with self._moved:
             if not self._moved.wait_for(lambda: self._stopping.is_set() or not self._behind(ends), timeout_s):
-                raise timed_out(f"Could not read topic '{self._topic}' to its end within {timeout_s:g} s: {self._lag(ends)}.")
+                limit = f"{round(timeout_s, 1):g} s"
+                raise timed_out(f"Could not read topic '{self._topic}' to its end within {limit}: {self._lag(ends)}.")
             if self._behind(ends):
                 raise timed_out(f"Topic '{self._topic}' was closed before it was read to its end.")
 

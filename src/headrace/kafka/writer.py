@@ -101,7 +101,7 @@ class RecordWriter:
             if self._stopping.is_set():
                 raise timed_out(f"The writer of topic '{self._topic}' is closed.")
             if self._producer is None:
-                self._producer = clients.producer(self._props, linger_ms=0)
+                self._producer = clients.producer(self._props, linger_ms=self._props.get("linger.ms", "0"))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._poll, name=f"writer of {self._topic}", daemon=True)
                 self._thread.start()

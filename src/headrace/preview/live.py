@@ -28,10 +28,8 @@ def last_records(topics: LiveTopics, count: int, timeout_s: float = TIMEOUT_S) -
     """
     deadline = time.monotonic() + timeout_s
     admin = Admin(topics.admin)
-    descriptions = admin.topics(timeout_s)
-    partitions = [
-        (name, p) for name, info in descriptions.items() if topics.matches(name) and not info.internal for p in info.partitions
-    ]
+    descriptions = admin.topics(timeout_s, topics.matches)
+    partitions = [(name, p) for name, info in descriptions.items() if not info.internal for p in info.partitions]
     if not partitions:
         raise BadRequestError("No topic of the cluster is one of the connector's; there are no live records to preview.")
     first = admin.partition_offsets(partitions, "earliest", timeout_s)

@@ -20,7 +20,7 @@ from headrace.config.client_options import client_value
 from headrace.connectors.feed import FeedOwner, FeedSource
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.groups import Partition
-from headrace.retry import Backoff
+from headrace.retry import Backoff, common_moment
 from headrace.runtime.delivery import FeedPorts, OffsetCommits, Routing
 from headrace.runtime.exactly_once import ExactlyOnce
 from headrace.runtime.failed_records import log_failed
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_STORE_S, _STORE_MOST_S, _FEEDS_PER_S = 1.0, 10.0, 20
+_STORE_S, _STORE_MOST_S, _FEEDS_PER_S, _STORE_STEPS = 1.0, 10.0, 20, 8
 """Offsets are stored after a second; after longer where many feeds of the process do so, as each asks the brokers."""
 _DRAIN_S, _CHECK_S = 15.0, 15.0
 _REPEATS, _REPEAT_S, _LONGEST_PAUSE_S = 20, 60.0, 2.0
@@ -167,25 +167,25 @@ class FeedRun:
                 self._store()
             if time.monotonic() >= self._learn_at and not removed:
                 self._learn(handle, ())
-            if time.monotonic() - self._checked_at >= self._check_s:
+            if time.monotonic() >= self._check_at():
                 self._checked_at = time.monotonic()
                 self._outdated = self._needs.task.look()
 
     def _wait_s(self, data_plane: DataPlane, removed: bool) -> float | None:
         if removed:
             return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
-        due = (
-            self._stored_at + self._pause_s(data_plane)
-            if self._acknowledged != self._stored
-            else self._checked_at + self._check_s
-        )
+        due = self._store_at(data_plane) if self._acknowledged != self._stored else self._check_at()
         return max(0.0, min(due, self._learn_at) - time.monotonic())
 
     def _is_due(self, data_plane: DataPlane) -> bool:
-        return self._acknowledged != self._stored and time.monotonic() - self._stored_at >= self._pause_s(data_plane)
+        return self._acknowledged != self._stored and time.monotonic() >= self._store_at(data_plane)
 
-    def _pause_s(self, data_plane: DataPlane) -> float:
-        return min(_STORE_MOST_S, _STORE_S + data_plane.size() / _FEEDS_PER_S)
+    def _store_at(self, data_plane: DataPlane) -> float:
+        pause_s = min(_STORE_MOST_S, _STORE_S + data_plane.size() / _FEEDS_PER_S)
+        return common_moment(self._stored_at, pause_s, pause_s / _STORE_STEPS)
+
+    def _check_at(self) -> float:
+        return common_moment(self._checked_at, self._check_s, self._check_s)
 
     def _take(self, handle: Handle, update: Update) -> None:
         """What an update says, but for failures."""

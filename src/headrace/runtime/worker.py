@@ -80,7 +80,7 @@ class OffsetStore(Protocol):
     @property
     def topic(self) -> str: ...  # noqa: D102
 
-    def all(self, connector: str, timeout_s: float = ...) -> list[tuple[SourcePartition, SourceOffset]]: ...  # noqa: D102
+    def all(self, connector: str, answer_s: float | None = ...) -> list[tuple[SourcePartition, SourceOffset]]: ...  # noqa: D102
 
     def put(self, connector: str, offsets: Any, proof: Proof) -> None: ...  # noqa: D102
 

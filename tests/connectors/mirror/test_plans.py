@@ -51,7 +51,7 @@ def test_a_topic_with_a_name_of_its_own_is_found_again() -> None:
 
 def test_copies_are_created_and_grow_but_never_shrink() -> None:
     wanted = MirroredTopics({"a": 3, "b": 2, "c": 1}, {"a": "A.a", "b": "A.b", "c": "A.c"})
-    lacks = missing(wanted, {"A.b": info("A.b", 1), "A.c": info("A.c", 5)})
+    lacks = missing(wanted, {"A.b": 1, "A.c": 5})
     assert (lacks.create, dict(lacks.grow)) == (("a",), {"A.b": 2})
 
 

@@ -72,7 +72,7 @@ class MemoryLog:
         """Nothing to wait for."""
         return True
 
-    def read_to_end(self, timeout_s: float) -> None:
+    def read_to_end(self, timeout_s: float, answer_s: float | None = None) -> None:
         """Nothing to wait for."""
 
     def flush(self, timeout_s: float) -> bool:

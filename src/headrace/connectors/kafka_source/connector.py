@@ -70,7 +70,9 @@ class KafkaSourceConnector(SourceConnector):
             leaders=config.reconfigure_tasks_on_leader_change,
         )
         admin = shared(ADMIN.settings(props))
-        self._monitor = PartitionMonitor(admin.topics, watch, self.context.request_reconfiguration)
+        self._monitor = PartitionMonitor(
+            lambda timeout_s: admin.topics(timeout_s, config.whitelist.fullmatch), watch, self.context.request_reconfiguration
+        )
         self._monitor.start(self.context.stopping)
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:

@@ -110,9 +110,8 @@ class KafkaSourceTask(FeedTask):
         return behind(self._admin, dict(self._copied))
 
     def _decide(self, stored: StoredOffsets) -> tuple[StartPositions, list[Loss]]:
-        topics = self._admin.topics(_TIMEOUT_S)
-        self._counts = {topic: len(info.partitions) for topic, info in topics.items()}
-        self._ids = {topic: topics[topic].topic_id for topic, _ in self._assigned if topic in topics and topics[topic].topic_id}
+        self._counts = self._admin.partition_counts(_TIMEOUT_S)
+        self._ids = self._admin.topic_ids({topic for topic, _ in self._assigned}, _TIMEOUT_S)
         present = [(t, p) for t, p in self._assigned if p < self._counts.get(t, 0)]
         earliest = self._admin.partition_offsets(present, "earliest", _TIMEOUT_S)
         latest = readable = self._admin.partition_offsets(present, "latest", _TIMEOUT_S)

@@ -89,7 +89,7 @@ class Failover:
             self._target.commit_group(group, offsets, self._timeout_s)
 
     def _positions(self) -> dict[str, dict[Partition, TranslatedPosition]]:
-        present = self._target.topics(self._timeout_s)
+        present = self._target.partition_counts(self._timeout_s)
         written: ByGroup = {}
         if self._config.checkpoints_topic in present:
             written = read_checkpoints(self._config.checkpoints_topic, client(self._props, "target", "consumer"), None)

@@ -105,7 +105,7 @@ class MirrorSourceConnector(SourceConnector):
         try:
             self._create_offset_syncs()
             self._topics = self._find()
-            self._make(missing(self._topics, self._target.topics(self._config.timeout_s)))
+            self._make(missing(self._topics, self._target.partition_counts(self._config.timeout_s)))
         except HeadraceError as error:
             log.warning("mirror.not-ready", cause=str(error), hint="it is tried again in a few seconds")
             return False
@@ -133,14 +133,14 @@ class MirrorSourceConnector(SourceConnector):
             self._schedule.stop(_STOP_S)
 
     def _find(self) -> MirroredTopics:
-        topics = self._source.topics(self._config.timeout_s)
-        return select(topics, self._config.selection, self._config.source_cluster_alias)
+        config, selection = self._config, self._config.selection
+        return select(self._source.topics(config.timeout_s, selection.accepts), selection, config.source_cluster_alias)
 
     def _refresh(self) -> None:
         """Look again; tasks are reassigned if the source's partitions have changed, or a copy is gone."""
         self._create_offset_syncs()
         topics = self._find()
-        lacks = missing(topics, self._target.topics(self._config.timeout_s))
+        lacks = missing(topics, self._target.partition_counts(self._config.timeout_s))
         if topics == self._topics and not lacks:
             return
         log.info("mirror.topics.changed", topics=len(topics.counts), partitions=len(topics.partitions), missing=len(lacks.create))
@@ -171,7 +171,7 @@ class MirrorSourceConnector(SourceConnector):
     def _sync_configs(self) -> None:
         """Make the copies' settings those of their topics."""
         timeout, topics, filter_ = self._config.timeout_s, self._topics, self._setting_filter()
-        present = self._target.topics(timeout)
+        present = self._target.partition_counts(timeout)
         there = {topic: copy for topic, copy in topics.copies.items() if copy in present}
         wanted, there_now = self._source.settings(there, timeout), self._target.settings(there.values(), timeout)
         for topic, copy in there.items():

@@ -71,8 +71,8 @@ class SinkPartitions:
         return {name: info for name, info in topics.items() if info is not None}
 
     def _matching(self) -> dict[str, TopicInfo]:
-        topics = self._admin.topics(_TIMEOUT_S)
-        return {name: info for name, info in topics.items() if not info.internal and self._plan.selects(name)}
+        topics = self._admin.topics(_TIMEOUT_S, self._plan.selects)
+        return {name: info for name, info in topics.items() if not info.internal}
 
     def start(self, partitions: Sequence[Partition]) -> StartPositions:
         """Where to begin: at the committed offsets of the group, else as `auto.offset.reset` says; `looked_up` are the partitions
