@@ -119,10 +119,13 @@ class _ProcessedTask:
     def run(self, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
         """Rows as `processors._schema` has them."""
         given = iter(rows)
-        for member in self._members:
-            member.init()
+        chunk = list(islice(given, _AT_ONCE))
+        # Records that another operator has forwarded from its own `init` begin below 0 themselves.
+        first = min([0, *chunk[0][_PLACE][:1]]) if chunk else 0
+        for number, member in enumerate(self._members):
+            member.init([first - len(self._members) + number] * self._depth)
             yield from self._passed_on()
-        while chunk := list(islice(given, _AT_ONCE)):
+        while chunk:
             ahead = [tuple(row[_of(i)] for row in chunk if row[_NUMBER] == i) for i in range(len(self._members))]
             for row in chunk:
                 if row[_STORE] is not None:  # of a table that is read
@@ -134,6 +137,7 @@ class _ProcessedTask:
                 self._key, self._ahead = key, ahead[number]
                 self._members[number].process(Record(key, value, row[_TIME], headers), row[_PLACE])
                 yield from self._passed_on()
+            chunk = list(islice(given, _AT_ONCE))
         for member in self._members:
             self._time, self._key, self._ahead = member.context.now, None, ()
             member.end([_LAST] * self._depth)
@@ -198,8 +202,9 @@ class _Member:
         dues = {number: due for number, due in (times.dues or {}).items() if number >= 0}
         self.context = ProcessorContext(times.partition, self._forward, stores, times.stream_time, now, dues)
 
-    def init(self) -> None:
-        """Begin a batch."""
+    def init(self, place: list[int]) -> None:
+        """Begin a batch. place: of what it forwards before there is a record."""
+        self._record, self._place, self._forwarded = None, place, 0
         if hasattr(self._processor, "init"):
             self._processor.init(self.context)
 

@@ -1,0 +1,99 @@
+"""Processors as a worker of Spark's has them, without Spark: rows of a task go in, and what follows from them comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.sql.types import StringType
+
+from headrace.streams import ProcessorContext, PunctuationType, Record, Serdes, Stores
+from headrace.streams.engine.processor_link import TaskTimes
+from headrace.streams.engine.processor_worker import ProcessorRows, WorkerProcessor, _ProcessedTask
+from headrace.streams.processor_stores import StoreAccess
+from headrace.streams.stores import StateStore
+
+
+class Acting:
+    """A processor that does what a test says: `init` with its context, `act` with its context and each record."""
+
+    def __init__(self, init: Callable[[Any], Any] | None, act: Callable[[Any, Record], Any]) -> None:
+        self._init, self._act = init or (lambda context: None), act
+
+    def init(self, context: ProcessorContext) -> None:
+        self._context = context
+        self._init(context)
+
+    def process(self, record: Record) -> None:
+        self._act(self._context, record)
+
+
+def forward(context: ProcessorContext, record: Record) -> None:
+    context.forward(record)
+
+
+def clocked(context: ProcessorContext) -> None:
+    context.schedule(1000, PunctuationType.WALL_CLOCK_TIME, lambda time: context.forward(Record("clock", None, time)))
+
+
+def early(context: ProcessorContext) -> None:
+    context.forward(Record("early", None, 1))
+
+
+class NoRows:
+    """A store in which there is nothing yet."""
+
+    def get(self, store: str, keys: Any) -> list[None]:
+        return [None for _ in keys]
+
+    def scan(self, *_: Any) -> Any:
+        return iter(())
+
+
+def worker(node: str, init: Any = None, act: Any = forward, **more: Any) -> WorkerProcessor:
+    return WorkerProcessor(node, lambda: Acting(init, act), **{"keeps_key": False, "forwards": (), **more})
+
+
+def row(place: list[int], key: str = "k", *, count: int = 1, number: int = 0, headers: Any = None) -> tuple[Any, ...]:
+    """A row for one of some processors."""
+    pairs: list[Any] = [None] * (2 * count)
+    pairs[2 * number : 2 * number + 2] = key, "v"
+    return (0, 5, place, headers, number, None, None, None, *pairs)
+
+
+def run(
+    rows: list[tuple[Any, ...]], *processors: WorkerProcessor, depth: int = 0, stores: Mapping[str, StateStore] | None = None,
+    global_stores: Mapping[str, StateStore] | None = None, now: int = 0, times: Mapping[str, int] | None = None,
+) -> list[tuple[Any, ...]]:  # fmt: skip
+    """What comes out of a task whose schedules by the clock are due."""
+    kinds = StringType(), StringType()
+    access = {name: StoreAccess(store, kinds, "socket") for name, store in (stores or {}).items()}
+    access |= {name: StoreAccess(store, kinds, "socket", shared=True) for name, store in (global_stores or {}).items()}
+    given = ProcessorRows(processors, access, "socket", depth)
+    tasks = [TaskTimes(0, -1, {0: 0}) for _ in processors]
+    links: Any = {"socket": NoRows()}
+    return list(_ProcessedTask(given, processors, links, tasks, now, times or {}).run(rows))
+
+
+def forwarded(found: list[tuple[Any, ...]]) -> list[tuple[list[int], int, str]]:
+    """Place, number of the processor, and key, of what was forwarded."""
+    return [(one[2], one[4], one[10 + 2 * one[4]]) for one in found if one[2] is not None]
+
+
+def kept(name: str = "kept") -> StateStore:
+    return Stores.key_value_store_builder(Stores.in_memory_key_value_store(name), Serdes.string(), Serdes.string())
+
+
+def test_what_init_forwards_has_a_place_of_as_many_numbers_before_all_records() -> None:
+    found = forwarded(run([row([0, 0, 0])], worker("one", early), depth=3))
+    assert [key for _, _, key in found] == ["early", "k"]
+    assert {len(place) for place, _, _ in found} == {4}
+    assert sorted(found) == found
+
+
+def test_what_members_of_a_group_forward_from_init_stands_in_the_order_of_the_members() -> None:
+    rows = [row([-1, 0], "early of another", count=2, number=1), row([0], count=2)]
+    found = forwarded(run(rows, worker("one", early), worker("two", early)))
+    assert [(number, key) for _, number, key in found] == [(0, "early"), (1, "early"), (1, "early of another"), (0, "k")]
+    assert sorted(found) == found
+    assert len({tuple(place) for place, _, _ in found}) == 4
