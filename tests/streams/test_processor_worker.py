@@ -97,3 +97,15 @@ def test_what_members_of_a_group_forward_from_init_stands_in_the_order_of_the_me
     assert [(number, key) for _, number, key in found] == [(0, "early"), (1, "early"), (1, "early of another"), (0, "k")]
     assert sorted(found) == found
     assert len({tuple(place) for place, _, _ in found}) == 4
+
+
+def test_what_members_of_a_group_forward_at_the_end_stands_in_the_order_of_the_members() -> None:
+    one, two = worker("one", clocked, forwards=((1, None),)), worker("two", clocked)
+    rows = [row([0], count=2, number=1), row([(1 << 62) + 1, 0], "clock of another", count=2, number=1)]
+    found = forwarded(run(rows, one, two, now=2000))
+    assert [(number, key) for _, number, key in found] == [
+        (1, "k"), (1, "clock of another"), (0, "clock"), (1, "clock"), (1, "clock"),
+    ]  # fmt: skip
+    assert sorted(found) == found
+    assert len({(number, *place) for place, number, _ in found}) == 5
+    assert all(abs(one) < 1 << 63 for place, *_ in found for one in place)

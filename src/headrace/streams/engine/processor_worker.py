@@ -24,7 +24,7 @@ ROW_COLUMNS = ("p", "t", "o", "h", "m", "store", "key", "value")
 """What a row begins with: `m` is the processor's number; the last three are of a changed row of a table that is read."""
 _PARTITION, _TIME, _PLACE, _HEADERS, _NUMBER, _STORE, _KEY, _VALUE = range(8)
 _AT_ONCE = 1000  # records whose rows of a store are fetched with one request
-_LAST = 1 << 62  # a place behind all records of a batch
+_LAST = 1 << 62  # behind all records of topics
 _NOTHING = (None,) * 5
 
 
@@ -120,8 +120,8 @@ class _ProcessedTask:
         """Rows as `processors._schema` has them."""
         given = iter(rows)
         chunk = list(islice(given, _AT_ONCE))
-        # Records that another operator has forwarded from its own `init` begin below 0 themselves.
-        first = min([0, *chunk[0][_PLACE][:1]]) if chunk else 0
+        # Records that another operator has forwarded from its own `init` or at its end begin below 0 or above _LAST themselves.
+        first, last = min([0, *chunk[0][_PLACE][:1]]) if chunk else 0, _LAST
         for number, member in enumerate(self._members):
             member.init([first - len(self._members) + number] * self._depth)
             yield from self._passed_on()
@@ -137,10 +137,11 @@ class _ProcessedTask:
                 self._key, self._ahead = key, ahead[number]
                 self._members[number].process(Record(key, value, row[_TIME], headers), row[_PLACE])
                 yield from self._passed_on()
+            last = max([last, *chunk[-1][_PLACE][:1]])
             chunk = list(islice(given, _AT_ONCE))
-        for member in self._members:
+        for number, member in enumerate(self._members):
             self._time, self._key, self._ahead = member.context.now, None, ()
-            member.end([_LAST] * self._depth)
+            member.end([last + 1 + number] * self._depth)
             yield from self._passed_on()
         yield from self._changes()
         for member in self._members:
