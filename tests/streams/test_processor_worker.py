@@ -11,6 +11,7 @@ from headrace.streams import ProcessorContext, PunctuationType, Record, Serdes, 
 from headrace.streams.engine.processor_link import TaskTimes
 from headrace.streams.engine.processor_worker import ProcessorRows, WorkerProcessor, _ProcessedTask
 from headrace.streams.processor_stores import StoreAccess
+from headrace.streams.row_headers import headed, headers_of
 from headrace.streams.stores import StateStore
 
 
@@ -109,3 +110,10 @@ def test_what_members_of_a_group_forward_at_the_end_stands_in_the_order_of_the_m
     assert sorted(found) == found
     assert len({(number, *place) for place, number, _ in found}) == 5
     assert all(abs(one) < 1 << 63 for place, *_ in found for one in place)
+
+
+def test_a_header_may_be_null_on_its_way_and_in_a_store() -> None:
+    headers = [("none", None), ("empty", b""), ("some", bytearray(b"x"))]
+    (found,) = [one for one in run([row([0], headers=headers)], worker("one")) if one[2] is not None]
+    assert found[3] == [("none", None), ("empty", b""), ("some", b"x")]
+    assert headers_of(headed(found[3], b"value")) == tuple(found[3])

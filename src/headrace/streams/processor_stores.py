@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.errors import StreamsError
-from headrace.streams.row_headers import headed, headers_of, without_headers
+from headrace.streams.row_headers import Headers, headed, headers_of, without_headers
 from headrace.streams.serde_values import decoder, encoder
 from headrace.streams.stores import StateStore, StoreKind
 
@@ -38,7 +38,7 @@ class ValueTimestampHeaders:
 
     value: Any
     timestamp: int
-    headers: tuple[tuple[str, bytes], ...] = ()
+    headers: Headers = ()
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class AggregationWithHeaders:
     """What a store with headers has for a session."""
 
     aggregation: Any
-    headers: tuple[tuple[str, bytes], ...] = ()
+    headers: Headers = ()
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ class _ProcessedTask:
                     continue
                 number = row[_NUMBER]
                 key, value = row[_of(number)], row[_of(number) + 1]
-                headers = tuple((name, bytes(content)) for name, content in row[_HEADERS] or ())
+                headers = tuple((name, None if content is None else bytes(content)) for name, content in row[_HEADERS] or ())
                 self._key, self._ahead = key, ahead[number]
                 self._members[number].process(Record(key, value, row[_TIME], headers), row[_PLACE])
                 yield from self._passed_on()
