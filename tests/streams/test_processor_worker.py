@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pytest
 from pyspark.sql.types import StringType
 
+from headrace.errors import StreamsError
 from headrace.streams import ProcessorContext, PunctuationType, Record, Serdes, Stores
 from headrace.streams.engine.processor_link import TaskTimes
 from headrace.streams.engine.processor_worker import ProcessorRows, WorkerProcessor, _ProcessedTask
@@ -117,3 +119,16 @@ def test_a_header_may_be_null_on_its_way_and_in_a_store() -> None:
     (found,) = [one for one in run([row([0], headers=headers)], worker("one")) if one[2] is not None]
     assert found[3] == [("none", None), ("empty", b""), ("some", b"x")]
     assert headers_of(headed(found[3], b"value")) == tuple(found[3])
+
+
+def test_a_member_of_a_group_reaches_the_stores_that_it_is_connected_with_and_global_ones() -> None:
+    def look(context: ProcessorContext) -> None:
+        context.get_state_store("common")
+        context.get_state_store("global")
+        context.get_state_store("own")
+
+    stores, global_stores = {name: kept(name) for name in ("common", "own")}, {"global": kept("global")}
+    one, two = (worker(name, look, stores=frozenset(own)) for name, own in (("one", {"common", "own"}), ("two", {"common"})))
+    run([], one, stores=stores, global_stores=global_stores)
+    with pytest.raises(StreamsError, match="The processor has no access to the store own"):
+        run([], one, two, stores=stores, global_stores=global_stores)

@@ -37,6 +37,8 @@ class WorkerProcessor:
     keeps_key: bool
     forwards: tuple[tuple[int, int | None], ...]
     """Those of the group right behind it, by their number, each with its place among the children if it needs one."""
+    stores: frozenset[str] = frozenset()
+    """Those that it is connected with: beside global ones it has access to no other of the group's."""
 
 
 class ProcessorRows:
@@ -113,8 +115,11 @@ class _ProcessedTask:
             stores[name] = STORES[one.store.kind](one, changed, lambda: self._time, self._next_keys)
             if not one.shared and not one.reads_only:
                 self._changed[name] = changed
-        known = zip(processors, tasks, strict=True)
-        self._members = [_Member(self, number, *one, stores, now) for number, one in enumerate(known)]
+        shared = {name for name, one in rows.stores.items() if one.shared}
+        self._members = [
+            _Member(self, number, one, known, {name: stores[name] for name in sorted(shared | one.stores)}, now)
+            for number, (one, known) in enumerate(zip(processors, tasks, strict=True))
+        ]
 
     def run(self, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
         """Rows as `processors._schema` has them."""

@@ -203,7 +203,8 @@ def _processing(program: Program, context: Context, node: ProcessorNode, togethe
     behind = [child.name for child in program.children[node.name] if child.name in names]
     forwards = tuple((names.index(name), program.places.get((node.name, name))) for name in behind)
     operation = cast(ops.UserProcessor, node.operation)
-    return processors.Processing(node.name, operation, _records(node, outside) if outside else None, forwards)
+    records = _records(node, outside) if outside else None
+    return processors.Processing(node.name, operation, records, forwards, frozenset(node.stores))
 
 
 def _stores_of(program: Program, context: Context, nodes: list[ProcessorNode]) -> processors.ProcessorStores:

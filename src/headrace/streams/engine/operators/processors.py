@@ -46,6 +46,8 @@ class Processing:
     """What comes to it from other operators than those of the group; None if nothing does."""
     forwards: tuple[tuple[int, int | None], ...] = ()
     """Those of the group that come right behind it, by their number, each with its place among the children if it needs one."""
+    stores: frozenset[str] = frozenset()
+    """Those that it is connected with."""
 
 
 def process(context: Context, together: Sequence[Processing], stores: ProcessorStores) -> list[Records]:
@@ -82,7 +84,7 @@ def process(context: Context, together: Sequence[Processing], stores: ProcessorS
 
 
 def _in_worker(one: Processing) -> WorkerProcessor:
-    return WorkerProcessor(one.node, one.operation.supplier, one.operation.keeps_key, one.forwards)
+    return WorkerProcessor(one.node, one.operation.supplier, one.operation.keeps_key, one.forwards, one.stores)
 
 
 @dataclass(frozen=True)
