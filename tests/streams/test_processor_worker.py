@@ -132,3 +132,19 @@ def test_a_member_of_a_group_reaches_the_stores_that_it_is_connected_with_and_gl
     run([], one, stores=stores, global_stores=global_stores)
     with pytest.raises(StreamsError, match="The processor has no access to the store own"):
         run([], one, two, stores=stores, global_stores=global_stores)
+
+
+def test_windows_and_sessions_have_the_greatest_time_that_was_put_into_them() -> None:
+    windows = Stores.window_store_builder(Stores.in_memory_window_store("w", 100, 10, False), Serdes.string(), Serdes.string())
+    sessions = Stores.session_store_builder(Stores.in_memory_session_store("s", 100), Serdes.string(), Serdes.string())
+
+    def put(context: ProcessorContext, record: Record) -> None:
+        context.get_state_store("w").put(record.key, "x", 30)
+        context.get_state_store("w").put(record.key, "x", 20)
+        context.get_state_store("s").put((record.key, 40, 45), None)
+
+    stores = {"w": windows, "s": sessions, "kept": kept()}
+    writes, reads = (worker(name, act=act, stores=frozenset(stores)) for name, act in (("writes", put), ("reads", forward)))
+    late = run([row([0])], writes, stores=stores, times={"w": -1, "s": 90})
+    none = run([row([0])], reads, stores=stores, times={"w": -1, "s": -1})
+    assert [[(one[5], one[1]) for one in found if one[9] == -2] for found in (late, none)] == [[("w", 30), ("s", 90)], []]

@@ -98,7 +98,7 @@ class ChangedRows:
         self.changes: dict[bytes, tuple[bytes | None, int]] = {}
         """By key, the value (None: deleted) and the time."""
         self.stream_time = -1
-        """Of a versioned store: the greatest time that it has got."""
+        """The greatest time that the store has got: since when a version holds, where a window begins or a session ends."""
 
     def get(self, key: bytes, ahead: Iterable[bytes] = ()) -> tuple[bytes, int] | None:
         """Value and time of a key. ahead: keys that are going to be asked for, which go with the same request."""
@@ -245,6 +245,7 @@ class WindowStore(_ProcessorStore):
     def put(self, key: Any, value: Any, window_start: int) -> None:
         """Set the value of a window; None deletes it."""
         self._put(self._bytes(key) + _long(window_start) + _NUMBER, value, None)
+        self._rows.stream_time = max(self._rows.stream_time, window_start)
 
     def fetch(self, key: Any, time_from: int, time_to: int | None = None) -> Any:
         """The value of the window that begins at a time, None if there is none; with two times (start, value) of all between."""
@@ -276,6 +277,7 @@ class SessionStore(_ProcessorStore):
         """Set the value of a session; None deletes it."""
         key, start, end = session
         self._put(self._bytes(key) + _long(end) + _long(start), value)
+        self._rows.stream_time = max(self._rows.stream_time, end)
 
     def remove(self, session: tuple[Any, int, int]) -> None:
         """Delete a session."""

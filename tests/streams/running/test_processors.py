@@ -159,6 +159,44 @@ def test_windows_sessions_and_global_tables_are_there_for_processors(drive):
         assert [(k, v.n) for k, v in driver.store("sessions").all()] == [(("a", 1, 7), 3), (("a", 21, 21), 1), (("ab", 4, 4), 1)]
 
 
+class Fills:
+    """Puts each value into the window that it names."""
+
+    def init(self, context) -> None:
+        self.windows = context.get_state_store("windows")
+
+    def process(self, record) -> None:
+        self.windows.put(record.key, record.value, int(record.value))
+
+
+class Looks(Fills):
+    """Reads only."""
+
+    def process(self, record) -> None:
+        list(self.windows.all())
+
+
+def test_windows_that_processors_share_expire_by_what_is_put_into_them(drive, spark, monkeypatch):
+    monkeypatch.setattr("headrace.streams.engine.state._SWEEP_ROWS", 0)  # as if many rows had changed
+    topics, builder, windows = TopicsInMemory(spark), StreamsBuilder(), Stores.in_memory_window_store("windows", 20, 10, False)
+    builder.add_state_store(Stores.window_store_builder(windows, Serdes.string(), Serdes.string()))
+    builder.stream("looks", STRINGS).process(Looks, "windows", Named("looks"))
+    builder.stream("fills", STRINGS).process(Fills, "windows", Named("fills"))
+
+    def kept(driver):
+        return [start for (_, start, _), _ in driver.store("windows").all()]
+
+    with drive(builder, topics=topics) as driver:
+        feed(driver, "looks", [("a", "", 10_000)])
+        feed(driver, "fills", [("a", "50", 1), ("a", "70", 2), ("a", "40", 3)])
+        assert kept(driver) == [50, 70]  # whatever the time of the other processor and of the records
+    with drive(builder, topics=topics) as driver:
+        feed(driver, "fills", [("a", "60", 4), ("a", "45", 5)])
+        assert kept(driver) == [50, 60, 70]
+        feed(driver, "fills", [("a", "100", 6)])
+        assert kept(driver) == [100]
+
+
 class Headed:
     """Keeps the last value and what is in a session, each with a header that grows by a letter."""
 

@@ -84,10 +84,10 @@ class ProcessorRows:
         return now, found
 
     def _stream_times(self, link: ProcessorLink, piece: int) -> dict[int, dict[str, int]]:
-        """By task, those of versioned stores."""
+        """By task, those of stores that have one: of the greatest time that has been put into them."""
         found: dict[int, dict[str, int]] = defaultdict(dict)
         for name, one in self.stores.items():
-            if one.store.kind is StoreKind.VERSIONED:
+            if one.store.kind is not StoreKind.KEY_VALUE:
                 for task in link.begin(name, piece)[1]:
                     found[task.partition][name] = task.stream_time
         return found
@@ -100,7 +100,7 @@ class _ProcessedTask:
         self, rows: ProcessorRows, processors: Sequence[WorkerProcessor], links: Mapping[str, ProcessorLink],
         tasks: Sequence[TaskTimes], now: int, times: Mapping[str, int],
     ) -> None:  # fmt: skip
-        """tasks: what each processor knows of the task; times: stream times of versioned stores."""
+        """tasks: what each processor knows of the task; times: stream times of stores."""
         self._partition, self._depth = tasks[0].partition, rows.depth
         self._changed: dict[str, ChangedRows] = {}
         self._rows_of: dict[str, ChangedRows] = {}
@@ -110,7 +110,7 @@ class _ProcessedTask:
         for name, one in rows.stores.items():
             changed = ChangedRows(links[one.socket], name, 0 if one.shared else self._partition)
             self._rows_of[name] = changed
-            if one.store.kind is StoreKind.VERSIONED:
+            if one.store.kind is not StoreKind.KEY_VALUE:
                 changed.stream_time = times[name]
             stores[name] = STORES[one.store.kind](one, changed, lambda: self._time, self._next_keys)
             if not one.shared and not one.reads_only:
