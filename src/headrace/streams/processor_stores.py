@@ -1,7 +1,7 @@
 """The stores that a processor gets from its context: Kafka's KeyValueStore, WindowStore, SessionStore and VersionedKeyValueStore.
 
-A store shows what it held before the batch, and over that what the processor has changed since. What is changed goes with the
-rows of the batch into the changelog and, when all of it is written, into the store.
+A store shows what it held before the batch, and over that what the processor, or those that share stores with it, have changed
+since. What is changed goes with the rows of the batch into the changelog and, when all of it is written, into the store.
 """
 
 from __future__ import annotations
