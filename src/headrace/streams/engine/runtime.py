@@ -164,7 +164,7 @@ class TaskRuntime:
         self._stores.deleteBefore(store, partition, limit)
 
     def rows_read(self) -> int:
-        """How many rows of stores batches have looked at so far."""
+        """How many rows of stores were looked at so far."""
         return self._stores.rowsRead()
 
     def expire_versions(self, store: str, partition: int, limit: int) -> None:
