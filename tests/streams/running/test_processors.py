@@ -238,6 +238,37 @@ def test_a_store_keeps_headers_with_its_values(drive, spark):
             assert [value for _, value in driver.store("sessions").fetch("a")] == [1]
 
 
+class Greets:
+    """Forwards a record before all others of a batch, and then those."""
+
+    def init(self, context) -> None:
+        self.context = context
+        context.forward(Record("hello", "", 0))
+
+    def process(self, record) -> None:
+        self.context.forward(record)
+
+
+class Passes:
+    """Forwards what comes."""
+
+    def init(self, context) -> None:
+        self.context = context
+
+    def process(self, record) -> None:
+        self.context.forward(record)
+
+
+def test_what_is_forwarded_from_init_comes_to_the_next_processor_first(drive):
+    builder = StreamsBuilder()
+    greeted = builder.stream("in", STRINGS).process(Greets).process(Passes)
+    greeted.peek(lambda key, value: None).to("out", Produced.with_(Serdes.string(), Serdes.string()))
+    with drive(builder) as driver:
+        assert _out(driver, Serdes.string()) == [("hello", "")]
+        feed(driver, "in", [("a", "x", 1), ("b", "y", 2)])
+        assert _out(driver, Serdes.string()) == [("hello", ""), ("a", "x"), ("b", "y")]
+
+
 def test_an_operator_between_processors_with_one_store_is_refused():
     builder = StreamsBuilder()
     supplier = Stores.in_memory_key_value_store("counts")
