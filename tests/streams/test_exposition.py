@@ -20,6 +20,7 @@ class Instance:
 
     def metrics(self) -> dict[str, dict[str, float]]:
         figures = {"batches": 3.0, "records": 70.0, "dropped": 2.0, "batch-ms": 12.5, "batch-ms-total": 30.0, "lag": 4.0}
+        figures["rows-read"] = 210.0
         return {"sub-topology-1": figures}
 
     def store_sizes(self) -> dict[str, dict[str, int]]:
@@ -33,6 +34,7 @@ def test_an_instance_is_measured_over_http_by_sub_topology() -> None:
     found = {(s.name, *sorted(s.labels.values())): s.value for f in text_string_to_metric_families(text) for s in f.samples}
     assert found["headrace_streams_records_total", "1", "app"] == 70
     assert found["headrace_streams_record_lag", "1", "app"] == 4
+    assert found["headrace_streams_rows_read_total", "1", "app"] == 210
     assert found["headrace_streams_state", "RUNNING", "app"] == 1
     assert found["headrace_streams_state", "ERROR", "app"] == 0
     assert found["headrace_streams_active", "app"] == 1

@@ -6,6 +6,9 @@ from datetime import timedelta
 from typing import Any
 
 from headrace.streams import JoinWindows, Materialized, Serdes, StreamsBuilder, TimeWindows, Topology
+from headrace.streams.config import StreamsConfig
+from headrace.streams.engine.build import written_topics
+from headrace.streams.internal_topics import derive
 from headrace.streams.nodes import ProcessorNode
 from headrace.streams.operations import Count, FilterOperation, JoinKind, RepartitionFilter, StreamAggregate, StreamJoin
 
@@ -66,3 +69,16 @@ def test_an_extractor_is_shown_as_it_shows_itself():
     builder = StreamsBuilder()
     builder.stream("in").to(positive)
     assert f"(extractor class: {positive})" in builder.build().describe()
+
+
+def test_what_an_application_writes_to_is_named_in_one_way():
+    builder = StreamsBuilder()
+    grouped = builder.stream("in").group_by(positive)
+    grouped.count(Materialized.as_("logged"))
+    grouped.count(Materialized.as_("lost").with_logging_disabled()).to_stream().to("out")
+    builder.table("table", Materialized.as_("kept"))
+    config = StreamsConfig({"application.id": "app", "bootstrap.servers": "none:1", "topology.optimization": "all"})
+    topology = builder.build({"topology.optimization": "all"})
+    written = written_topics(topology, config)
+    assert written == {"app-logged-changelog", "app-logged-repartition", "out"}
+    assert {topic.name for topic in derive(topology, config, {"in": 1, "table": 1}.get)} == written - {"out"}

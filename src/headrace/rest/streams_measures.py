@@ -12,7 +12,7 @@ from headrace.runtime.metrics.measures import STREAMS, Measure
 _STATES = (*STREAMS_STATES, SILENT)
 _FIGURES = {
     "batches": "batches-total", "records": "records-total", "dropped": "dropped-records-total", "batch-ms": "batch-ms",
-    "lag": "record-lag",
+    "lag": "record-lag", "rows-read": "rows-read-total",
 }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -34,23 +34,25 @@ def look_up(admin: Admin, topic: str, stopping: threading.Event) -> DestinationT
     # A broker may answer before it has heard of a topic that was made a moment ago.
     info = poll_until(lambda _left_s: admin.describe(topic), _KNOWN_S, _PAUSE_S, stopping.wait)
     if info is not None:
-        limits = _max_message_bytes(admin, [topic])
-        return DestinationTopic(len(info.partitions), limits[0] if limits else None)
+        limits = max_message_bytes(admin, [topic])
+        return DestinationTopic(len(info.partitions), None if limits is None else limits.get(topic))
     raise RetriableError(f"Topic '{topic}' was there, or was made, a moment ago, and the broker knows of none now.")
 
 
-def fitting_batch_bytes(admin: Admin, topics: Sequence[str], batch_bytes: int) -> int:
+def fitting_batch_bytes(limits: Mapping[str, int] | None, batch_bytes: int) -> int:
     """The `batch.size` for a producer that writes to several topics: no more than each takes, because what is refused as too
     large is split into batches of this size, without an end if those are too large as well (KAFKA-8350).
 
-    topics: that exist; batch_bytes: what is configured. Raises RetriableError.
+    limits: `max_message_bytes` of the topics; batch_bytes: what is configured.
     """
-    limits = _max_message_bytes(admin, topics)
-    return min([batch_bytes, *([KAFKA_BATCH_BYTES] if limits is None else limits)])
+    return min([batch_bytes, *([KAFKA_BATCH_BYTES] if limits is None else limits.values())])
 
 
-def _max_message_bytes(admin: Admin, topics: Sequence[str]) -> list[int] | None:
-    """Of the topics that have a value; None if it may not be read. Raises RetriableError."""
+def max_message_bytes(admin: Admin, topics: Sequence[str]) -> dict[str, int] | None:
+    """`max.message.bytes` by topic, of those that have a value; None if it may not be read. topics: that exist.
+
+    Raises RetriableError.
+    """
     try:
         found = admin.configs_of(topics)
     except RetriableError:
@@ -59,5 +61,5 @@ def _max_message_bytes(admin: Admin, topics: Sequence[str]) -> list[int] | None:
         names = ", ".join(topics)
         log.info("max.message.bytes of %s may not be read (%s); batches of %s bytes are sent", names, error, KAFKA_BATCH_BYTES)
         return None
-    values = (configs["max.message.bytes"].value for configs in found.values() if "max.message.bytes" in configs)
-    return [int(value) for value in values if value]
+    settings = {topic: configs.get("max.message.bytes") for topic, configs in found.items()}
+    return {topic: int(setting.value) for topic, setting in settings.items() if setting is not None and setting.value}

@@ -162,9 +162,10 @@ class StreamsConfig(TopologyConfig):
     production_handler: str = option(
         "production.exception.handler", Type.STRING, FAIL, validator=validators.ValidString(FAIL, CONTINUE, _PRODUCTION),
         doc="What happens to a record of which a result is larger than `max.request.size` of the producer, or than "
-        "`max.message.bytes` of its topic: `fail` ends the application, `continue` leaves the record out, as "
-        "`processing.exception.handler` does. What a broker refuses is known when other results of the batch are written: with "
-        "`at_least_once` they are written again.",
+        "`max.message.bytes` of its topic, or a row of a store than that of its changelog: `fail` ends the application, "
+        "`continue` leaves the record out, as `processing.exception.handler` does. What a broker refuses is known when other "
+        "results of the batch are written: with `at_least_once` they are written again, and a changelog counts as it is when "
+        "the work begins, if `compression.type` is `none`; else the application ends when a broker refuses a row.",
     )  # fmt: skip
     dead_letter_topic: str | None = option(
         "errors.dead.letter.queue.topic.name", Type.STRING, None,

@@ -16,7 +16,11 @@ from prometheus_client.registry import Collector, CollectorRegistry
 from headrace.errors import SetupError
 from headrace.streams.states import State
 
-_COUNTERS = {"batches": "Batches that were committed.", "records": "Records that were read."}
+_COUNTERS = {
+    "batches": ("batches", "Batches that were committed."),
+    "records": ("records", "Records that were read."),
+    "rows-read": ("rows_read", "Rows of stores that were looked at."),
+}
 _GAUGES = {"batch-ms": ("batch_ms", "Time of the last batch."), "lag": ("record_lag", "Records that are still to be read.")}
 _TASK = {
     "records": ("process", "Records that were processed."),
@@ -61,8 +65,8 @@ class StreamsCollector(Collector):
         yield from (state, active)
         figures = self._streams.metrics()
         labels = ["application", "sub_topology"]
-        for key, text in _COUNTERS.items():
-            yield self._filled(CounterMetricFamily(f"headrace_streams_{key}", text, labels=labels), key, figures)
+        for key, (name, text) in _COUNTERS.items():
+            yield self._filled(CounterMetricFamily(f"headrace_streams_{name}", text, labels=labels), key, figures)
         for key, (name, text) in _GAUGES.items():
             yield self._filled(GaugeMetricFamily(f"headrace_streams_{name}", text, labels=labels), key, figures)
 

@@ -65,9 +65,9 @@ def derive(topology: Topology, config: StreamsConfig, count: Count, known: Itera
     }
     for group in groups:
         partitions = max((counts[source] for source in group.sources), default=0)
-        for store in (topology.stores[name] for name in group.stores) if partitions else ():
-            name = f"{config.topic_prefix}-{store.name}-changelog"
-            found[name] = _changelog(name, partitions, store, config)
+        for store in group.stores if partitions else ():
+            if name := changelog_name(topology, config.topic_prefix, store):
+                found[name] = _changelog(name, partitions, topology.stores[store], config)
     return [found[name] for name in sorted(found)]
 
 
@@ -86,10 +86,10 @@ def subtopologies(topology: Topology, prefix: str, known: Iterable[str] = ()) ->
         found.append(
             Subtopology(
                 number,
-                frozenset(_full(topology, prefix, topic) for topic in read),
-                frozenset(_full(topology, prefix, topic) for topic in written),
-                {_full(topology, prefix, topic.name): topic.partitions for topic in own},
-                tuple(name for name in stores if _has_changelog(topology, name)),
+                frozenset(full_name(topology, prefix, topic) for topic in read),
+                frozenset(full_name(topology, prefix, topic) for topic in written),
+                {full_name(topology, prefix, topic.name): topic.partitions for topic in own},
+                tuple(name for name in stores if changelog_name(topology, prefix, name)),
             )
         )
     return [group for group in found if group.sources]
@@ -113,7 +113,7 @@ def copartition_groups(topology: Topology, prefix: str, known: Iterable[str] = (
     sources = {source.name: source for source in topology.sources()}
     by_topic: dict[str, set[str]] = {}
     for names in topology.copartitioned:
-        read = {_full(topology, prefix, t) for name in names if name in sources for t in _read(sources[name], topics)}
+        read = {full_name(topology, prefix, t) for name in names if name in sources for t in _read(sources[name], topics)}
         group = next((by_topic[topic] for topic in sorted(read) if topic in by_topic), set())
         group |= read
         by_topic.update(dict.fromkeys(read, group))
@@ -136,12 +136,17 @@ def _read(source: SourceNode, known: list[str]) -> list[str]:
     return [topic for topic in known if source.pattern.fullmatch(topic)]
 
 
-def _full(topology: Topology, prefix: str, topic: str) -> str:
+def full_name(topology: Topology, prefix: str, topic: str) -> str:
+    """What a topic of a topology is called on the cluster. prefix: of internal topics."""
     return f"{prefix}-{topic}" if topic in topology.repartition_topics else topic
 
 
-def _has_changelog(topology: Topology, store: str) -> bool:
-    return store in topology.stores and topology.stores[store].logging_enabled and store not in topology.source_changelogs
+def changelog_name(topology: Topology, prefix: str, store: str) -> str | None:
+    """What the changelog of a store is called on the cluster; None if it has none of its own: logging is off, the topic of its
+    table serves as one, or the store is global.
+    """
+    logged = store in topology.stores and topology.stores[store].logging_enabled and store not in topology.source_changelogs
+    return f"{prefix}-{store}-changelog" if logged else None
 
 
 def _source_counts(groups: list[Subtopology], count: Count) -> dict[str, int]:

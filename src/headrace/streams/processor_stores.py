@@ -1,7 +1,7 @@
 """The stores that a processor gets from its context: Kafka's KeyValueStore, WindowStore, SessionStore and VersionedKeyValueStore.
 
-A store shows what it held before the batch, and over that what the processor has changed since. What is changed goes with the
-rows of the batch into the changelog and, when all of it is written, into the store.
+A store shows what it held before the batch, and over that what the processor, or those that share stores with it, have changed
+since. What is changed goes with the rows of the batch into the changelog and, when all of it is written, into the store.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.errors import StreamsError
-from headrace.streams.row_headers import headed, headers_of, without_headers
+from headrace.streams.row_headers import Headers, headed, headers_of, without_headers
 from headrace.streams.serde_values import decoder, encoder
 from headrace.streams.stores import StateStore, StoreKind
 
@@ -38,7 +38,7 @@ class ValueTimestampHeaders:
 
     value: Any
     timestamp: int
-    headers: tuple[tuple[str, bytes], ...] = ()
+    headers: Headers = ()
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class AggregationWithHeaders:
     """What a store with headers has for a session."""
 
     aggregation: Any
-    headers: tuple[tuple[str, bytes], ...] = ()
+    headers: Headers = ()
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class ChangedRows:
         self.changes: dict[bytes, tuple[bytes | None, int]] = {}
         """By key, the value (None: deleted) and the time."""
         self.stream_time = -1
-        """Of a versioned store: the greatest time that it has got."""
+        """The greatest time that the store has got: since when a version holds, where a window begins or a session ends."""
 
     def get(self, key: bytes, ahead: Iterable[bytes] = ()) -> tuple[bytes, int] | None:
         """Value and time of a key. ahead: keys that are going to be asked for, which go with the same request."""
@@ -245,6 +245,7 @@ class WindowStore(_ProcessorStore):
     def put(self, key: Any, value: Any, window_start: int) -> None:
         """Set the value of a window; None deletes it."""
         self._put(self._bytes(key) + _long(window_start) + _NUMBER, value, None)
+        self._rows.stream_time = max(self._rows.stream_time, window_start)
 
     def fetch(self, key: Any, time_from: int, time_to: int | None = None) -> Any:
         """The value of the window that begins at a time, None if there is none; with two times (start, value) of all between."""
@@ -276,6 +277,7 @@ class SessionStore(_ProcessorStore):
         """Set the value of a session; None deletes it."""
         key, start, end = session
         self._put(self._bytes(key) + _long(end) + _long(start), value)
+        self._rows.stream_time = max(self._rows.stream_time, end)
 
     def remove(self, session: tuple[Any, int, int]) -> None:
         """Delete a session."""

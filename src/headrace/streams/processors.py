@@ -15,6 +15,7 @@ from typing import Any
 
 from headrace.errors import ArgumentError, StreamsError
 from headrace.streams.durations import Duration, milliseconds
+from headrace.streams.row_headers import Headers
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Record:
     key: Any
     value: Any
     timestamp: int
-    headers: tuple[tuple[str, bytes], ...] = ()
+    headers: Headers = ()
 
     def with_key(self, key: Any) -> Record:
         """With another key."""
@@ -40,7 +41,7 @@ class Record:
             raise StreamsError(f"Malformed Record: timestamp may not be negative, but is {timestamp}.")
         return replace(self, timestamp=timestamp)
 
-    def with_headers(self, headers: tuple[tuple[str, bytes], ...]) -> Record:
+    def with_headers(self, headers: Headers) -> Record:
         """With other headers."""
         return replace(self, headers=tuple(headers))
 

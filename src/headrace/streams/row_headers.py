@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-Headers = tuple[tuple[str, bytes], ...]
+Headers = tuple[tuple[str, bytes | None], ...]
+"""Names and values; Kafka has null as a value too."""
 
 
 def headed(headers: Iterable[tuple[str, bytes | None]], value: bytes) -> bytes:
@@ -28,7 +29,7 @@ def headers_of(row: bytes) -> Headers:
         position += 4
         parts.append(None if length < 0 else row[position : position + length])
         position += max(length, 0)
-    return tuple(((name or b"").decode(), content or b"") for name, content in zip(parts[::2], parts[1::2], strict=True))
+    return tuple(((name or b"").decode(), content) for name, content in zip(parts[::2], parts[1::2], strict=True))
 
 
 def without_headers(row: bytes) -> bytes:

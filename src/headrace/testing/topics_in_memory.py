@@ -72,7 +72,7 @@ class TopicsInMemory:
         if not frames:
             return
         for row in union(frames).collect():
-            headers = [(h["key"], bytes(h["value"])) for h in row["headers"] or []]
+            headers = [(h["key"], as_bytes(h["value"])) for h in row["headers"] or []]
             if row["numbered"]:
                 headers.append(("b", number.to_bytes(8, "big")))
             self.append(row["topic"], as_bytes(row["key"]), as_bytes(row["value"]), row["t"], headers)

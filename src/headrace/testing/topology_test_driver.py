@@ -44,7 +44,7 @@ class TestRecord:
     key: Any
     value: Any
     timestamp: int
-    headers: tuple[tuple[str, bytes], ...] = ()
+    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
 class TopologyTestDriver:

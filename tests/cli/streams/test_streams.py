@@ -126,6 +126,20 @@ def test_what_is_no_application_is_told_in_one_sentence(app_name: str, sentence:
     assert sentence in str(answer.exception)
 
 
+def test_an_application_that_cannot_run_here_is_described(tmp_path: Path):
+    file = tmp_path / "refused.py"
+    file.write_text(
+        "from headrace.streams import Materialized, Stores, StreamsBuilder\n"
+        "topology, config = StreamsBuilder(), {'application.id': 'app', 'bootstrap.servers': 'none:1'}\n"
+        "kept = Materialized.as_(Stores.persistent_versioned_key_value_store('kept', 1000))\n"
+        "topology.stream('words').group_by_key().count(kept)\n"
+    )
+    described = CliRunner().invoke(app, ["streams", "describe", str(file)])
+    assert (described.exit_code, described.output.splitlines()[0]) == (0, "Topologies:")
+    assert "(stores: [kept])" in described.output
+    assert "the store kept is versioned" in str(CliRunner().invoke(app, ["streams", "plan", str(file)]).exception)
+
+
 def test_an_application_without_an_id_is_told_so(tmp_path: Path):
     file = tmp_path / "bare.py"
     file.write_text("from headrace.streams import StreamsBuilder\ntopology = StreamsBuilder()\ntopology.stream('a').to('b')\n")

@@ -75,3 +75,30 @@ def test_a_result_that_a_broker_refuses_is_a_dead_letter(
     (letter,) = app.cluster.read(dead)
     assert letter.value == large.encode()
     assert (dict(letter.headers)["__streams.errors.exception"] or b"").endswith(b".RecordTooLargeException")
+
+
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+def test_a_row_that_is_too_large_for_its_changelog_leaves_a_dead_letter_and_no_trace(
+    make: Callable[..., Application], topic_name: Callable[[str], str], guarantee: str
+):
+    dead = topic_name("dead")
+    more = {"production_exception_handler": "continue", "errors_dead_letter_queue_topic_name": dead}
+    app = make(processing_guarantee=guarantee, **more)
+    app.cluster.create(dead, 1)
+    kept = Materialized.as_("kept").with_logging_enabled({"max.message.bytes": "20000"})
+    builder = StreamsBuilder()
+    stream = builder.stream(app.source, Consumed.with_(Serdes.string(), Serdes.string()))
+    last = stream.group_by(lambda key, value: value.substr(1, 1)).reduce(lambda old, new: new, kept)
+    last.to_stream().map_values(lambda value: value.substr(1, 9)).to(app.sink, Produced.with_(Serdes.string(), Serdes.string()))
+    large = "x" * 50_000
+    app.send("a", large, "b")
+    with KafkaStreams(builder.build(app.config), app.config) as streams:
+        streams.start()
+        wait_until(lambda: len(app.cluster.read(dead)) == 1, WAIT_S, lambda: f"a dead letter; {streams.error}")
+        app.send("x")
+        wait_until(lambda: {one.value for one in app.cluster.read(app.sink)} == {b"a", b"b", b"x"}, WAIT_S, "the results")
+        wait_until(lambda: dict(streams.store("kept").all()) == {"a": "a", "b": "b", "x": "x"}, WAIT_S, "the rows")
+        assert streams.state() is State.RUNNING
+    (letter,) = app.cluster.read(dead)
+    assert letter.value == large.encode()
+    assert (dict(letter.headers)["__streams.errors.exception"] or b"").endswith(b".RecordTooLargeException")

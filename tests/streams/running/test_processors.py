@@ -159,6 +159,44 @@ def test_windows_sessions_and_global_tables_are_there_for_processors(drive):
         assert [(k, v.n) for k, v in driver.store("sessions").all()] == [(("a", 1, 7), 3), (("a", 21, 21), 1), (("ab", 4, 4), 1)]
 
 
+class Fills:
+    """Puts each value into the window that it names."""
+
+    def init(self, context) -> None:
+        self.windows = context.get_state_store("windows")
+
+    def process(self, record) -> None:
+        self.windows.put(record.key, record.value, int(record.value))
+
+
+class Looks(Fills):
+    """Reads only."""
+
+    def process(self, record) -> None:
+        list(self.windows.all())
+
+
+def test_windows_that_processors_share_expire_by_what_is_put_into_them(drive, spark, monkeypatch):
+    monkeypatch.setattr("headrace.streams.engine.state._SWEEP_ROWS", 0)  # as if many rows had changed
+    topics, builder, windows = TopicsInMemory(spark), StreamsBuilder(), Stores.in_memory_window_store("windows", 20, 10, False)
+    builder.add_state_store(Stores.window_store_builder(windows, Serdes.string(), Serdes.string()))
+    builder.stream("looks", STRINGS).process(Looks, "windows", Named("looks"))
+    builder.stream("fills", STRINGS).process(Fills, "windows", Named("fills"))
+
+    def kept(driver):
+        return [start for (_, start, _), _ in driver.store("windows").all()]
+
+    with drive(builder, topics=topics) as driver:
+        feed(driver, "looks", [("a", "", 10_000)])
+        feed(driver, "fills", [("a", "50", 1), ("a", "70", 2), ("a", "40", 3)])
+        assert kept(driver) == [50, 70]  # whatever the time of the other processor and of the records
+    with drive(builder, topics=topics) as driver:
+        feed(driver, "fills", [("a", "60", 4), ("a", "45", 5)])
+        assert kept(driver) == [50, 60, 70]
+        feed(driver, "fills", [("a", "100", 6)])
+        assert kept(driver) == [100]
+
+
 class Headed:
     """Keeps the last value and what is in a session, each with a header that grows by a letter."""
 
@@ -178,11 +216,11 @@ class Headed:
 
     def process(self, record) -> None:
         found = self.rows.get(record.key) or ValueTimestampHeaders("", 0)
-        grown = (("n", dict(found.headers).get("n", b"") + b"x"), ("none", b""))
+        grown = (("n", (dict(found.headers).get("n") or b"") + b"x"), ("none", None))
         self.rows.put(record.key, record.value and ValueTimestampHeaders(record.value, record.timestamp, grown))
         near = dict(self.sessions.fetch(record.key))
         self.sessions.put((record.key, 0, 9), AggregationWithHeaders(len(near), grown))
-        said = [f"{one.aggregation}{dict(one.headers)['n'].decode()}" for one in near.values()]
+        said = [f"{one.aggregation}{(dict(one.headers)['n'] or b'').decode()}" for one in near.values()]
         self.context.forward(record.with_value(f"{found.value}@{found.timestamp}{dict(found.headers)} {said}"))
 
 
@@ -190,14 +228,45 @@ def test_a_store_keeps_headers_with_its_values(drive, spark):
     topics, builder = TopicsInMemory(spark), StreamsBuilder()
     builder.stream("in", STRINGS).process(Headed).to("out", Produced.with_(Serdes.string(), Serdes.string()))
     for batch, wanted in (
-        ([("a", "u", 1), ("a", "v", 2)], ["@0{} []", "u@1{'n': b'x', 'none': b''} ['0x']"]),
-        ([("a", None, 3), ("b", "w", 4), ("a", "y", 5)], ["v@2{'n': b'xx', 'none': b''} ['1xx']", "@0{} []", "@0{} ['1xxx']"]),
+        ([("a", "u", 1), ("a", "v", 2)], ["@0{} []", "u@1{'n': b'x', 'none': None} ['0x']"]),
+        ([("a", None, 3), ("b", "w", 4), ("a", "y", 5)], ["v@2{'n': b'xx', 'none': None} ['1xx']", "@0{} []", "@0{} ['1xxx']"]),
     ):
         with drive(builder, topics=topics) as driver:  # the second one reads the changelogs
             feed(driver, "in", batch)
             assert [value for _, value in _out(driver, Serdes.string())][-len(wanted) :] == wanted
             assert driver.store("rows").get("a") == ("v" if wanted[0][0] == "@" else "y")
             assert [value for _, value in driver.store("sessions").fetch("a")] == [1]
+
+
+class Greets:
+    """Forwards a record before all others of a batch, and then those."""
+
+    def init(self, context) -> None:
+        self.context = context
+        context.forward(Record("hello", "", 0))
+
+    def process(self, record) -> None:
+        self.context.forward(record)
+
+
+class Passes:
+    """Forwards what comes."""
+
+    def init(self, context) -> None:
+        self.context = context
+
+    def process(self, record) -> None:
+        self.context.forward(record)
+
+
+def test_what_is_forwarded_from_init_comes_to_the_next_processor_first(drive):
+    builder = StreamsBuilder()
+    greeted = builder.stream("in", STRINGS).process(Greets).process(Passes)
+    greeted.peek(lambda key, value: None).to("out", Produced.with_(Serdes.string(), Serdes.string()))
+    with drive(builder) as driver:
+        assert _out(driver, Serdes.string()) == [("hello", "")]
+        feed(driver, "in", [("a", "x", 1), ("b", "y", 2)])
+        assert _out(driver, Serdes.string()) == [("hello", ""), ("a", "x"), ("b", "y")]
 
 
 def test_an_operator_between_processors_with_one_store_is_refused():

@@ -36,8 +36,11 @@ Settings = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON (docs/streams.md).")]
 
 
-def load(app: str, file: Path | None, set_options: list[str] | None) -> tuple[Topology, dict[str, Any]]:
-    """The topology and the settings. Raises SetupError if there is no such thing, ConfigError, TopologyError."""
+def load(app: str, file: Path | None, set_options: list[str] | None, *, draft: bool = False) -> tuple[Topology, dict[str, Any]]:
+    """The topology and the settings. draft: also of a builder whose topology cannot run here.
+
+    Raises SetupError if there is no such thing, ConfigError, TopologyError.
+    """
     from headrace.config import load_properties
     from headrace.streams import StreamsBuilder, Topology
 
@@ -52,7 +55,7 @@ def load(app: str, file: Path | None, set_options: list[str] | None) -> tuple[To
     if callable(value) and not isinstance(value, Topology | StreamsBuilder):
         value = value()
     if isinstance(value, StreamsBuilder):
-        value = value.build(settings)
+        value = value.draft(settings) if draft else value.build(settings)
     if not isinstance(value, Topology):
         raise SetupError(
             f"`{name}` of {where} is a {type(value).__name__}, but should be a Topology, a StreamsBuilder or a function."

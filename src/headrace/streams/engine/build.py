@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import cast
 
 from headrace.errors import MissingSourceTopicError
@@ -18,6 +19,7 @@ from headrace.streams.engine.skipping import Skipping
 from headrace.streams.engine.source import SourceReading
 from headrace.streams.engine.state import StoreTable
 from headrace.streams.engine.task import StreamTask
+from headrace.streams.internal_topics import changelog_name, full_name
 from headrace.streams.nodes import SinkNode, SourceNode
 from headrace.streams.refused import refuse
 from headrace.streams.stores import StateStore, StoreKind
@@ -35,8 +37,8 @@ def build(
 def written_topics(topology: Topology, config: StreamsConfig) -> set[str]:
     """The topics with fixed names that an application writes to, on the cluster; whether they exist or not."""
     prefix, fixed = config.topic_prefix, {node.topic for node in topology.nodes.values() if isinstance(node, SinkNode)}
-    sinks = {f"{prefix}-{one}" if one in topology.repartition_topics else one for one in fixed if isinstance(one, str)}
-    changelogs = {f"{prefix}-{store}-changelog" for store in topology.stores if store not in topology.source_changelogs}
+    sinks = {full_name(topology, prefix, one) for one in fixed if isinstance(one, str)}
+    changelogs = {name for store in topology.stores if (name := changelog_name(topology, prefix, store))}
     return sinks | changelogs | ({config.dead_letter_topic} if config.dead_letter_topic else set())
 
 
@@ -45,10 +47,7 @@ def assemble(
 ) -> tuple[list[StreamTask], list[GlobalTable]]:
     """The same for topics whose numbers of partitions are known."""
     refuse(topology)
-
-    def full(topic: str) -> str:
-        return f"{config.topic_prefix}-{topic}" if topic in topology.repartition_topics else topic
-
+    full = partial(full_name, topology, config.topic_prefix)
     topics = SinkTopics(full, counts.get, config.default_serdes, repartition=frozenset(topology.repartition_topics))
     groups = [(number, names) for number, names in enumerate(topology.groups())]
     tables = {
@@ -88,10 +87,7 @@ def _task(
     if missing := [name for name in names if name not in counts]:
         raise MissingSourceTopicError(missing)
 
-    def changelog(store: str) -> str | None:
-        logged = topology.stores[store].logging_enabled and store not in topology.source_changelogs
-        return f"{config.topic_prefix}-{store}-changelog" if logged else None
-
+    changelog = partial(changelog_name, topology, config.topic_prefix)
     memory = Memory(cluster.runtime(max((counts[name] for name in names), default=1)), topology.stores, changelog, shared)
     merged = program.has_state and len(names) > 1
     reset = {

@@ -13,7 +13,7 @@ from headrace.streams.engine.source import Partition, Ranges
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-FIGURES = ("batches", "records", "dropped", "batch-ms", "batch-ms-total", "lag")
+FIGURES = ("batches", "records", "dropped", "batch-ms", "batch-ms-total", "lag", "rows-read")
 """What is counted of a sub-topology."""
 
 

@@ -18,7 +18,7 @@ from headrace.kafka.active_standby import ActiveStandbyMember
 from headrace.kafka.admin import Admin
 from headrace.retry import Backoff, retry_until
 from headrace.spark import failure
-from headrace.spark.destination_topic import fitting_batch_bytes
+from headrace.spark.destination_topic import fitting_batch_bytes, max_message_bytes
 from headrace.streams.config import AT_LEAST_ONCE, StreamsConfig
 from headrace.streams.durations import BY_DURATION, reset_ms
 from headrace.streams.engine.build import build, written_topics
@@ -50,6 +50,7 @@ class OnCluster:
         self._spark, self._config = spark, config
         self._topics = KafkaTopics(spark, config.consumer_settings)
         self._producer = config.producer_settings
+        self._limits: Mapping[str, int] = {}
         self._admin, self._instances = admin, instances
         self._generation: int | None = instances.generation
         self._committed_only = config.consumer_settings.get("isolation.level") == "read_committed"
@@ -57,14 +58,17 @@ class OnCluster:
     def runtime(self, partitions: int) -> TaskRuntime:
         """What a sub-topology has in Spark's JVM."""
         config = self._config
-        return TaskRuntime(self._spark, partitions, consumer(config.consumer_settings), self._producer, config.state_dir)
+        consumers = consumer(config.consumer_settings)
+        return TaskRuntime(self._spark, partitions, consumers, self._producer, config.state_dir, self._limits)
 
     def fit_batches(self, topics: Iterable[str]) -> None:
         """Send no larger batches than topics take, of those that exist. Raises KafkaFailure, RetriableError."""
         known = self._admin.topics()
-        size = client_value("producer", self._producer, "batch.size")
-        fitting = fitting_batch_bytes(self._admin, [topic for topic in topics if topic in known], size)
+        limits = max_message_bytes(self._admin, [topic for topic in topics if topic in known])
+        fitting = fitting_batch_bytes(limits, client_value("producer", self._producer, "batch.size"))
         self._producer = {**self._producer, "batch.size": str(fitting)}
+        compresses = client_value("producer", self._producer, "compression.type").lower() != "none"
+        self._limits = {} if compresses else limits or {}
 
     def ends(self, runtime: TaskRuntime, inputs: Mapping[str, Mapping[Partition, int]]) -> dict[Partition, int] | None:
         """Where the topics of a sub-topology end, which are followed from these offsets on unless they are followed already."""
@@ -126,7 +130,9 @@ class Engine:
     """
 
     def __init__(self, topology: Topology, config: StreamsConfig, cluster: OnCluster, admin: Admin, spark: SparkSession) -> None:
-        """Compile the topology. Raises StreamsError, TopologyError, ConfigError."""
+        """Compile the topology. Raises StreamsError, TopologyError, ConfigError; KafkaFailure and RetriableError if the cluster
+        does not say what its topics take.
+        """
         cluster.fit_batches(written_topics(topology, config))
         self.tasks, self.globals = build(topology, config, cluster, admin)
         for task in self.tasks:

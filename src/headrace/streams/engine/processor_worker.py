@@ -24,7 +24,7 @@ ROW_COLUMNS = ("p", "t", "o", "h", "m", "store", "key", "value")
 """What a row begins with: `m` is the processor's number; the last three are of a changed row of a table that is read."""
 _PARTITION, _TIME, _PLACE, _HEADERS, _NUMBER, _STORE, _KEY, _VALUE = range(8)
 _AT_ONCE = 1000  # records whose rows of a store are fetched with one request
-_LAST = 1 << 62  # a place behind all records of a batch
+_LAST = 1 << 62  # behind all records of topics
 _NOTHING = (None,) * 5
 
 
@@ -37,6 +37,8 @@ class WorkerProcessor:
     keeps_key: bool
     forwards: tuple[tuple[int, int | None], ...]
     """Those of the group right behind it, by their number, each with its place among the children if it needs one."""
+    stores: frozenset[str] = frozenset()
+    """Those that it is connected with: beside global ones it has access to no other of the group's."""
 
 
 class ProcessorRows:
@@ -82,10 +84,10 @@ class ProcessorRows:
         return now, found
 
     def _stream_times(self, link: ProcessorLink, piece: int) -> dict[int, dict[str, int]]:
-        """By task, those of versioned stores."""
+        """By task, those of stores that have one: of the greatest time that has been put into them."""
         found: dict[int, dict[str, int]] = defaultdict(dict)
         for name, one in self.stores.items():
-            if one.store.kind is StoreKind.VERSIONED:
+            if one.store.kind is not StoreKind.KEY_VALUE:
                 for task in link.begin(name, piece)[1]:
                     found[task.partition][name] = task.stream_time
         return found
@@ -98,7 +100,7 @@ class _ProcessedTask:
         self, rows: ProcessorRows, processors: Sequence[WorkerProcessor], links: Mapping[str, ProcessorLink],
         tasks: Sequence[TaskTimes], now: int, times: Mapping[str, int],
     ) -> None:  # fmt: skip
-        """tasks: what each processor knows of the task; times: stream times of versioned stores."""
+        """tasks: what each processor knows of the task; times: stream times of stores."""
         self._partition, self._depth = tasks[0].partition, rows.depth
         self._changed: dict[str, ChangedRows] = {}
         self._rows_of: dict[str, ChangedRows] = {}
@@ -108,21 +110,27 @@ class _ProcessedTask:
         for name, one in rows.stores.items():
             changed = ChangedRows(links[one.socket], name, 0 if one.shared else self._partition)
             self._rows_of[name] = changed
-            if one.store.kind is StoreKind.VERSIONED:
+            if one.store.kind is not StoreKind.KEY_VALUE:
                 changed.stream_time = times[name]
             stores[name] = STORES[one.store.kind](one, changed, lambda: self._time, self._next_keys)
             if not one.shared and not one.reads_only:
                 self._changed[name] = changed
-        known = zip(processors, tasks, strict=True)
-        self._members = [_Member(self, number, *one, stores, now) for number, one in enumerate(known)]
+        shared = {name for name, one in rows.stores.items() if one.shared}
+        self._members = [
+            _Member(self, number, one, known, {name: stores[name] for name in sorted(shared | one.stores)}, now)
+            for number, (one, known) in enumerate(zip(processors, tasks, strict=True))
+        ]
 
     def run(self, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
         """Rows as `processors._schema` has them."""
         given = iter(rows)
-        for member in self._members:
-            member.init()
+        chunk = list(islice(given, _AT_ONCE))
+        # Records that another operator has forwarded from its own `init` or at its end begin below 0 or above _LAST themselves.
+        first, last = min([0, *chunk[0][_PLACE][:1]]) if chunk else 0, _LAST
+        for number, member in enumerate(self._members):
+            member.init([first - len(self._members) + number] * self._depth)
             yield from self._passed_on()
-        while chunk := list(islice(given, _AT_ONCE)):
+        while chunk:
             ahead = [tuple(row[_of(i)] for row in chunk if row[_NUMBER] == i) for i in range(len(self._members))]
             for row in chunk:
                 if row[_STORE] is not None:  # of a table that is read
@@ -130,13 +138,15 @@ class _ProcessedTask:
                     continue
                 number = row[_NUMBER]
                 key, value = row[_of(number)], row[_of(number) + 1]
-                headers = tuple((name, bytes(content)) for name, content in row[_HEADERS] or ())
+                headers = tuple((name, None if content is None else bytes(content)) for name, content in row[_HEADERS] or ())
                 self._key, self._ahead = key, ahead[number]
                 self._members[number].process(Record(key, value, row[_TIME], headers), row[_PLACE])
                 yield from self._passed_on()
-        for member in self._members:
+            last = max([last, *chunk[-1][_PLACE][:1]])
+            chunk = list(islice(given, _AT_ONCE))
+        for number, member in enumerate(self._members):
             self._time, self._key, self._ahead = member.context.now, None, ()
-            member.end([_LAST] * self._depth)
+            member.end([last + 1 + number] * self._depth)
             yield from self._passed_on()
         yield from self._changes()
         for member in self._members:
@@ -198,8 +208,9 @@ class _Member:
         dues = {number: due for number, due in (times.dues or {}).items() if number >= 0}
         self.context = ProcessorContext(times.partition, self._forward, stores, times.stream_time, now, dues)
 
-    def init(self) -> None:
-        """Begin a batch."""
+    def init(self, place: list[int]) -> None:
+        """Begin a batch. place: of what it forwards before there is a record."""
+        self._record, self._place, self._forwarded = None, place, 0
         if hasattr(self._processor, "init"):
             self._processor.init(self.context)
 

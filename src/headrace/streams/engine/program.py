@@ -203,15 +203,16 @@ def _processing(program: Program, context: Context, node: ProcessorNode, togethe
     behind = [child.name for child in program.children[node.name] if child.name in names]
     forwards = tuple((names.index(name), program.places.get((node.name, name))) for name in behind)
     operation = cast(ops.UserProcessor, node.operation)
-    return processors.Processing(node.name, operation, _records(node, outside) if outside else None, forwards)
+    records = _records(node, outside) if outside else None
+    return processors.Processing(node.name, operation, records, forwards, frozenset(node.stores))
 
 
 def _stores_of(program: Program, context: Context, nodes: list[ProcessorNode]) -> processors.ProcessorStores:
     """The stores of processors: their own, and the tables that they read."""
     tables_ = {store: owner for node in nodes for store, owner in program.read.get(node.name, {}).items()}
     read = {store: cast(Changes, context.flows[owner]) for store, owner in tables_.items()}
-    own = {store: node.name for node in reversed(nodes) for store in node.stores if store not in read}
-    return processors.ProcessorStores(own, read)
+    own = dict.fromkeys(store for node in nodes for store in node.stores if store not in read)
+    return processors.ProcessorStores(tuple(own), read)
 
 
 def _aggregate(
@@ -248,7 +249,7 @@ def _transform(
     program: Program, context: Context, node: ProcessorNode, operation: ops.TableTransformValues, flows: list[Flow]
 ) -> Flow:
     stores = _stores_of(program, context, [node])
-    stores = replace(stores, own={store: name for store, name in stores.own.items() if store != operation.store})
+    stores = replace(stores, own=tuple(store for store in stores.own if store != operation.store))
     return transformers.transform(context, node.name, operation, cast(Changes, flows[0]), stores)
 
 

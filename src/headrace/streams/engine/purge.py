@@ -10,6 +10,7 @@ from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
 from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.task import StreamTask
+from headrace.streams.internal_topics import full_name
 from headrace.streams.topology import Topology
 
 log = structlog.get_logger(__name__)
@@ -19,7 +20,7 @@ class Purge:
     """When each sub-topology's repartition topics were purged last."""
 
     def __init__(self, topology: Topology, config: StreamsConfig, admin: Admin) -> None:
-        self._own = {f"{config.topic_prefix}-{name}" for name in topology.repartition_topics}
+        self._own = {full_name(topology, config.topic_prefix, name) for name in topology.repartition_topics}
         self._interval_s, self._admin = config.purge_interval_ms / 1000, admin
         self._last: dict[int, float] = {}
 

@@ -78,8 +78,10 @@ class TaskRuntime:
         consumer: Mapping[str, str],
         producer: Mapping[str, str],
         state_dir: str | None,
+        limits: Mapping[str, int] | None = None,
     ) -> None:
-        """partitions: how many its topics have; consumer, producer: Java settings; state_dir: scratch, else the system's.
+        """partitions: how many its topics have; consumer, producer: Java settings; state_dir: scratch, else the system's; limits:
+        by topic, how many bytes of a record it takes, unless records are compressed on their way.
 
         Raises StreamsError if tasks of Spark run elsewhere.
         """
@@ -103,6 +105,7 @@ class TaskRuntime:
         self._java = jvm.io.headrace.streams.TaskRuntime(
             context, self._directory, partitions, self._pieces, dict(consumer), settings
         )
+        self._limits = dict(limits or {})
         self._stores, self._clocks = self._java.stores(), self._java.clocks()
         self.id: str = self._java.id()
 
@@ -161,7 +164,7 @@ class TaskRuntime:
         self._stores.deleteBefore(store, partition, limit)
 
     def rows_read(self) -> int:
-        """How many rows of stores batches have looked at so far."""
+        """How many rows of stores were looked at so far."""
         return self._stores.rowsRead()
 
     def expire_versions(self, store: str, partition: int, limit: int) -> None:
@@ -237,7 +240,7 @@ class TaskRuntime:
 
     def be_careful(self) -> None:
         """Write nothing of a batch before all of it is computed: one with a record that cannot be processed leaves no trace."""
-        self._java.beCareful()
+        self._java.beCareful(_lines(self._limits.items()))
 
     def set_letter(self, failure: RecordFailedError) -> None:
         """What went wrong with the record that `dead_letters` writes next."""

@@ -6,7 +6,7 @@ into the store at the end of the batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class ProcessorStores:
     """The stores that processors are connected with."""
 
-    own: Mapping[str, str]
-    """By name, the first processor that is connected with it."""
+    own: tuple[str, ...]
+    """Those that are no results of other operators."""
     read: Mapping[str, Changes]
     """Tables of other operators, by the names of their stores, which are seen as they are at the place of each record."""
 
@@ -46,6 +46,8 @@ class Processing:
     """What comes to it from other operators than those of the group; None if nothing does."""
     forwards: tuple[tuple[int, int | None], ...] = ()
     """Those of the group that come right behind it, by their number, each with its place among the children if it needs one."""
+    stores: frozenset[str] = frozenset()
+    """Those that it is connected with."""
 
 
 def process(context: Context, together: Sequence[Processing], stores: ProcessorStores) -> list[Records]:
@@ -67,14 +69,13 @@ def process(context: Context, together: Sequence[Processing], stores: ProcessorS
     for store in stores.own:
         mine = found.where(F.col("store") == store)
         context.put_encoded(store, mine.where("due is null").select("p", "key", "value", "t", "old"))
-        if context.memory.logs[store].versioned:
+        if context.memory.stores[store].kind is not StoreKind.KEY_VALUE:  # expires by what has been put into it
             context.tick(store, mine.where("due is not null").select("p", F.col("t").alias("ct")), store)
     forwarded = []
     for number, one in enumerate(together):
         mine = found.where((F.col("m") == number) & F.col("store").isNull())
         context.due(one.node, mine.where("due is not null").select("p", "due", "t"))
-        expiring = _expiring(context, [store for store, first in stores.own.items() if first == one.node])
-        context.tick(one.node, mine.where("due < 0").select("p", F.col("t").alias("ct")), *expiring)
+        context.tick(one.node, mine.where("due < 0").select("p", F.col("t").alias("ct")))
         key, value = F.col(f"k{number}").alias("k"), F.col(f"v{number}").alias("v")
         rows = mine.where("due is null").select("p", key, value, "t", "o", "h")
         forwarded.append(Records(rows, depth + 1 if depth else 0))
@@ -82,7 +83,7 @@ def process(context: Context, together: Sequence[Processing], stores: ProcessorS
 
 
 def _in_worker(one: Processing) -> WorkerProcessor:
-    return WorkerProcessor(one.node, one.operation.supplier, one.operation.keeps_key, one.forwards)
+    return WorkerProcessor(one.node, one.operation.supplier, one.operation.keeps_key, one.forwards, one.stores)
 
 
 @dataclass(frozen=True)
@@ -167,10 +168,6 @@ def _keys(kind: StoreKind, key: DataType) -> tuple[tuple[str, DataType], ...]:
 
     more = {StoreKind.WINDOW: ("w",), StoreKind.SESSION: ("e", "w"), StoreKind.VERSIONED: ("w",)}.get(kind, ())
     return (("k", key), *((name, LongType()) for name in more))
-
-
-def _expiring(context: Context, stores: Iterable[str]) -> list[str]:
-    return [name for name in stores if context.memory.stores[name].kind in (StoreKind.WINDOW, StoreKind.SESSION)]
 
 
 def _kind(supplier: Any, serde: str, given: DataType) -> DataType:

@@ -108,7 +108,7 @@ public final class StateStores {
         return found;
     }
 
-    /** How many rows batches have looked at so far. */
+    /** How many rows were looked at so far. */
     public long rowsRead() {
         return rowsRead.sum();
     }

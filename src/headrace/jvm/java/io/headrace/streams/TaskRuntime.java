@@ -39,7 +39,7 @@ public final class TaskRuntime {
     private final BatchThreads threads;
     private RecordWriter writer;
     private ProcessorServer processors;
-    private boolean isCareful;
+    private Map<String, Integer> limits; // of changelogs, bytes of a record; null: a batch is written while it is computed
     private volatile List<String> failure = List.of(); // exception, message, stack trace
     private volatile List<String> letter = List.of(); // the same
     private volatile BatchResult batch = new BatchResult(null, null);
@@ -167,7 +167,7 @@ public final class TaskRuntime {
      */
     public void run(BatchProgram program, long number, String ranges, String partitions) throws Throwable {
         failure = List.of();
-        if (isCareful) {
+        if (limits != null) {
             runCarefully(program, number, ranges, partitions);
             return;
         }
@@ -194,7 +194,7 @@ public final class TaskRuntime {
         inputs.begin(ranges);
         try {
             program.run(new ArrayList<>(pieces.of(partitions)), inputs.size(), threads);
-            batch.checkSizes(bytes(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, 1 << 20));
+            batch.checkSizes(bytes(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, 1 << 20), numbered ? limits : Map.of());
         } catch (Throwable error) {
             failure = RecordFailure.of(error);
             if (failure.isEmpty()) {
@@ -237,9 +237,10 @@ public final class TaskRuntime {
             .forEach((partition, end) -> written.merge(partition, end, Math::max)));
     }
 
-    /** Write nothing of a batch before all of it is computed, and keep what it has read until it is done. */
-    public void beCareful() {
-        isCareful = true;
+    /** Write nothing of a batch before it is computed, and keep what it has read until it is done. most: lines of topic, bytes. */
+    public void beCareful(String most) {
+        limits = new HashMap<>();
+        BatchInputs.lines(most).forEach(one -> limits.put(one[0], Integer.valueOf(one[1])));
         inputs.keep();
     }
 

@@ -1,0 +1,150 @@
+"""Processors as a worker of Spark's has them, without Spark: rows of a task go in, and what follows from them comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from pyspark.sql.types import StringType
+
+from headrace.errors import StreamsError
+from headrace.streams import ProcessorContext, PunctuationType, Record, Serdes, Stores
+from headrace.streams.engine.processor_link import TaskTimes
+from headrace.streams.engine.processor_worker import ProcessorRows, WorkerProcessor, _ProcessedTask
+from headrace.streams.processor_stores import StoreAccess
+from headrace.streams.row_headers import headed, headers_of
+from headrace.streams.stores import StateStore
+
+
+class Acting:
+    """A processor that does what a test says: `init` with its context, `act` with its context and each record."""
+
+    def __init__(self, init: Callable[[Any], Any] | None, act: Callable[[Any, Record], Any]) -> None:
+        self._init, self._act = init or (lambda context: None), act
+
+    def init(self, context: ProcessorContext) -> None:
+        self._context = context
+        self._init(context)
+
+    def process(self, record: Record) -> None:
+        self._act(self._context, record)
+
+
+def forward(context: ProcessorContext, record: Record) -> None:
+    context.forward(record)
+
+
+def clocked(context: ProcessorContext) -> None:
+    context.schedule(1000, PunctuationType.WALL_CLOCK_TIME, lambda time: context.forward(Record("clock", None, time)))
+
+
+def early(context: ProcessorContext) -> None:
+    context.forward(Record("early", None, 1))
+
+
+class NoRows:
+    """A store in which there is nothing yet."""
+
+    def get(self, store: str, keys: Any) -> list[None]:
+        return [None for _ in keys]
+
+    def scan(self, *_: Any) -> Any:
+        return iter(())
+
+
+def worker(node: str, init: Any = None, act: Any = forward, **more: Any) -> WorkerProcessor:
+    return WorkerProcessor(node, lambda: Acting(init, act), **{"keeps_key": False, "forwards": (), **more})
+
+
+def row(place: list[int], key: str = "k", *, count: int = 1, number: int = 0, headers: Any = None) -> tuple[Any, ...]:
+    """A row for one of some processors."""
+    pairs: list[Any] = [None] * (2 * count)
+    pairs[2 * number : 2 * number + 2] = key, "v"
+    return (0, 5, place, headers, number, None, None, None, *pairs)
+
+
+def run(
+    rows: list[tuple[Any, ...]], *processors: WorkerProcessor, depth: int = 0, stores: Mapping[str, StateStore] | None = None,
+    global_stores: Mapping[str, StateStore] | None = None, now: int = 0, times: Mapping[str, int] | None = None,
+) -> list[tuple[Any, ...]]:  # fmt: skip
+    """What comes out of a task whose schedules by the clock are due."""
+    kinds = StringType(), StringType()
+    access = {name: StoreAccess(store, kinds, "socket") for name, store in (stores or {}).items()}
+    access |= {name: StoreAccess(store, kinds, "socket", shared=True) for name, store in (global_stores or {}).items()}
+    given = ProcessorRows(processors, access, "socket", depth)
+    tasks = [TaskTimes(0, -1, {0: 0}) for _ in processors]
+    links: Any = {"socket": NoRows()}
+    return list(_ProcessedTask(given, processors, links, tasks, now, times or {}).run(rows))
+
+
+def forwarded(found: list[tuple[Any, ...]]) -> list[tuple[list[int], int, str]]:
+    """Place, number of the processor, and key, of what was forwarded."""
+    return [(one[2], one[4], one[10 + 2 * one[4]]) for one in found if one[2] is not None]
+
+
+def kept(name: str = "kept") -> StateStore:
+    return Stores.key_value_store_builder(Stores.in_memory_key_value_store(name), Serdes.string(), Serdes.string())
+
+
+def test_what_init_forwards_has_a_place_of_as_many_numbers_before_all_records() -> None:
+    found = forwarded(run([row([0, 0, 0])], worker("one", early), depth=3))
+    assert [key for _, _, key in found] == ["early", "k"]
+    assert {len(place) for place, _, _ in found} == {4}
+    assert sorted(found) == found
+
+
+def test_what_members_of_a_group_forward_from_init_stands_in_the_order_of_the_members() -> None:
+    rows = [row([-1, 0], "early of another", count=2, number=1), row([0], count=2)]
+    found = forwarded(run(rows, worker("one", early), worker("two", early)))
+    assert [(number, key) for _, number, key in found] == [(0, "early"), (1, "early"), (1, "early of another"), (0, "k")]
+    assert sorted(found) == found
+    assert len({tuple(place) for place, _, _ in found}) == 4
+
+
+def test_what_members_of_a_group_forward_at_the_end_stands_in_the_order_of_the_members() -> None:
+    one, two = worker("one", clocked, forwards=((1, None),)), worker("two", clocked)
+    rows = [row([0], count=2, number=1), row([(1 << 62) + 1, 0], "clock of another", count=2, number=1)]
+    found = forwarded(run(rows, one, two, now=2000))
+    assert [(number, key) for _, number, key in found] == [
+        (1, "k"), (1, "clock of another"), (0, "clock"), (1, "clock"), (1, "clock"),
+    ]  # fmt: skip
+    assert sorted(found) == found
+    assert len({(number, *place) for place, number, _ in found}) == 5
+    assert all(abs(one) < 1 << 63 for place, *_ in found for one in place)
+
+
+def test_a_header_may_be_null_on_its_way_and_in_a_store() -> None:
+    headers = [("none", None), ("empty", b""), ("some", bytearray(b"x"))]
+    (found,) = [one for one in run([row([0], headers=headers)], worker("one")) if one[2] is not None]
+    assert found[3] == [("none", None), ("empty", b""), ("some", b"x")]
+    assert headers_of(headed(found[3], b"value")) == tuple(found[3])
+
+
+def test_a_member_of_a_group_reaches_the_stores_that_it_is_connected_with_and_global_ones() -> None:
+    def look(context: ProcessorContext) -> None:
+        context.get_state_store("common")
+        context.get_state_store("global")
+        context.get_state_store("own")
+
+    stores, global_stores = {name: kept(name) for name in ("common", "own")}, {"global": kept("global")}
+    one, two = (worker(name, look, stores=frozenset(own)) for name, own in (("one", {"common", "own"}), ("two", {"common"})))
+    run([], one, stores=stores, global_stores=global_stores)
+    with pytest.raises(StreamsError, match="The processor has no access to the store own"):
+        run([], one, two, stores=stores, global_stores=global_stores)
+
+
+def test_windows_and_sessions_have_the_greatest_time_that_was_put_into_them() -> None:
+    windows = Stores.window_store_builder(Stores.in_memory_window_store("w", 100, 10, False), Serdes.string(), Serdes.string())
+    sessions = Stores.session_store_builder(Stores.in_memory_session_store("s", 100), Serdes.string(), Serdes.string())
+
+    def put(context: ProcessorContext, record: Record) -> None:
+        context.get_state_store("w").put(record.key, "x", 30)
+        context.get_state_store("w").put(record.key, "x", 20)
+        context.get_state_store("s").put((record.key, 40, 45), None)
+
+    stores = {"w": windows, "s": sessions, "kept": kept()}
+    writes, reads = (worker(name, act=act, stores=frozenset(stores)) for name, act in (("writes", put), ("reads", forward)))
+    late = run([row([0])], writes, stores=stores, times={"w": -1, "s": 90})
+    none = run([row([0])], reads, stores=stores, times={"w": -1, "s": -1})
+    assert [[(one[5], one[1]) for one in found if one[9] == -2] for found in (late, none)] == [[("w", 30), ("s", 90)], []]
