@@ -107,7 +107,7 @@ class Failover:
         return {
             group: there
             for group, positions in translated.items()
-            if (there := {(t, p): at for (t, p), at in positions.items() if t in present and p in present[t].partitions})
+            if (there := {(t, p): at for (t, p), at in positions.items() if p < present.get(t, 0)})
         }
 
     def _ask_source(self) -> dict[str, dict[Partition, TranslatedPosition]]:
