@@ -14,13 +14,8 @@ from headrace.connectors.mirror.settings import Change, SettingFilter, TopicSett
 from headrace.connectors.mirror.source_config import MirrorSourceConfig
 from headrace.connectors.mirror.source_connector import MirrorSourceConnector
 from headrace.errors import ConfigError
-from headrace.kafka.admin import TopicInfo
 
 DEFAULT, IDENTITY = "DefaultReplicationPolicy", "IdentityReplicationPolicy"
-
-
-def info(name: str, partitions: int) -> TopicInfo:
-    return TopicInfo(name, dict.fromkeys(range(partitions), 1), False, 1, "id")
 
 
 def test_a_topic_that_has_been_in_the_target_is_not_mirrored_back() -> None:
