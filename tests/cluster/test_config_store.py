@@ -25,7 +25,7 @@ def store(make_log) -> Iterator[ConfigStore]:
 
 def test_what_is_written_can_be_read_at_once(store):
     store.put_connector("c", {"name": "c", "tasks.max": "2"}, target_state="PAUSED")
-    store.put_task_configs("c", [{"t": "0"}, {"t": "1"}])
+    store.put_task_configs(("c", [{"t": "0"}, {"t": "1"}]))
     store.put_session_key(SessionKey("s", "HmacSHA256", 1))
     store.put_task_count("c", 2)
     state = store.snapshot()
@@ -38,8 +38,8 @@ def test_what_is_written_can_be_read_at_once(store):
 
 def test_a_stopped_connector_has_no_tasks(store):
     store.put_connector("c", {})
-    store.put_task_configs("c", [{}, {}])
-    store.put_task_configs("c", [])
+    store.put_task_configs(("c", [{}, {}]))
+    store.put_task_configs(("c", []))
     store.put_target_state("c", "STOPPED")
     assert store.snapshot().task_configs("c") == []
     assert store.snapshot().target_state("c") == "STOPPED"
@@ -56,7 +56,7 @@ def test_listeners_hear_of_every_record_in_order(store):
     heard: list[tuple[str, str]] = []
     store.listen(lambda what, name: heard.append((what, name)))
     store.put_connector("c", {}, target_state="STARTED")
-    store.put_task_configs("c", [{}])
+    store.put_task_configs(("c", [{}]))
     store.put_target_state("c", "PAUSED")
     store.put_restart_request("c", True, False)
     store.put_logger_level("org.x", "DEBUG")
@@ -79,7 +79,7 @@ def test_a_listener_sees_the_state_with_its_record(store):
 
 def test_sets_of_task_configurations_written_side_by_side_do_not_mix(store):
     store.put_connector("c", {})
-    threads = [threading.Thread(target=store.put_task_configs, args=("c", [{"n": str(n)}] * n)) for n in range(1, 6)]
+    threads = [threading.Thread(target=store.put_task_configs, args=(("c", [{"n": str(n)}] * n),)) for n in range(1, 6)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -93,7 +93,7 @@ def test_another_worker_reads_the_same(logs):
     topic = logs(1)
     first = topic.open(ConfigStore(topic.factory))
     first.put_connector("c", {"name": "c"}, target_state="PAUSED")
-    first.put_task_configs("c", [{"t": "0"}])
+    first.put_task_configs(("c", [{"t": "0"}]))
     first.put_restart_request("c", True, True)
     second = ConfigStore(topic.factory)
     heard: list[tuple[str, str]] = []
@@ -127,7 +127,7 @@ def test_with_a_fenced_writer_the_leader_writes_in_transactions(logs):
     with pytest.raises(ConnectError, match=FAILED_WRITE):
         stores[0].put_connector("c", {"by": "zombie"})
     stores[0].put_target_state("c", "PAUSED")  # any worker may
-    stores[1].put_task_configs("c", [{}])
+    stores[1].put_task_configs(("c", [{}]))
     stores[0].refresh()
     for store in stores:
         assert store.snapshot().connectors == {"c": {"by": "first"}}

@@ -49,7 +49,7 @@ def fencing(store: ConfigStore, producers: Producers) -> ZombieFencing:
 
 
 def tasks(store: ConfigStore, count: int) -> None:
-    store.put_task_configs("c", [{"task": str(n)} for n in range(count)])
+    store.put_task_configs(("c", [{"task": str(n)} for n in range(count)]))
 
 
 @pytest.mark.parametrize(

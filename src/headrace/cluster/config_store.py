@@ -107,14 +107,17 @@ class ConfigStore:
         log.debug("Removing connector configuration for connector '%s'", name)
         self._write("connector configuration", [ConnectorConfigRecord(name, None), TargetStateChange(name, None)])
 
-    def put_task_configs(self, name: str, configs: Sequence[Mapping[str, Any]]) -> None:
-        """Write the complete set of a connector's task configurations: each one, then the commit that makes them valid.
+    def put_task_configs(self, *connectors: tuple[str, Sequence[Mapping[str, Any]]]) -> None:
+        """Write the complete sets of task configurations of connectors: each one, then the commit that makes a set valid.
 
-        In one transaction, where Kafka Connect takes two: they are read in the order in which they are written.
+        In one transaction, where Kafka Connect takes two for each: they are read in the order in which they are written.
         """
-        log.debug("Writing %d task configurations and their commit for connector '%s'", len(configs), name)
-        tasks = [TaskConfig(name, number, config) for number, config in enumerate(configs)]
-        self._write("task configurations", [*tasks, TasksCommit(name, len(tasks))])
+        entries: list[ConfigRecord] = []
+        for name, configs in connectors:
+            log.debug("Writing %d task configurations and their commit for connector '%s'", len(configs), name)
+            entries += [TaskConfig(name, number, config) for number, config in enumerate(configs)]
+            entries.append(TasksCommit(name, len(configs)))
+        self._write("task configurations", entries)
 
     def put_target_state(self, name: str, state: str) -> None:
         """Write what a connector is meant to do: STARTED, PAUSED or STOPPED. Any worker may."""

@@ -216,7 +216,7 @@ class Herder:
         self.leader.require()
         with self.leader.changing:
             self._known(name)
-            self._stores.config.put_task_configs(name, [])
+            self._stores.config.put_task_configs((name, []))
             self._stores.config.put_target_state(name, "STOPPED")
 
     def _set_target(self, name: str, target: str) -> None:

@@ -7,14 +7,34 @@ Requests between workers are signed with the group's session key (KIP-507). Whic
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.group import Group
 from headrace.cluster.standalone.group import StandaloneGroup
+from headrace.cluster.state import ClusterState
 from headrace.cluster.zombie_fencing import ZombieFencing
 from headrace.errors import BadRequestError, ElsewhereError, NotFoundError
 from headrace.runtime.worker import Worker
+
+_AT_ONCE_BYTES = 100_000
+"""Of task configurations in one transaction, if there are more than one connector's: what is too large for Kafka fails alone."""
+
+
+@dataclass
+class _TaskConfigs:
+    """Of a connector, until they are written."""
+
+    connector: str
+    configs: list[dict[str, str]]
+    is_done: bool = False
+    error: Exception | None = None
+
+    @property
+    def size(self) -> int:
+        return sum(len(key) + len(value or "") for config in self.configs for key, value in config.items())
 
 
 class Leader:
@@ -24,6 +44,7 @@ class Leader:
         self._store, self._group = store, group
         self.changing = threading.RLock()
         """Held for one change of configurations: check, write and read back belong together. Readers never take it."""
+        self._waiting: deque[_TaskConfigs] = deque()
         self._fencing = ZombieFencing(worker, store, group, self.changing)
 
     def require(self) -> None:
@@ -51,17 +72,50 @@ class Leader:
         self._group.verify(body, headers, self._store.snapshot().session_key)
 
     def put_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
-        """Write the task configurations of a connector. Raises ElsewhereError, NotFoundError, BadRequestError."""
+        """Write the task configurations of a connector, in one transaction with those of others that wait for their turn.
+
+        Raises ElsewhereError, NotFoundError, BadRequestError, ConnectError.
+        """
         self.require()
+        mine = _TaskConfigs(name, configs)
+        self._waiting.append(mine)
         with self.changing:
-            state = self._store.snapshot()
-            if name not in state.connectors:
-                raise NotFoundError(f"Connector {name} not found")
-            if configs and state.target_state(name) == "STOPPED":
-                raise BadRequestError(f"Cannot submit non-empty set of task configs for stopped connector {name}")
-            self._store.put_task_configs(name, configs)
+            while not mine.is_done:
+                self._put_waiting()
+        if mine.error is not None:
+            raise mine.error
+
+    def _put_waiting(self) -> None:
+        """Write the first of those that wait, and what follows as long as it is not much."""
+        some = [self._waiting.popleft()]
+        size = some[0].size
+        while self._waiting and (size := size + self._waiting[0].size) <= _AT_ONCE_BYTES:
+            some.append(self._waiting.popleft())
+        state = self._store.snapshot()
+        for one in some:
+            one.error = _refusal(state, one)
+        accepted = [one for one in some if one.error is None]
+        try:
+            if accepted:
+                self._store.put_task_configs(*((one.connector, one.configs) for one in accepted))
+        except Exception as error:
+            for one in accepted:
+                one.error = error
+        finally:
+            for one in some:
+                one.is_done = True
 
     def fence_zombies(self, name: str) -> None:
         """Fence off the tasks of a connector's last generation (KIP-618). Raises ElsewhereError, NotFoundError, RestError 409."""
         self.require()
         self._fencing.as_leader(name)
+
+
+def _refusal(state: ClusterState, tasks: _TaskConfigs) -> Exception | None:
+    """Why task configurations may not be written; None if they may."""
+    name = tasks.connector
+    if name not in state.connectors:
+        return NotFoundError(f"Connector {name} not found")
+    if tasks.configs and state.target_state(name) == "STOPPED":
+        return BadRequestError(f"Cannot submit non-empty set of task configs for stopped connector {name}")
+    return None

@@ -53,7 +53,7 @@ class TransactionalWriter:
             self._plain = PlainWriter(self._props)
 
     def write(self, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
-        """Write records in one transaction.
+        """Write records in one transaction; where there are none, each once the one before it is written.
 
         Returns, by partition, the offset after the last of them. Raises PrivilegedWriteError; the right to write is then gone.
         """
@@ -63,8 +63,7 @@ class TransactionalWriter:
                 raise PrivilegedWriteError("Cannot produce to config topic without claiming write privileges first")
             try:
                 if self._plain is not None:
-                    records = [(self._topic, key, value) for key, value in entries]
-                    return self._plain.write(records, time.monotonic() + timeout_s)
+                    return self._one_by_one(self._plain, entries, time.monotonic() + timeout_s)
                 assert producer is not None
                 return self._transaction(producer, entries, timeout_s)
             except KafkaException as error:
@@ -77,6 +76,12 @@ class TransactionalWriter:
             self._relinquish()
             if self._plain is not None:
                 self._plain.stop()
+
+    def _one_by_one(self, writer: PlainWriter, entries: Iterable[Entry], deadline: float) -> dict[int, int]:
+        ends: dict[int, int] = {}
+        for key, value in entries:
+            ends |= writer.write([(self._topic, key, value)], deadline)
+        return ends
 
     def _transaction(self, producer: Producer, entries: Iterable[Entry], timeout_s: float) -> dict[int, int]:
         deadline = time.monotonic() + timeout_s
