@@ -76,8 +76,11 @@ _PLACING = threading.Lock()
 _newest_at = 0.0  # when the last host was found
 
 
-def acquire(connector: str, driver: ConnectHost) -> PluginHost:
-    """The host with the fewest tasks, for one of this connector. Raises ConnectError if no executor answers within a minute."""
+def acquire(connector: str, driver: ConnectHost, stopping: threading.Event) -> PluginHost:
+    """The host with the fewest tasks, for one of this connector.
+
+    Raises ConnectError if no executor answers within a minute, or once the task is `stopping`.
+    """
     global _newest_at
     java, until = driver.executors, time.monotonic() + _WAIT_S
     while True:
@@ -96,7 +99,8 @@ def acquire(connector: str, driver: ConnectHost) -> PluginHost:
                 f"No executor of Spark's has answered for {_WAIT_S:.0f} s, and tasks in Java run on executors: does the cluster "
                 "have any?"
             )
-        threading.Event().wait(_LOOK_S)
+        if stopping.wait(_LOOK_S):
+            raise ConnectError("The task was stopped before an executor was found for it.")
 
 
 def of_connector(connector: str) -> list[ExecutorHost]:

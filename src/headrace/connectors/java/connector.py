@@ -10,7 +10,15 @@ from typing import Any, ClassVar
 import structlog
 
 from headrace.connect_config.engine import heap
-from headrace.connectors.base import ConnectorContext, Measured, Props, SourceConnector, SourceOffset, SourcePartition
+from headrace.connectors.base import (
+    ConnectorContext,
+    Measured,
+    Props,
+    SourceConnector,
+    SourceOffset,
+    SourcePartition,
+    TaskContext,
+)
 from headrace.connectors.java.kafka_task import JavaTask
 from headrace.connectors.java.polled_task import JavaPolledTask
 from headrace.connectors.sink import SinkConnector, TopicPartition
@@ -44,14 +52,14 @@ class JavaConnector(JavaPlugin):
         return cls.host if heap is None else host_process.acquire(ProcessSettings(connector, heap), cls.host)
 
     @classmethod
-    def host_for_task(cls, connector: str, heap: str | None) -> PluginHost:
+    def host_for_task(cls, context: TaskContext, heap: str | None) -> PluginHost:
         """Where a task runs that Kafka Connect's own classes run, until it is released: on an executor, if they are processes.
 
-        Raises ConnectError if no executor answers, and as `host_for`.
+        Raises ConnectError if no executor answers, or the task is stopped before that, and as `host_for`.
         """
         if heap is None and cls.host.in_executors:
-            return executor_host.acquire(connector, cls.host)
-        return cls.host_for(connector, heap)
+            return executor_host.acquire(context.connector, cls.host, context.stopping)
+        return cls.host_for(context.connector, heap)
 
     @classmethod
     def measures(cls, connector: str, task: int) -> list[Measured]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Iterable
 from typing import Any, ClassVar
@@ -37,6 +38,7 @@ class JavaTask(OfConnector, HostedTask):
         super().__init__(context)
         self._id = f"{context.id}@{uuid.uuid4().hex[:12]}"
         self._started = False
+        self._changing = threading.Lock()  # held while it starts or ends: it may be ended by two threads at once
         self._passwords: list[str] = []
         self._host: PluginHost = self.connector.host
 
@@ -49,19 +51,31 @@ class JavaTask(OfConnector, HostedTask):
         self._props = props
         self._passwords = [*self.connector.passwords(props), *self._conversion.secrets]
         try:
-            self._start_at(self.connector.host_for_task(self.context.connector, self._conversion.heap))
+            self._start_at(self.connector.host_for_task(self.context, self._conversion.heap))
         except ExecutorLostError as error:
             self._start_elsewhere(error)
 
     def _start_elsewhere(self, error: ExecutorLostError) -> None:
         """Start the task again: nothing of it runs on the executor any more, whose lease has ended."""
         log.warning("plugin.task.executor-lost", task=str(self.context.id), cause=str(error))
-        self._leave()
+        with self._changing:
+            if self._started:
+                self._leave()
         if not self.context.stopping.is_set():
             self._id = f"{self.context.id}@{uuid.uuid4().hex[:12]}"
             self.start(self._props)
 
     def _start_at(self, host: PluginHost) -> None:
+        with self._changing:
+            if self.context.stopping.is_set():  # another worker may have its slot by now
+                host.release()
+                return
+            self._begin_at(host)
+        with hiding(self._passwords):
+            while not self.context.stopping.is_set() and not self._host.ask("hosted.awaitStart", id=self._id, wait=_LOOK_MS):
+                pass
+
+    def _begin_at(self, host: PluginHost) -> None:
         context, conversion, clients, props = self.context, self._conversion, self._clients, self._props
         self._host = host
         self._started = True
@@ -84,8 +98,6 @@ class JavaTask(OfConnector, HostedTask):
                 admin=clients.admin,
                 settings=clients.settings,
             )
-            while not self.context.stopping.is_set() and not self._host.ask("hosted.awaitStart", id=self._id, wait=_LOOK_MS):
-                pass
 
     def look(self) -> HostedLook:
         """How the task is, after a second at most. Raises PluginError for what ended it."""
@@ -102,15 +114,19 @@ class JavaTask(OfConnector, HostedTask):
         return self.connector.measures(self.context.connector, self.context.task)
 
     def end(self, timeout_s: float) -> None:
-        """Stop the Java task, which commits what it has written; after so long it is left behind, and commits no more."""
-        if not self._started:
-            return
-        try:
-            self._host.ask("hosted.stop", id=self._id, wait=int(timeout_s * 1000))
-        except PluginError as error:
-            log.warning("plugin.stop.failed", plugin=self.connector.plugin_name, cause=f"{error.java_class}: {error}")
-        finally:
-            self._leave()
+        """Stop the Java task, which commits what it has written; after so long it is left behind, and commits no more.
+
+        Whoever calls while another thread ends it waits for that: until then its offsets are still taken.
+        """
+        with self._changing:
+            if not self._started:
+                return
+            try:
+                self._host.ask("hosted.stop", id=self._id, wait=int(timeout_s * 1000))
+            except PluginError as error:
+                log.warning("plugin.stop.failed", plugin=self.connector.plugin_name, cause=f"{error.java_class}: {error}")
+            finally:
+                self._leave()
 
     def _leave(self) -> None:
         self._started = False
