@@ -101,9 +101,3 @@ def acquire(connector: str, driver: ConnectHost, stopping: threading.Event) -> P
             )
         if stopping.wait(_LOOK_S):
             raise ConnectError("The task was stopped before an executor was found for it.")
-
-
-def of_connector(connector: str) -> list[ExecutorHost]:
-    """The hosts that run tasks of a connector."""
-    with _PLACING:
-        return [host for host in _HOSTS.values() if connector in host.connectors]

@@ -62,14 +62,18 @@ class JavaConnector(JavaPlugin):
         return cls.host_for(context.connector, heap)
 
     @classmethod
-    def measures(cls, connector: str, task: int) -> list[Measured]:
-        """What the plugins of a task measure themselves (KIP-877); of the connector itself with its first task."""
-        try:
-            hosts = host_process.running(connector) or [cls.host, *executor_host.of_connector(connector)]
-            metrics = [metric for host in hosts for metric in host.ask("metrics", connector=connector)]
-        except Exception as error:  # metrics are read at any time, also while the session ends
-            log.debug("plugin.metrics.unknown", cause=str(error))
-            return []
+    def measures(cls, connector: str, task: int, host: PluginHost) -> list[Measured]:
+        """What the plugins of a task measure themselves (KIP-877); of the connector itself with its first task.
+
+        host: that of the task; one that does not answer leaves out what it has.
+        """
+        hosts = {host, *(host_process.running(connector) or [cls.host])} if task == 0 else {host}
+        metrics = []
+        for asked in hosts:
+            try:
+                metrics += asked.ask("metrics", connector=connector)
+            except Exception as error:  # metrics are read at any time, also while the session ends
+                log.debug("plugin.metrics.unknown", cause=str(error))
         numbers = {str(task), None} if task == 0 else {str(task)}
         return [
             ("plugins", metric["name"], metric["value"], metric["tags"])

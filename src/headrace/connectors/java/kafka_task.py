@@ -111,7 +111,7 @@ class JavaTask(OfConnector, HostedTask):
 
     def measures(self) -> Iterable[Measured]:
         """What its plugins measure themselves."""
-        return self.connector.measures(self.context.connector, self.context.task)
+        return self.connector.measures(self.context.connector, self.context.task, self._host)
 
     def end(self, timeout_s: float) -> None:
         """Stop the Java task, which commits what it has written; after so long it is left behind, and commits no more.

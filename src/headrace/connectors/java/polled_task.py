@@ -117,7 +117,7 @@ class JavaPolledTask(OfConnector, HostedPoll):
 
     def measures(self) -> Iterable[Measured]:
         """What its plugins measure themselves."""
-        return self.connector.measures(self.context.connector, self.context.task)
+        return self.connector.measures(self.context.connector, self.context.task, self._host)
 
     def stop(self) -> None:
         """Stop the thread; if the task does not return from a poll in time, it is left behind and nothing of it counts."""
