@@ -66,13 +66,16 @@ _LONG = (
     "tests/transforms/test_conformance.py",
     "tests/docs/test_tutorials.py",
     "tests/conformance/test_rest.py",
-    "tests/streams/running/test_topics_while_running.py",
-    "tests/page/test_operator.py",
     "tests/java_plugins/test_debezium_kill.py",
+    "tests/page/test_operator.py",
+    "tests/conformance/test_interoperability.py",
+    "tests/kafka_source/test_faults_among_many.py",
+    "tests/java_plugins/test_cdc.py",
+    "tests/java_plugins/test_executors.py",
+    "tests/kafka_source/test_data_loss.py",
+    "tests/streams/running/test_topics_while_running.py",
     "tests/spark_formats/test_docs.py",
     "tests/streams/running/test_application.py",
-    "tests/streams/running/test_aggregations.py",
-    "tests/kafka_source/test_faults_among_many.py",
 )
 """The files that take longest: they come first, so that no process still has one of them when the others have ended."""
 

@@ -20,6 +20,10 @@ DLQ = "errors.deadletterqueue."
 JSON, STRING = "org.apache.kafka.connect.json.JsonConverter", "org.apache.kafka.connect.storage.StringConverter"
 
 
+def committed(worker: EmbeddedWorker, sink: str) -> list[int]:
+    return [one["offset"]["kafka_offset"] for one in worker.call("GET", f"/connectors/{sink}/offsets")["offsets"]]
+
+
 def test_a_dead_letter_is_found_tried_with_a_changed_chain_and_replayed_once(
     open_page: Callable[..., Page], worker: EmbeddedWorker, connector: Callable[..., str], destination: Cluster,
     topic_name: Callable[[str], str], shot: Callable[[Page, str], None], tmp_path: Path,
@@ -37,6 +41,7 @@ def test_a_dead_letter_is_found_tried_with_a_changed_chain_and_replayed_once(
     }  # fmt: skip
     name = connector(topic_name("sink"), config)
     wait_until(lambda: len(destination.read(letters)) == 1, WAIT_S, "a dead letter")
+    wait_until(lambda: committed(worker, name) == [2], WAIT_S, "both records are done with")  # lag is asked for twice a minute
 
     page = open_page(f"/ui/connector?name={name}")
     lag = page.locator("section", has=page.get_by_role("heading", name="Lag by partition"))

@@ -89,6 +89,7 @@ def test_a_failure_is_found_read_mended_and_seen_to_run(
     expect(page.locator("#status")).to_contain_text("1/1")
     expect(page.locator("ul.plain code")).to_have_text(f"copy.{orders}")
     assert worker.call("GET", f"/connectors/{failed}")["config"]["producer.override.ssl.key.password"] == "s3cret"
+    page.reload()  # the topics are asked for once a minute
     topics = page.get_by_role("region", name="Topics").locator("tbody tr")
     expect(topics).to_have_text(re.compile(f"copy.{orders}"))
     destination.grow(f"copy.{orders}", 2)

@@ -25,7 +25,7 @@ from headrace.testing.topics_in_memory import TopicsInMemory
 from headrace.testing.topology_test_driver import TopologyTestDriver
 from tests.streams.running.conftest import STRINGS, feed
 
-WAITING = 17_000  # records, which wait in seven stores
+WAITING = 3_000  # records, which wait in seven stores
 FAR = 10_000_000
 
 
