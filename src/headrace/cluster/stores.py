@@ -200,8 +200,7 @@ def _event_topics(config: DistributedConfig) -> dict[str, EventTopic | None]:
 def _event_log(topic: str, config: DistributedConfig, props: Mapping[str, str], admin: Admin) -> LogFactory:
     clients = {**props, "client.id": f"{_client_stem(config)}-events"}
     # Nobody waits for an event, and where many connectors start many come at once: one request for some of them.
-    writing = {"linger.ms": "100", **clients}
-    return lambda on_record: CompactedLog(topic, writing, clients, on_record, admin=admin)
+    return lambda on_record: CompactedLog(topic, clients, clients, on_record, admin=admin, linger_ms=100)
 
 
 def _delivery_timeout(name: str) -> str:

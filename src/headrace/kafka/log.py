@@ -82,8 +82,10 @@ class CompactedLog:
         on_record: OnRecord,
         *,
         admin: Admin | None = None,
+        linger_ms: int = 0,
     ) -> None:
-        """Takes settings of Kafka's Java clients; `admin` may be shared, else one is made of `consumer_props`.
+        """Takes settings of Kafka's Java clients; `admin` may be shared, else one is made of `consumer_props`; linger_ms: how long a
+        record may wait for others that go with it.
 
         `isolation.level=read_committed` among the consumer's settings hides records of aborted transactions; open ones are waited
         for, also those of a process that died, which the broker ends after their time-out.
@@ -92,7 +94,7 @@ class CompactedLog:
         self.topic = topic
         self._admin = admin or Admin(consumer_props)
         self._tail = Tail(topic, consumer_props, on_record)
-        self._writer = RecordWriter(topic, producer_props)
+        self._writer = RecordWriter(topic, producer_props, linger_ms)
         self._partitions: list[int] = []
         self._stopped = threading.Event()
 

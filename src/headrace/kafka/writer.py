@@ -35,9 +35,12 @@ class RecordWriter:
     The partition of a record is Kafka's murmur2 of its key.
     """
 
-    def __init__(self, topic: str, props: Mapping[str, str]) -> None:
-        """Takes settings of Kafka's Java producer. Raises ConfigError (already here: a bad setting must not wait for a write)."""
-        self._topic = topic
+    def __init__(self, topic: str, props: Mapping[str, str], linger_ms: int = 0) -> None:
+        """Takes settings of Kafka's Java producer; linger_ms: how long a record may wait for others that go with it.
+
+        Raises ConfigError (already here: a bad setting must not wait for a write).
+        """
+        self._topic, self._linger_ms = topic, linger_ms
         self._props = {**props, "acks": "all"}
         clients.librdkafka(self._props, "producer")
         self._lock = threading.Lock()
@@ -101,7 +104,7 @@ class RecordWriter:
             if self._stopping.is_set():
                 raise timed_out(f"The writer of topic '{self._topic}' is closed.")
             if self._producer is None:
-                self._producer = clients.producer(self._props, linger_ms=self._props.get("linger.ms", "0"))
+                self._producer = clients.producer(self._props, linger_ms=self._linger_ms)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._poll, name=f"writer of {self._topic}", daemon=True)
                 self._thread.start()
