@@ -94,8 +94,8 @@ def test_when_the_leader_is_killed_nothing_is_lost_and_what_stays_is_not_interru
         places = {name: where for name, (_, where) in states(other).items()}
         moved = {name for name, where in places.items() if where == here}
         assert 0 < len(moved) < len(names), "both have some"
-        assert_logs_of_both(other, names, {here, there})
-        assert listed(other) == {here: "answers", there: "answers"}
+        await_logs_of_both(other, names, {here, there})
+        wait_until(lambda: listed(other) == {here: "answers", there: "answers"}, MOVED_S, "both workers are named")
 
         killed = time.time() * 1000
         leader.kill()
@@ -117,9 +117,10 @@ def test_when_the_leader_is_killed_nothing_is_lost_and_what_stays_is_not_interru
 
 
 def listed(worker: WorkerProcess) -> dict[str, str]:
-    """The workers of the group, each with whether it answers."""
+    """The workers of the group, each with whether it answers; `{}` while its members are not known."""
     found = worker.call("GET", "/headrace/workers")
-    assert found["problem"] is None
+    if found["problem"] is not None:
+        return {}
     return {one["worker_id"]: one["state"] for one in found["workers"]}
 
 
@@ -131,9 +132,15 @@ def leads(worker: WorkerProcess, name: str) -> bool:
     return answer.status_code == 200
 
 
-def assert_logs_of_both(worker: WorkerProcess, names: list[str], where: set[str]) -> None:
-    """The log view of any worker has what all of them have logged."""
-    answers = [worker.call("GET", f"/headrace/connectors/{name}/logs") for name in names]
-    seen = {entry["worker_id"] for answer in answers for entry in answer["entries"]}
-    assert seen == where, json.dumps(answers)[:2000]
-    assert not any(answer["not_reached"] for answer in answers)
+def await_logs_of_both(worker: WorkerProcess, names: list[str], where: set[str]) -> None:
+    """The log view of any worker has what all of them have logged, once each has answered in time."""
+
+    def logs() -> list[dict[str, Any]]:
+        return [worker.call("GET", f"/headrace/connectors/{name}/logs") for name in names]
+
+    def complete() -> bool:
+        answers = logs()
+        seen = {entry["worker_id"] for answer in answers for entry in answer["entries"]}
+        return seen == where and not any(answer["not_reached"] for answer in answers)
+
+    wait_until(complete, MOVED_S, lambda: f"logs of all workers; {json.dumps(logs())[:2000]}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import httpx
 import pytest
 
 from headrace.embedded import Broker
+from headrace.embedded.ports import free_port
 from headrace.jvm.jars import classpath
 from headrace.jvm.java import find_java
 from headrace.kafka.log import CompactedLog, LogRecord
@@ -56,11 +56,9 @@ class KafkaConnect:
 
 @pytest.fixture
 def properties(source_broker: Broker, topic_name: Callable[[str], str]) -> dict[str, str]:
-    with socket.create_server(("localhost", 0)) as free:
-        free_port = free.getsockname()[1]
     own = {"bootstrap.servers": source_broker.bootstrap, "session.timeout.ms": "6000", "heartbeat.interval.ms": "1000"}
     converters = {"key.converter": STRING, "value.converter": STRING}
-    return worker_properties(topic_name("both"), f"http://localhost:{free_port}") | own | converters
+    return worker_properties(topic_name("both"), f"http://localhost:{free_port()}") | own | converters
 
 
 @pytest.fixture

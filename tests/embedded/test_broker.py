@@ -209,7 +209,7 @@ def test_an_end_of_its_own_is_noticed(kept: Broker):
     kept.check()
     assert kept.pid
     os.kill(kept.pid, signal.SIGKILL)
-    wait_until(lambda: kept.pid is None, 10, "the end of the process")
+    wait_until(lambda: kept.pid is None, 60, "the end of the process")
     try:
         with pytest.raises(SetupError, match=r"^Kafka \(kept\) ended with status -9: "):
             kept.check()
@@ -239,4 +239,4 @@ def test_it_dies_with_the_process_that_started_it(tmp_path: Path, end: signal.Si
         assert is_alive(child)
         parent.send_signal(end)
         parent.wait(30)
-    wait_until(lambda: not is_alive(child), 10, "the end of the broker")
+    wait_until(lambda: not is_alive(child), 60, "the end of the broker")

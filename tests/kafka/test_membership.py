@@ -19,13 +19,13 @@ SLOTS = frozenset(range(5))
 class Member:
     """A membership that notes what it is told; `held`: places are taken up once it is set."""
 
-    def __init__(self, bootstrap: str, group: str, name: str) -> None:
+    def __init__(self, bootstrap: str, group: str, name: str, session_ms: int) -> None:
         self.places: list[Place] = []
         self.lost: list[Place] = []
         self.errors: list[ConnectError] = []
         self.held = threading.Event()
         self.held.set()
-        settings = GroupSettings(group, group, name, 6000, 500, 60000)
+        settings = GroupSettings(group, group, name, session_ms, 500, 60000)
         listener = GroupListener(self._changed, self.lost.append, self.errors.append)
         self.membership = Membership({"bootstrap.servers": bootstrap}, settings, listener)
 
@@ -39,13 +39,13 @@ class Member:
 
 
 @pytest.fixture
-def join(destination_broker, topic_name) -> Iterator[Callable[[str], Member]]:
+def join(destination_broker, topic_name) -> Iterator[Callable[..., Member]]:
     """Make a member of this test's group; they share the five partitions of a topic."""
     group, made = topic_name("group"), []
     Admin({"bootstrap.servers": destination_broker.bootstrap}).create(group, len(SLOTS), 1)
 
-    def create(name: str) -> Member:
-        made.append(Member(destination_broker.bootstrap, group, name))
+    def create(name: str, session_ms: int = 6000) -> Member:
+        made.append(Member(destination_broker.bootstrap, group, name, session_ms))
         made[-1].membership.join()
         return made[-1]
 
@@ -85,12 +85,13 @@ def test_what_is_given_up_goes_on_only_when_the_giver_is_done(join):
 
 
 def test_a_member_that_comes_back_finds_its_place(join):
-    first, second = join("a"), join("b")
+    session_ms = 30_000
+    first, second = join("a", session_ms), join("b", session_ms)
     shared(first, second)
     second.membership.leave()
     before = second.slots
-    again = join("b")
-    wait_until(lambda: again.slots, 5, "sooner than the session's end")
+    again = join("b", session_ms)
+    wait_until(lambda: again.slots, 20, "sooner than the session's end")
     assert again.slots == before
     shared(first, again)
 

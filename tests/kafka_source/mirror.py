@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from headrace.errors import RestError
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, Sent
 from tests.deployed import CONNECTOR_S, Deployed, merged
@@ -36,6 +37,15 @@ class Mirror(Deployed):
         """The stored offsets: `{"topic:partition": offset}`."""
         stored = self.worker.call("GET", self.path + "/offsets")["offsets"]
         return {entry["partition"]["topic:partition"]: entry["offset"]["offset"] for entry in stored}
+
+    def offsets_if_known(self) -> dict[str, int]:
+        """The same; `{}` if they cannot be read (500), as while a broker is away."""
+        try:
+            return self.offsets()
+        except RestError as error:
+            if error.status != 500:
+                raise
+            return {}
 
     def streams(self) -> list[dict[str, str] | None]:
         """In which mode each task runs, and why, as `/headrace/connectors/{name}/status` tells."""

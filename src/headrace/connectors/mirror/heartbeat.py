@@ -59,8 +59,8 @@ class MirrorHeartbeatTask(PollingSourceTask):
         """A heartbeat, if the interval is over."""
         if time.monotonic() < self._next:
             return None
-        self._next = time.monotonic() + self._interval_s
         now = int(time.time() * 1000)
+        self._next = time.monotonic() + self._interval_s  # read last: heartbeats are never less than an interval apart
         where: dict[str, Any] = dict(zip(_KEYS, self._aliases, strict=True))
         return own_records.poll(spark, HEARTBEATS, [(where, Heartbeat(*self._aliases, now))], now)
 
