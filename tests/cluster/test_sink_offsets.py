@@ -61,7 +61,7 @@ def test_the_lag_is_asked_for_through_one_client_and_no_consumer_stays(monkeypat
 
     monkeypatch.setattr("headrace.kafka.admin.Admin.committed", refuse)
     worker = StandaloneConfig({"bootstrap.servers": "127.0.0.1:1", **CONVERTERS, "offset.storage.file.filename": "o"})
-    offsets = SinkOffsets(worker, lambda: None)
+    offsets = SinkOffsets(worker, lambda: None)  # type: ignore[arg-type]
     for name in ("one", "other"):
         with pytest.raises(KafkaFailure):
             offsets.lag(name, {"topics": "t"})
