@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
+
 import pytest
 
 from headrace import plugins
@@ -19,3 +22,18 @@ def test_a_plugin_that_is_added_is_found_although_its_name_was_asked_for_before(
     late = plugins.plugin(name, Kind.TRANSFORMATION)(type("Late", (Transformation,), {}))
     assert plugins.find(name, Kind.TRANSFORMATION) is plugins.find("Late", Kind.TRANSFORMATION) is late
     plugins._matching.cache_clear()  # it is gone with this test
+
+
+def test_a_failed_import_is_tried_again_only_where_that_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    module = tmp_path / "mended_plugins.py"
+    module.write_text("1/0")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = "mended_plugins.Mended"
+    with pytest.raises(NotFoundError):
+        plugins.find(name, Kind.SOURCE, again=False)
+    module.write_text("class Mended:\n    plugin_kind = 'source'\n")
+    importlib.invalidate_caches()
+    with pytest.raises(NotFoundError):
+        plugins.find(name, Kind.SOURCE, again=False)
+    found = plugins.find(name, Kind.SOURCE)
+    assert plugins.find(name, Kind.SOURCE, again=False) is found

@@ -54,6 +54,8 @@ _OWN = (Kind.SOURCE, Kind.SINK, Kind.TRANSFORMATION, Kind.PREDICATE, Kind.CONFIG
 _REGISTRY: dict[tuple[str, Kind], type[Any]] = {}
 _ORDER = {kind: number for number, kind in enumerate(Kind)}
 _ABSTRACT: dict[str, tuple[str, ...]] = {}
+_DOTTED: dict[str, type[Any] | None] = {}  # what `dotted` has given last
+_REMEMBERED = 1024
 _JAVA: list[type[Any]] = []  # of plugin.path, the versions of a class in ascending order
 
 
@@ -150,11 +152,12 @@ def every(*kinds: Kind | str) -> Iterator[type[Any]]:
     yield from (cls for _, _, cls in sorted(registered, key=lambda entry: entry[:2]))
 
 
-def find(name: str, *kinds: Kind | str, java: bool = False) -> type[Any]:
+def find(name: str, *kinds: Kind | str, java: bool = False, again: bool = True) -> type[Any]:
     """The class of these kinds that goes by this name: full class name, simple name, or simple name without suffix.
 
-    Of several versions of a class, the newest; java: of `plugin.path` alone. Raises NotFoundError if none goes by it,
-    ConnectError if an alias fits several classes (Kafka Connect's sentence).
+    Of several versions of a class, the newest; java: of `plugin.path` alone; again: whether an import of a user's module that
+    has failed before is tried again. Raises NotFoundError if none goes by it, ConnectError if an alias fits several classes
+    (Kafka Connect's sentence).
     """
     matching = _matching(name, kinds, java)
     if len(matching) > 1:
@@ -164,7 +167,7 @@ def find(name: str, *kinds: Kind | str, java: bool = False) -> type[Any]:
             f"Classes found: {classes}"
         )
     if not matching:
-        own_class = dotted(name) if kinds and set(kinds) <= set(_OWN) and not java else None
+        own_class = _own(name, again) if kinds and set(kinds) <= set(_OWN) and not java else None
         if own_class is not None and getattr(own_class, "plugin_kind", None) in kinds and not inspect.isabstract(own_class):
             return own_class
         raise NotFoundError(f"Class {name} could not be found.")
@@ -178,11 +181,23 @@ def _matching(name: str, kinds: tuple[Kind | str, ...], java: bool) -> list[type
     return exact or [c for c in candidates if name in c.plugin_aliases]
 
 
+def _own(name: str, again: bool) -> type[Any] | None:
+    return dotted(name) if again or name not in _DOTTED else _DOTTED[name]
+
+
 def dotted(name: str) -> type[Any] | None:
     """A user's class by its Python name (`my_module.MyTransform`), None if there is none; imports the module.
 
     `plugin_name`, `plugin_aliases` and, if absent, `version` are set on a plugin of the kinds that users may write.
     """
+    cls = _imported(name)
+    if len(_DOTTED) >= _REMEMBERED:
+        _DOTTED.clear()
+    _DOTTED[name] = cls
+    return cls
+
+
+def _imported(name: str) -> type[Any] | None:
     module, _, attribute = name.rpartition(".")
     if not module or not all(part.isidentifier() for part in name.split(".")):
         return None

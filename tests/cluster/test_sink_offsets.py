@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+from weakref import ref
 
 import pytest
 
-from headrace.cluster.sink_offsets import parse
+from headrace.cluster import sink_offsets
+from headrace.cluster.sink_offsets import SinkOffsets, parse
 from headrace.errors import BadRequestError
+from headrace.kafka.admin import Admin, shared
+from headrace.kafka.failures import KafkaFailure
+from headrace.kafka.groups import GroupOffsets
+from headrace.runtime.worker_config import StandaloneConfig
 
+CONVERTERS = {f"{part}.converter": "org.apache.kafka.connect.storage.StringConverter" for part in ("key", "value")}
 GOOD = {"kafka_topic": "t", "kafka_partition": 0}
 
 
@@ -33,3 +41,29 @@ def test_numbers_may_be_texts() -> None:
 def test_what_is_no_offset_is_refused_in_kafkas_words(partition: Any, offset: Any, sentence: str) -> None:
     with pytest.raises(BadRequestError, match=sentence):
         parse([(partition, offset)])
+
+
+def test_the_lag_is_asked_for_through_one_client_and_no_consumer_stays(monkeypatch: pytest.MonkeyPatch):
+    admins: list[ref[Admin]] = []
+    closed: list[GroupOffsets] = []
+
+    def noted(props: Mapping[str, str]) -> Admin:
+        admin = shared(props)
+        admins.append(ref(admin))
+        return admin
+
+    monkeypatch.setattr(sink_offsets, "shared", noted)
+    monkeypatch.setattr(GroupOffsets, "close", lambda group: closed.append(group))
+
+    def refuse(admin: Any, group: str, timeout_s: float) -> None:
+        admin._group(group)
+        raise KafkaFailure("GROUP_AUTHORIZATION_FAILED", "no")
+
+    monkeypatch.setattr("headrace.kafka.admin.Admin.committed", refuse)
+    worker = StandaloneConfig({"bootstrap.servers": "127.0.0.1:1", **CONVERTERS, "offset.storage.file.filename": "o"})
+    offsets = SinkOffsets(worker, lambda: None)  # type: ignore[arg-type]
+    for name in ("one", "other"):
+        with pytest.raises(KafkaFailure):
+            offsets.lag(name, {"topics": "t"})
+    assert admins[0]() is admins[1]() is not None
+    assert len(closed) == 2

@@ -6,7 +6,8 @@ there. So what a request has changed survives any crash, and a worker that start
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 import structlog
@@ -70,6 +71,7 @@ class Herder:
         """A new assignment, of which everything has been read. Returns when what is not in it has ended here."""
         # Newer than any status in the topic, be they from a cluster whose group has been forgotten (docs/decisions/0002).
         newest = self._stores.status.latest_generation() + 1
+        self._look_up(self._stores.config.snapshot().connectors.values())
         self._supervisors.rebalance(Assignment(assignment.slots, assignment.count, max(assignment.generation, newest)))
 
     def _remove_stale_statuses(self) -> None:
@@ -84,7 +86,14 @@ class Herder:
         elif what == "restart":
             self._restart_parts(name)
         elif what != "session-key":
+            if what == "connector":
+                self._look_up([self._stores.config.snapshot().connectors.get(name, {})])
             self._supervisors.changed(what, name)
+
+    def _look_up(self, configs: Iterable[Mapping[str, Any]]) -> None:
+        """Have the classes of users imported in a thread: REST asks for the type of a connector where nothing may take long."""
+        types = (connector_type(config) for config in list(configs))
+        threading.Thread(target=lambda: list(types), name="connector-types", daemon=True).start()
 
     # ------------------------------------------------------------------------------------------------- health
     def ready(self) -> bool:

@@ -23,9 +23,9 @@ class ConnectorInfo:
 
 
 def connector_type(config: Mapping[str, Any]) -> str:
-    """`source` or `sink`; `unknown` if the class cannot be found (any more)."""
+    """`source` or `sink`; `unknown` if the class cannot be found (any more). A failed import is not tried again for this."""
     try:
-        return str(connector_class(config).plugin_kind)
+        return str(connector_class(config, again=False).plugin_kind)
     except HeadraceError:
         return "unknown"
 

@@ -11,7 +11,7 @@ from headrace.cluster.offsets import ANSWER_S, done_message
 from headrace.connect_config.validation import connector_class
 from headrace.connectors.partition_lag import PartitionLag
 from headrace.errors import BadRequestError, ConnectError
-from headrace.kafka.admin import Admin
+from headrace.kafka.admin import Admin, shared
 from headrace.kafka.failures import KafkaFailure
 from headrace.kafka.groups import Partition
 from headrace.runtime.plan import client_settings
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
 Config = Mapping[str, Any]
+_KEPT = 8
 
 
 class SinkOffsets:
@@ -32,16 +33,16 @@ class SinkOffsets:
     def __init__(self, worker: WorkerConfig, spark: Callable[[], SparkSession]) -> None:
         """spark: the session of this process, whose JVM removes single offsets."""
         self._worker, self._spark = worker, spark
+        self._kept: list[Admin] = []  # those used last: the page asks every 30 s, for each sink
 
     def read(self, name: str, config: Config) -> list[dict[str, Any]]:
         """The `offsets` of `GET /connectors/{name}/offsets`. Raises KafkaFailure."""
-        committed = self._admin(name, config).committed(group_of(name, config), ANSWER_S)
+        _, committed = self._committed(name, config)
         return [{"partition": {TOPIC: t, PARTITION: p}, "offset": {OFFSET: offset}} for (t, p), offset in committed.items()]
 
     def lag(self, name: str, config: Config) -> list[dict[str, Any]]:
         """How far each partition is behind of which the group has committed an offset. Raises KafkaFailure."""
-        admin = self._admin(name, config)
-        committed = admin.committed(group_of(name, config), ANSWER_S)
+        admin, committed = self._committed(name, config)
         topics = admin.find({topic for topic, _ in committed}, ANSWER_S)
         there = [(t, p) for t, p in committed if t in topics and p in topics[t].partitions]
         ends = admin.partition_offsets(there, "latest", ANSWER_S)
@@ -70,6 +71,14 @@ class SinkOffsets:
         except KafkaFailure as e:
             raise ConnectError(f"Failed to reset consumer group offsets for connector {name}") from e
         return done_message("reset", managed)
+
+    def _committed(self, name: str, config: Config) -> tuple[Admin, dict[Partition, int]]:
+        admin, group = shared(self._client(name, config)), group_of(name, config)
+        self._kept = [admin, *(other for other in self._kept if other is not admin)][:_KEPT]
+        try:
+            return admin, admin.committed(group, ANSWER_S)
+        finally:
+            admin.let_go(group)
 
     def _admin(self, name: str, config: Config) -> Admin:
         return Admin(self._client(name, config))

@@ -1,4 +1,4 @@
-"""Connect's three internal topics, as a worker's settings describe them. Pure.
+"""Connect's three internal topics, as a worker's settings describe them; settings without effect are warned of.
 
 Sources: KIP-26, KIP-605 (further topic settings).
 """

@@ -82,13 +82,16 @@ def check(props: Props, worker: WorkerSettings) -> None:
         )
 
 
-def connector_class(props: Props) -> type[Any]:
-    """The class that `connector.class` names. Raises BadRequestError if there is none, with those there are."""
+def connector_class(props: Props, *, again: bool = True) -> type[Any]:
+    """The class that `connector.class` names; again: as of `plugins.find`.
+
+    Raises BadRequestError if there is none, with those there are.
+    """
     name = props.get(CLASS)
     if name is None:
         raise BadRequestError(f"Connector config {java_text(dict(props))} contains no connector type")
     try:
-        cls = plugins.find(name, Kind.SOURCE, Kind.SINK, java=props.get(ENGINE) in IN_JAVA)
+        cls = plugins.find(name, Kind.SOURCE, Kind.SINK, java=props.get(ENGINE) in IN_JAVA, again=again)
     except NotFoundError:
         raise BadRequestError(
             f"Failed to find any class that implements Connector and which name matches {name}, "

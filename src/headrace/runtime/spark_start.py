@@ -13,6 +13,7 @@ from headrace.spark import plane
 from headrace.spark.session import session
 
 log = structlog.get_logger(__name__)
+_begun: list[dict[str, str]] = []  # with which settings
 
 
 def start_early(props: Mapping[str, str]) -> None:
@@ -27,8 +28,11 @@ def start_early(props: Mapping[str, str]) -> None:
 def start(settings: Mapping[str, str]) -> None:
     """Start a session with these `spark.*` settings and its data plane in the background; nothing where they run.
 
-    A failure is logged, and shows in the first task.
+    A failure is logged, and shows in the first task: another call with the same settings does nothing.
     """
+    if (wanted := dict(settings)) in _begun:
+        return
+    _begun.append(wanted)
     threading.Thread(target=_start, args=(settings,), name="spark-start", daemon=True).start()
 
 

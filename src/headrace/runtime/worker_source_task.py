@@ -39,9 +39,9 @@ _NOTHING_TO_READ_S = 5.0
 
 @dataclass(frozen=True)
 class SourceDependencies:
-    """What a source task gets from the worker: Spark (made at the first use), delivery's ports, the stored offsets, and whom to
-    observe what is measured; record_losses: returns when it is written down what the source has lost; streams: receives how the
-    stream runs, where there is a choice; exactly: the task's transactions, if it delivers exactly once.
+    """What a source task gets from the worker: Spark (made at the first use), delivery's ports, the stored offsets, and the
+    recorder of what is measured; record_losses: returns when it is written down what the source has lost; streams: receives how
+    the stream runs, where there is a choice; exactly: the task's transactions, if it delivers exactly once.
     """
 
     spark: Callable[[], SparkSession]

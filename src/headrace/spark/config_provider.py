@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Mapping, Set
 
 from headrace.config import ConfigDef
 from headrace.config.providers.base import ConfigProvider
-from headrace.errors import ConfigError
+from headrace.errors import ConfigError, SetupError
 from headrace.spark import host_process
 from headrace.spark.connect_host import PluginError
-from headrace.spark.host_process import ProcessSettings
+from headrace.spark.host_process import ProcessHost, ProcessSettings
 from headrace.spark.java_plugin import JavaPlugin
 
-_PROCESS = ProcessSettings("config-providers", "128m")
-"""One for all providers of the worker, as long as it lives."""
+_PROCESS = ProcessSettings("config-providers", "128m", "which all config providers share, and no setting changes")
+"""One for all providers of the worker, as long as it lives; another one if it has ended."""
 
 
 class JavaConfigProvider(JavaPlugin, ConfigProvider):
@@ -23,9 +24,9 @@ class JavaConfigProvider(JavaPlugin, ConfigProvider):
     def __init__(self, params: Mapping[str, str]) -> None:
         """Make an instance of the class with these settings. Raises ConfigError for what it throws."""
         self._id = f"provider@{uuid.uuid4().hex[:12]}"
-        self._host = host_process.acquire(_PROCESS, self.host)
-        settings = {key: str(value) for key, value in params.items() if value is not None}
-        self._ask("provider.start", **{"class": self.plugin_name}, location=self.location, props=settings)
+        self._settings = {key: str(value) for key, value in params.items() if value is not None}
+        self._starting = threading.Lock()
+        self._host = self._started()
 
     @classmethod
     def definition(cls) -> ConfigDef:
@@ -34,10 +35,23 @@ class JavaConfigProvider(JavaPlugin, ConfigProvider):
 
     def get(self, path: str, keys: Set[str]) -> Mapping[str, str]:
         """The values of these keys, as far as the class knows them. Raises ConfigError for what it throws."""
-        return self._ask("provider.get", path=path, keys=sorted(keys))
+        with self._starting:
+            if not self._host.alive:
+                self._host = self._started()
+            host = self._host
+        return self._ask(host, "provider.get", path=path, keys=sorted(keys))
 
-    def _ask(self, method: str, **request: object) -> Mapping[str, str]:
+    def _started(self) -> ProcessHost:
+        """The process, with an instance in it."""
         try:
-            return self._host.ask(method, id=self._id, **request)
+            host = host_process.acquire(_PROCESS, self.host)
+        except SetupError as error:
+            raise ConfigError(f"{self.plugin_name} cannot be asked: {error}") from error
+        self._ask(host, "provider.start", **{"class": self.plugin_name}, location=self.location, props=self._settings)
+        return host
+
+    def _ask(self, host: ProcessHost, method: str, **request: object) -> Mapping[str, str]:
+        try:
+            return host.ask(method, id=self._id, **request)
         except PluginError as error:
             raise ConfigError(f"{self.plugin_name} says {error.java_class}: {error}") from error

@@ -41,7 +41,7 @@ class ExecutorHost(PluginHost):
         """The answer to a question, both as JSON. Raises ExecutorLostError."""
         answer = self._java.ask(self.id, method, request)
         if answer is None:
-            message = f"Executor {self.id} at {self.machine} has not answered for 30 s, and its tasks have ended"
+            message = f"Executor {self.id} at {self.machine} was cut off from the driver for too long, and its tasks have ended"
             raise ExecutorLostError({"class": _LOST, "message": message, "trace": f"{_LOST}: {message}\n"})
         return answer
 

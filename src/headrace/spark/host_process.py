@@ -44,6 +44,8 @@ class ProcessSettings:
     """Its name."""
     heap: str
     """The most memory of the JVM's heap, as `-Xmx` takes it."""
+    advice: str = "see connector.engine.heap"
+    """What is said of this heap if it was too small."""
 
 
 class ProcessHost(PluginHost):
@@ -131,7 +133,7 @@ class ProcessHost(PluginHost):
         memory = next((line for line in self._lines if "OutOfMemoryError" in line), None)
         if memory is not None:
             reason = memory[memory.index("java.lang.OutOfMemoryError") :] if "java.lang." in memory else memory
-            return self._error(f"it was out of memory ({reason}); its heap is {self.settings.heap}, see connector.engine.heap")
+            return self._error(f"it was out of memory ({reason}); its heap is {self.settings.heap}, {self.settings.advice}")
         return self._error(f"it was killed by signal {-status}" if status < 0 else f"it has called System.exit({status})")
 
     def _error(self, reason: str) -> PluginError:

@@ -71,6 +71,8 @@ _LATER = " ".join(
 _JIT = f"{_HUGE} {_LATER}"
 # The tasks share the driver's heap, which gets what Kafka's scripts give a Connect worker (Spark: 1 GB).
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.memory": "2g"}
+# Records that a source in Java has polled travel with their Spark task: 64 MB by estimate, or a transaction. Spark: 128 MiB.
+_REMOTE = {"spark.rpc.message.maxSize": "1024"}
 # An idle worker gives memory back: Java looks for garbage only while something makes some.
 _IDLE = "-XX:G1PeriodicGCInterval=20000 -XX:MinHeapFreeRatio=20 -XX:MaxHeapFreeRatio=50"
 
@@ -110,7 +112,7 @@ def settings(conf: Mapping[str, str]) -> dict[str, str]:
     if master.startswith("local"):
         merged |= _LOCAL
     if not in_driver(master):
-        merged["spark.plugins"] = ",".join(PLUGINS)
+        merged |= {"spark.plugins": ",".join(PLUGINS), **_REMOTE}
     for extra in extras:
         merged |= extra.settings
     if "spark.master" not in conf:  # the slots of tasks that drive lanes are for them alone

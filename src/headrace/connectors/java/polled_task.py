@@ -101,7 +101,7 @@ class JavaPolledTask(OfConnector, HostedPoll):
         if not self._awaited():
             return None
         with hiding(self._passwords):
-            cut = self._host.ask("task.cut", id=self._id, most=BATCH, wait=_LOOK_MS)
+            cut = self._host.ask("task.cut", id=self._id, most=BATCH, travels=self.connector.host.in_executors, wait=_LOOK_MS)
         if cut["to"] == cut["from"]:
             return None
         self._to, self._unsettled = cut["to"], True
@@ -171,7 +171,7 @@ class JavaPolledTask(OfConnector, HostedPoll):
     def _frame(self, spark: SparkSession, cut: dict[str, Any]) -> Any:
         self._host.read_rows_here(self._id)
         reader = spark.read.format("io.headrace.PolledRecords").option("task", self._id)
-        # Executors cannot ask this process: what they read comes with their Spark task.
+        # Executors cannot ask this process: what they read comes with their Spark task (hence `travels`).
         carried = str(self.connector.host.in_executors).lower()
         return reader.option("from", cut["from"]).option("to", cut["to"]).option("carried", carried).load()
 

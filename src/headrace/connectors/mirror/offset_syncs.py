@@ -34,7 +34,7 @@ class Ends:
 
 
 def pair(partition: Partition, ends: Ends, *, alone: bool) -> OffsetSync:
-    """The offset sync of it.
+    """The offset sync for a partition whose copy ends there.
 
     alone: nothing but this mirror's records is in the copy, so that its last record is the source's last one, and the sync refers
     to it. If there may be others, or the markers of transactions, it is put such that a record may be read twice, and none is

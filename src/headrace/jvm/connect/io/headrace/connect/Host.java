@@ -119,7 +119,7 @@ public final class Host implements BiFunction<String, Object[], Object> {
             case "task.awaitStart":
                 return task(id).awaitStart(number(request, "wait"));
             case "task.cut":
-                return task(id).cut((int) number(request, "most"), number(request, "wait"));
+                return task(id).cut((int) number(request, "most"), (Boolean) request.get("travels"), number(request, "wait"));
             case "task.acknowledge":
                 task(id).acknowledge(number(request, "to"));
                 return null;

@@ -12,12 +12,14 @@ import org.apache.kafka.connect.storage.HeaderConverter;
 
 /** Source records as rows: topic, partition, key, value, headers, timestamp, source partition, source offset; JDK types only. */
 final class RecordRows implements Iterator<Object[]> {
+    private static final int ROW_BYTES = 100; // beside what is in it
     private final SourceTaskHost task;
     private final SourceRecord[] records;
     private final Converters converters;
     private final boolean origin;
     private int next;
     private long bytes;
+    private boolean measured;
     private Map<String, ?> lastPartition;
     private String lastPartitionText;
 
@@ -50,9 +52,9 @@ final class RecordRows implements Iterator<Object[]> {
 
     @Override
     public boolean hasNext() {
-        if (next == records.length && bytes > 0) {
+        if (next == records.length && !measured) {
             task.measure(records.length, bytes);
-            bytes = 0;
+            measured = true;
         }
         return next < records.length;
     }
@@ -67,7 +69,7 @@ final class RecordRows implements Iterator<Object[]> {
         row[2] = converters.key.fromConnectData(record.topic(), headers, record.keySchema(), record.key());
         row[3] = converters.value.fromConnectData(record.topic(), headers, record.valueSchema(), record.value());
         row[4] = pairs(headers);
-        bytes += length(row[2]) + length(row[3]);
+        bytes += ROW_BYTES + length(row[2]) + length(row[3]) + length((Object[]) row[4]);
         row[5] = record.timestamp();
         if (origin) {
             if (record.sourcePartition() != lastPartition) {
@@ -76,12 +78,21 @@ final class RecordRows implements Iterator<Object[]> {
             }
             row[6] = lastPartitionText;
             row[7] = Json.text(record.sourceOffset());
+            bytes += lastPartitionText.length() + ((String) row[7]).length();
         }
         return row;
     }
 
     private static int length(Object converted) {
         return converted == null ? 0 : ((byte[]) converted).length;
+    }
+
+    private static long length(Object[] pairs) {
+        long bytes = 0;
+        for (Object pair : pairs) {
+            bytes += ((String) ((Object[]) pair)[0]).length() + length(((Object[]) pair)[1]);
+        }
+        return bytes;
     }
 
     private RecordHeaders headers(SourceRecord record) {

@@ -36,6 +36,8 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private static final int FIRST_CAPACITY = 10_000;
     private static final int LEAST_CAPACITY = 1_000;
     private static final int MOST_CAPACITY = 200_000;
+    private static final int FIRST_CARRIED = 100;
+    private static final int GROWTH = 10; // of what is carried, from one range to the next
     private static final Logger LOG = LoggerFactory.getLogger(SourceTaskHost.class);
     private final String id;
     private final String context;
@@ -57,6 +59,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private boolean ended;
     private Throwable failure;
     private int capacity = FIRST_CAPACITY; // in records; one more poll may be added to them
+    private int carried = FIRST_CARRIED; // records of a range that travels with a Spark task: CAPACITY_BYTES, as far as is known
 
     SourceTaskHost(String id, String context, SourceTask task, Map<String, String> props, StoredOffsets offsets,
             Chain<SourceRecord> chain, boolean tolerant, boolean transactional, PluginMetricsImpl metrics, List<AutoCloseable> ending) {
@@ -217,15 +220,18 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     /**
      * The records that can be read now, at most `most`, as a range of numbers; waits for the first one, at most `waitMs`.
      *
+     * <p>`travels`: whether they go to another process in one message; then they are no more than fit, by the size of those before.
+     * A transaction is never divided.
+     *
      * <p>`offsets`: for each source partition in it the last offset, as Connect's JSON; `topics`: those of the records. Throws
      * what the task has failed with, once all that it has polled before is acknowledged.
      */
-    synchronized Map<String, Object> cut(int most, long waitMs) throws Throwable {
+    synchronized Map<String, Object> cut(int most, boolean travels, long waitMs) throws Throwable {
         long until = System.currentTimeMillis() + waitMs;
         for (long left = waitMs; ready() == 0 && !ended && left > 0; left = until - System.currentTimeMillis()) {
             wait(left);
         }
-        int count = transactions == null ? Math.min(most, ready()) : ready();
+        int count = transactions == null ? Math.min(travels ? Math.min(most, carried) : most, ready()) : ready();
         if (count == 0 && failure != null) {
             throw failure;
         }
@@ -259,11 +265,15 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
             .toArray(SourceRecord[]::new);
     }
 
-    /** So many records were so many bytes when they were converted. */
+    /** So many records of a range were so many bytes when they were converted. */
     synchronized void measure(int records, long bytes) {
-        long fitting = records * CAPACITY_BYTES / Math.max(1, bytes);
-        capacity = (int) Math.max(LEAST_CAPACITY, Math.min(MOST_CAPACITY, fitting));
-        notifyAll();
+        long fitting = MOST_CAPACITY;
+        if (records > 0) { // else the chain has taken all of them out
+            fitting = records * CAPACITY_BYTES / Math.max(1, bytes);
+            capacity = (int) Math.max(LEAST_CAPACITY, Math.min(MOST_CAPACITY, fitting));
+            notifyAll();
+        }
+        carried = (int) Math.max(1, Math.min(fitting, (long) GROWTH * carried));
     }
 
     /** Everything before `to` is written, and its offsets are stored: tell the task, and let go of it. */

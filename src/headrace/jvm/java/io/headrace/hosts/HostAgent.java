@@ -89,7 +89,7 @@ public final class HostAgent {
         } catch (RuntimeException e) {
             throw e;
         } catch (Exception e) {
-            throw new IllegalStateException("The plugins of a chain cannot be had from the driver", e);
+            throw new IllegalStateException("The plugins of a chain could not be fetched from the driver", e);
         }
         chains.add(id);
     }

@@ -40,7 +40,8 @@ final class HostFiles {
             Path here = same(path, size);
             return (here == null ? copy(there, path.getFileName().toString(), size) : here).toUri().toString();
         } catch (Exception e) {
-            throw new IllegalStateException("The file " + path + " of a plugin cannot be had from the driver: " + e.getMessage(), e);
+            throw new IllegalStateException("The file " + path + " of a plugin could not be fetched from the driver: "
+                + e.getMessage(), e);
         }
     }
 

@@ -29,9 +29,16 @@ final class Mailbox {
         return executor + "#" + generation;
     }
 
-    /** Have it do something whose answer nobody waits for. */
+    /** Have it do something whose answer nobody waits for; nothing if it is lost. */
     synchronized void tell(String method, String request) {
+        if (!isLost()) {
+            put(method, request);
+        }
+    }
+
+    private long put(String method, String request) {
         questions.put(++last, new Object[] {last, method, request});
+        return last;
     }
 
     /** The answer, as JSON; null if the executor is lost, and by then runs nothing any more of this generation. */
@@ -42,8 +49,7 @@ final class Mailbox {
             if (isLost()) {
                 return null;
             }
-            tell(method, request);
-            number = last;
+            number = put(method, request);
             open.put(number, answer);
         }
         try {
@@ -80,6 +86,7 @@ final class Mailbox {
     /** Nothing of it counts any more. */
     synchronized void lose() {
         lost = true;
+        questions.clear();
         open.values().forEach(answer -> answer.complete(null));
     }
 
