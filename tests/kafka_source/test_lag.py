@@ -23,10 +23,10 @@ def lag(one: Mirror, query: str = "") -> dict[str, Any]:
 def timed(one: Mirror) -> dict[str, Any]:
     """The lag with the times of all that is copied or waits; they are None if they could not be read within a few seconds."""
 
-    def found() -> dict[str, Any] | None:
+    def found() -> dict[str, Any]:
         answer = lag(one)
         begun = [p for p in answer["partitions"] if p["end_offset"]]
-        return answer if all(None not in (p["timestamp"], p["freshness_ms"]) for p in begun) else None
+        return answer if all(None not in (p["timestamp"], p["freshness_ms"]) for p in begun) else {}
 
     return wait_until(found, CONNECTOR_S, lambda: f"all times; {lag(one)}")
 

@@ -84,8 +84,8 @@ class CompactedLog:
         admin: Admin | None = None,
         linger_ms: int = 0,
     ) -> None:
-        """Takes settings of Kafka's Java clients; `admin` may be shared, else one is made of `consumer_props`; linger_ms: how long a
-        record may wait for others that go with it.
+        """Takes settings of Kafka's Java clients; `admin` may be shared, else one is made of `consumer_props`;
+        linger_ms: how long a record may wait for others that go with it.
 
         `isolation.level=read_committed` among the consumer's settings hides records of aborted transactions; open ones are waited
         for, also those of a process that died, which the broker ends after their time-out.
