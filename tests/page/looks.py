@@ -10,13 +10,17 @@ from tests.page.conftest import NARROW, WIDE
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-_FOCUSED = """() => { const one = document.activeElement;
+_NAME_OF = """(one) => {
   const labels = [...(one.labels ?? [])].map((label) => label.textContent).join('').trim();
   return one.getAttribute('aria-label') || labels || one.textContent.trim(); }"""
+_FOCUSED = f"() => ({_NAME_OF})(document.activeElement)"
+_SHOWN = f"""(name) => [...document.querySelectorAll('button, a[href], input, select, textarea, summary, [tabindex]')]
+  .some((one) => ({_NAME_OF})(one) === name)"""
 
 
 def tab_to(page: Page, name: str) -> None:
-    """Press Tab until the control of this name has the focus."""
+    """Press Tab until the control of this name has the focus; what a page loads after itself is waited for."""
+    page.wait_for_function(_SHOWN, arg=name)
     for _ in range(80):
         page.keyboard.press("Tab")
         if page.evaluate(_FOCUSED) == name:
