@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_STORE_S, _STORE_MOST_S, _FEEDS_PER_S, _STORE_STEPS = 1.0, 10.0, 20, 8
-"""Offsets are stored after a second; after longer where many feeds of the process do so, as each asks the brokers."""
+_STORE_S, _STORE_MOST_S, _FEEDS_PER_S, _PARTITIONS_PER_S, _STORE_STEPS = 0.25, 10.0, 16, 1000, 8
+"""Offsets are stored soon; later where many feeds of the process do so, as each asks the brokers, or a feed has many partitions."""
 _DRAIN_S, _CHECK_S = 15.0, 15.0
 _REPEATS, _REPEAT_S, _LONGEST_PAUSE_S = 20, 60.0, 2.0
 
@@ -181,7 +181,8 @@ class FeedRun:
         return self._acknowledged != self._stored and time.monotonic() >= self._store_at(data_plane)
 
     def _store_at(self, data_plane: DataPlane) -> float:
-        pause_s = min(_STORE_MOST_S, _STORE_S + data_plane.size() / _FEEDS_PER_S)
+        pause_s = _STORE_S + data_plane.size() / _FEEDS_PER_S + len(self._acknowledged) / _PARTITIONS_PER_S
+        pause_s = min(_STORE_MOST_S, pause_s)
         return common_moment(self._stored_at, pause_s, pause_s / _STORE_STEPS)
 
     def _check_at(self) -> float:

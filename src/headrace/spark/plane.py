@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_UPDATES_MS, _UPDATES_MOST_MS, _MS_PER_FEED = 1000, 5000, 20
-"""Between two updates, unless something is urgent; longer with many feeds, as each update is some work for each of them."""
+_UPDATES_MS, _UPDATES_MOST_MS, _MS_PER_FEED, _MS_PER_PARTITION = 200, 5000, 40, 1
+"""Between two updates, unless something is urgent; longer with many feeds or partitions, as an update is some work for each."""
 _SLOTS_WAIT_S = 30.0
 _PLANS = 256  # that are shared; each has some ten kilobytes
 _LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
@@ -39,8 +39,8 @@ _LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
 class Handle:
     """A feed of the plane."""
 
-    def __init__(self, plane: Any, number: int) -> None:
-        self._plane, self._number = plane, number
+    def __init__(self, plane: Any, number: int, partitions: int) -> None:
+        self._plane, self._number, self.partitions = plane, number, partitions
         self._updates: queue.SimpleQueue[Update | None] = queue.SimpleQueue()
 
     def update(self, timeout_s: float | None) -> Update | None:
@@ -103,7 +103,7 @@ class DataPlane:
             self._feeds.adding += 1
         handle: Handle | None = None
         try:
-            handle = Handle(self._plane, self._plane.add(feed_json(feed), chain))
+            handle = Handle(self._plane, self._plane.add(feed_json(feed), chain), len(feed.partitions))
             return handle
         finally:
             with self._feeds.lock:
@@ -154,7 +154,7 @@ class DataPlane:
         warn_at = time.monotonic() + self._slots_wait_s
         while True:
             try:
-                news = json.loads(self._plane.news(min(_UPDATES_MS + _MS_PER_FEED * self.size(), _UPDATES_MOST_MS)))
+                news = json.loads(self._plane.news(self._pause_ms()))
                 if time.monotonic() > warn_at:
                     warn_at = math.inf
                     self._warn_of_slots(self._plane.started())
@@ -163,6 +163,12 @@ class DataPlane:
                 return
             for update in news:
                 self._dispatch(update["feed"], read_update(update))
+
+    def _pause_ms(self) -> int:
+        with self._feeds.lock:
+            handles = list(self._feeds.handles.values())
+        partitions = sum(handle.partitions for handle in handles)
+        return min(_UPDATES_MS + _MS_PER_FEED * len(handles) + _MS_PER_PARTITION * partitions, _UPDATES_MOST_MS)
 
     def _warn_of_slots(self, started: int) -> None:
         if started < self._tasks:
