@@ -11,6 +11,7 @@ from headrace import plugins
 from headrace.config.providers import Resolver, configured_resolver
 from headrace.errors import ConfigError
 from headrace.runtime.java_plugins import install_config_providers
+from headrace.spark import host_process
 from tests.java_plugins.archives import VAULT
 
 pytestmark = pytest.mark.slow
@@ -43,3 +44,11 @@ def test_what_the_class_throws_is_a_sentence(resolver: Callable[..., Resolver]):
         resolver()
     with pytest.raises(ConfigError, match=f"{VAULT} says {exception}: the vault is closed"):
         resolver(prefix="").resolve({"user": "${vault:closed:user}"})
+
+
+def test_providers_are_closed_when_their_process_ends(resolver: Callable[..., Resolver], tmp_path: Path):
+    mark = tmp_path / "closed"
+    resolver(prefix="", mark=str(mark))
+    (process,) = host_process.running("config-providers")
+    process.end()
+    assert mark.exists()

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 _STORE_S, _STORE_MOST_S, _FEEDS_PER_S, _PARTITIONS_PER_S, _STORE_STEPS = 0.25, 10.0, 16, 1000, 8
-"""Offsets are stored soon; later where many feeds of the process do so, as each asks the brokers, or a feed has many partitions."""
+"""Offsets are stored soon; later where many feeds of the process do so, as each asks the brokers, and with many partitions."""
 _DRAIN_S, _CHECK_S = 15.0, 15.0
 _REPEATS, _REPEAT_S, _LONGEST_PAUSE_S = 20, 60.0, 2.0
 

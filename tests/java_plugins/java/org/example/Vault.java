@@ -1,5 +1,8 @@
 package org.example;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -7,13 +10,15 @@ import org.apache.kafka.common.config.ConfigData;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.config.provider.ConfigProvider;
 
-/** Knows prefix, path and key put together for every key but `none`; throws for the path `closed`. */
+/** Knows prefix, path and key put together for every key but `none`; throws for the path `closed`. Closed, it creates the file `mark`. */
 public class Vault implements ConfigProvider {
     private String prefix;
+    private String mark;
 
     @Override
     public void configure(Map<String, ?> configs) {
         prefix = (String) configs.get("prefix");
+        mark = (String) configs.get("mark");
         if (prefix == null) {
             throw new ConfigException("prefix is needed");
         }
@@ -35,6 +40,9 @@ public class Vault implements ConfigProvider {
     }
 
     @Override
-    public void close() {
+    public void close() throws IOException {
+        if (mark != null) {
+            Files.createFile(Path.of(mark));
+        }
     }
 }

@@ -5,9 +5,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.common.config.provider.ConfigProvider;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The config providers that a worker's properties name, by the ids that it gives them. */
 final class ConfigProviders {
+    private static final Logger LOG = LoggerFactory.getLogger(ConfigProviders.class);
+
     private final PluginLoaders plugins;
     private final Map<String, ConfigProvider> providers = new ConcurrentHashMap<>();
 
@@ -28,6 +32,17 @@ final class ConfigProviders {
                 }
             default:
                 throw new IllegalArgumentException(method);
+        }
+    }
+
+    /** Close all of them; what one throws is logged. */
+    void close() {
+        for (ConfigProvider provider : providers.values()) {
+            try (Swap swap = Swap.in(provider)) {
+                provider.close();
+            } catch (Exception | LinkageError e) {
+                LOG.warn("The config provider {} could not be closed.", provider.getClass().getName(), e);
+            }
         }
     }
 }

@@ -36,6 +36,11 @@ public final class Host implements BiFunction<String, Object[], Object> {
     private final Map<String, SourceTaskHost> tasks = new ConcurrentHashMap<>();
     private final Map<String, RecordRows.Converters> converters = new ConcurrentHashMap<>();
 
+    /** Close what serves the worker as long as it lives, and has no end of its own: the config providers. */
+    void close() {
+        providers.close();
+    }
+
     @Override
     @SuppressWarnings("unchecked")
     public Object apply(String method, Object[] arguments) {

@@ -23,6 +23,8 @@ import java.util.Iterator;
  * a task, from, to, origin, answered by rows (see io.headrace.RemoteRows).
  */
 public final class Serve {
+    private static final long CLOSE_MS = 3000;
+
     private final Host host = new Host();
     private final byte[] secret;
 
@@ -39,14 +41,20 @@ public final class Serve {
         while (input.readLine() != null) { // nothing more comes
             continue;
         }
+        try {
+            background("close", serve.host::close).join(CLOSE_MS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
         Runtime.getRuntime().halt(0); // whatever threads plugins have left
     }
 
-    private static void background(String name, Runnable work) {
+    private static Thread background(String name, Runnable work) {
         Thread thread = new Thread(work, name);
         thread.setDaemon(true);
         thread.setContextClassLoader(Host.class.getClassLoader());
         thread.start();
+        return thread;
     }
 
     private void accept(ServerSocket server) {
