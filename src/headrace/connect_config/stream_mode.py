@@ -36,8 +36,8 @@ class StreamModeConfig(Config):
         validator=Range(5000),
         importance=Importance.LOW,
         group=_GROUP,
-        doc="Of headrace, and accepted for the sake of old configurations: offsets are stored several times a second, or every few "
-        "seconds where a worker has many tasks.",
+        doc="Of headrace, and accepted for the sake of old configurations: offsets are stored several times a second, or every "
+        "few seconds where a worker has many tasks.",
     )
 
 
