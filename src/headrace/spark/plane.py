@@ -154,7 +154,7 @@ class DataPlane:
         warn_at = time.monotonic() + self._slots_wait_s
         while True:
             try:
-                news = json.loads(self._plane.news(self._pause_ms()))
+                news = json.loads(self._plane.news(self._pause_ms(), _UPDATES_MOST_MS))
                 if time.monotonic() > warn_at:
                     warn_at = math.inf
                     self._warn_of_slots(self._plane.started())

@@ -16,7 +16,7 @@ import org.apache.spark.api.java.function.VoidFunction;
  * told to, or is killed; its next attempt begins at what was acknowledged.
  */
 final class LaneTask implements VoidFunction<Iterator<Integer>> {
-    private static final long LOCAL_MS = 500; // between two reports, unless something is urgent
+    private static final long LOCAL_MS = 200; // between two reports, unless something is urgent
     private static final long REMOTE_MS = 100; // between two questions to a driver in another process
     private static final long LEASE_MS = 30_000; // without an answer for so long, another attempt may have taken over
     private static final int PREPARERS = 8;

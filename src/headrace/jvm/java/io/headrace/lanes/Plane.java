@@ -31,8 +31,9 @@ public final class Plane {
     private final Map<Long, PlacedFeed> feeds = new LinkedHashMap<>();
     private final Placement placement; // guarded by this
     private final Set<Long> news = new HashSet<>(); // feeds that Python has not heard the last of
-    private final Object heard = new Object(); // notified when there is something urgent
+    private final Object heard = new Object(); // notified when there is something to hear
     private boolean urgent; // guarded by heard
+    private boolean reported; // guarded by heard
     private boolean stopped; // guarded by this, as is all the rest
     private long nextFeed;
 
@@ -99,7 +100,7 @@ public final class Plane {
         for (Driven task : tasks) {
             ring(task);
         }
-        hear();
+        tell(true);
     }
 
     static Object bell(long plane, int task) {
@@ -183,15 +184,21 @@ public final class Plane {
     }
 
     /**
-     * What is new, as soon as something is urgent (a feed has ended, or waits for a topic or a schema), else after the time: a JSON array
-     * with an object for each feed that has news.
+     * What is new, as soon as something is urgent (a feed has ended, or waits for a topic or a schema), else when there is something and
+     * `pauseMs` are over, at the latest after `longestMs`: a JSON array with an object for each feed that has news.
      */
-    public String news(long waitMs) throws InterruptedException {
+    public String news(long pauseMs, long longestMs) throws InterruptedException {
+        long begunMs = System.currentTimeMillis();
         synchronized (heard) {
-            if (!urgent) {
-                heard.wait(waitMs);
+            while (!urgent) {
+                long leftMs = begunMs + (reported ? pauseMs : longestMs) - System.currentTimeMillis();
+                if (leftMs <= 0) {
+                    break;
+                }
+                heard.wait(leftMs);
             }
             urgent = false;
+            reported = false;
         }
         ArrayNode all = FeedJson.array();
         synchronized (this) {
@@ -241,8 +248,8 @@ public final class Plane {
             placement.dead(dead);
         }
         task.outbox.removeIf(numbered -> numbered.number() <= ask.heard());
-        if (soon) {
-            hear();
+        if (soon || !news.isEmpty()) {
+            tell(soon);
         }
         return new Message.Reply(stopped, List.copyOf(task.outbox));
     }
@@ -285,9 +292,11 @@ public final class Plane {
         return soon;
     }
 
-    private void hear() {
+    /** Have Python hear what is new, at once if it is urgent. */
+    private void tell(boolean soon) {
         synchronized (heard) {
-            urgent = true;
+            urgent |= soon;
+            reported = true;
             heard.notifyAll();
         }
     }
