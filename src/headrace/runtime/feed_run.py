@@ -42,7 +42,7 @@ log = structlog.get_logger(__name__)
 
 _STORE_S, _STORE_MOST_S, _FEEDS_PER_S, _PARTITIONS_PER_S, _STORE_STEPS = 0.25, 10.0, 16, 1000, 8
 """Offsets are stored soon; later where many feeds of the process do so, as each asks the brokers, and with many partitions."""
-_DRAIN_S, _CHECK_S = 15.0, 15.0
+_DRAIN_S, _CHECK_S, _FEEDS_PER_CHECK_S = 15.0, 15.0, 5
 _REPEATS, _REPEAT_S, _LONGEST_PAUSE_S = 20, 60.0, 2.0
 
 
@@ -85,7 +85,6 @@ class FeedRun:
         self._handle: Handle | None = None
         self._deadline: float | None = None
         self._stored_at = self._looked_at = self._updated_at = self._checked_at = time.monotonic()
-        self._check_s = min(_CHECK_S, needs.task.look_s)
         self._outdated = False
         self.batches = 0
 
@@ -167,14 +166,14 @@ class FeedRun:
                 self._store()
             if time.monotonic() >= self._learn_at and not removed:
                 self._learn(handle, ())
-            if time.monotonic() >= self._check_at():
+            if time.monotonic() >= self._check_at(data_plane):
                 self._checked_at = time.monotonic()
                 self._outdated = self._needs.task.look()
 
     def _wait_s(self, data_plane: DataPlane, removed: bool) -> float | None:
         if removed:
             return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
-        due = self._store_at(data_plane) if self._acknowledged != self._stored else self._check_at()
+        due = self._store_at(data_plane) if self._acknowledged != self._stored else self._check_at(data_plane)
         return max(0.0, min(due, self._learn_at) - time.monotonic())
 
     def _is_due(self, data_plane: DataPlane) -> bool:
@@ -185,8 +184,9 @@ class FeedRun:
         pause_s = min(_STORE_MOST_S, pause_s)
         return common_moment(self._stored_at, pause_s, pause_s / _STORE_STEPS)
 
-    def _check_at(self) -> float:
-        return common_moment(self._checked_at, self._check_s, self._check_s)
+    def _check_at(self, data_plane: DataPlane) -> float:
+        pause_s = min(_CHECK_S + data_plane.size() / _FEEDS_PER_CHECK_S, self._needs.task.look_s)
+        return common_moment(self._checked_at, pause_s, pause_s)
 
     def _take(self, handle: Handle, update: Update) -> None:
         """What an update says, but for failures."""
