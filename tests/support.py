@@ -7,17 +7,19 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
+import pytest
 import structlog
 from structlog.testing import capture_logs
 
 from headrace.runtime import logs
 from headrace.runtime.recent_logs import RECENT
 
-T = TypeVar("T")
+T, R = TypeVar("T"), TypeVar("R")
 
 QUICK_JVM = "-XX:TieredStopAtLevel=1"
 """For the Java machines of tests: none runs so long that optimised code pays, and its compiler takes half of the processors."""
@@ -49,6 +51,24 @@ def wait_until(condition: Callable[[], T], timeout_s: float, what: str | Callabl
 def seeds(*given: T) -> list[T]:
     """The first of these; all of them if HEADRACE_TESTS is `all`, for which `make test` has no time."""
     return list(given) if os.environ.get("HEADRACE_TESTS") == "all" else list(given[:1])
+
+
+@contextmanager
+def at_once(job: Callable[[T], R], given: Iterable[T], threads: int) -> Iterator[dict[T, Future[R]]]:
+    """A job for each of these, so many of them at once: they begin now, in order, and what is not awaited is let end."""
+    with ThreadPoolExecutor(threads) as pool:
+        futures = {one: pool.submit(job, one) for one in given}
+        try:
+            yield futures
+        finally:
+            for future in futures.values():
+                future.cancel()  # what has not begun, if the run ends before its turn
+
+
+def selected(request: pytest.FixtureRequest, parameter: str) -> list[Any]:
+    """The values that a parameter has in the tests of a module that are to run: for a fixture of the module that begins all."""
+    items: list[Any] = [item for item in request.session.items if item.path == request.path and hasattr(item, "callspec")]
+    return list(dict.fromkeys(item.callspec.params[parameter] for item in items if parameter in item.callspec.params))
 
 
 def captured_logs(*then: Any) -> AbstractContextManager[list[Any]]:

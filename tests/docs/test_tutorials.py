@@ -1,4 +1,7 @@
-"""The commands of the tutorials, run as they stand by a shell, one after the other; and what they say their output has."""
+"""The commands of the tutorials, run as they stand by a shell, one after the other; and what they say their output has.
+
+Each tutorial has names, files and ports of its own, and waits most of the time: two of them run at once.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -16,7 +20,7 @@ from headrace.embedded import Broker
 from headrace.testing.worker import EmbeddedWorker
 from tests.cli.command import PLAIN
 from tests.spark_formats.conftest import postgres  # noqa: F401 - a fixture
-from tests.support import quick_java
+from tests.support import at_once, quick_java, selected
 
 TUTORIALS = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md"))
 _BLOCK = re.compile(r"^```(sh|output)\n(.*?)^```$", re.S | re.M)
@@ -34,22 +38,25 @@ def blocks(tutorial: Path) -> list[tuple[str, list[str]]]:
     return found
 
 
-@pytest.fixture
-def environ(
-    request: pytest.FixtureRequest, tutorial: Path, worker: EmbeddedWorker, destination_broker: Broker, tmp_path: Path
-) -> dict[str, str]:
-    """What the reader has exported, with `headrace` and `python` on the path."""
-    needs_database = "$DATABASE" in tutorial.read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def runs(
+    request: pytest.FixtureRequest, worker: EmbeddedWorker, destination_broker: Broker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[Path, Future[None]]]:
+    """The tutorials that are to be tested, as they run."""
+    tutorials = selected(request, "tutorial")
+    needs_database = any("$DATABASE" in tutorial.read_text(encoding="utf-8") for tutorial in tutorials)
     database = {"DATABASE": request.getfixturevalue("postgres").url} if needs_database else {}
-    path = commands(tmp_path / "bin", {"headrace": "-m headrace.cli", "python": ""})
-    return {
-        **quick_java(),
-        **PLAIN,
-        **database,
-        "PATH": path,
-        "KAFKA": destination_broker.bootstrap,
-        "HEADRACE_URL": worker.url.rstrip("/"),
-    }
+
+    def run(tutorial: Path) -> None:
+        directory = tmp_path_factory.mktemp(tutorial.stem)
+        path = commands(directory / "bin", {"headrace": "-m headrace.cli", "python": ""})
+        check(tutorial, environ | {"PATH": path}, directory)
+
+    environ = {
+        **quick_java(), **PLAIN, **database, "KAFKA": destination_broker.bootstrap, "HEADRACE_URL": worker.url.rstrip("/"),
+    }  # fmt: skip
+    with at_once(run, tutorials, 2) as futures:
+        yield futures
 
 
 def commands(directory: Path, made: Mapping[str, str]) -> str:
@@ -78,5 +85,5 @@ def check(tutorial: Path, environ: Mapping[str, str], directory: Path) -> None:
 
 
 @pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda tutorial: tutorial.stem)
-def test_its_commands_run_and_print_what_it_says(tutorial: Path, environ: dict[str, str], tmp_path: Path) -> None:
-    check(tutorial, environ, tmp_path)
+def test_its_commands_run_and_print_what_it_says(tutorial: Path, runs: dict[Path, Future[None]]) -> None:
+    runs[tutorial].result()

@@ -9,7 +9,7 @@ from headrace.preview.origin import Origin, Plan
 from headrace.preview.records import from_objects, notation
 from headrace.preview.trace import traces
 from headrace.runtime.tolerance import NO_TOLERANCE
-from headrace.testing.conformance import _converters, cases, outcome
+from headrace.testing.conformance import _converters, cases, outcomes
 from headrace.transforms.stages import stages
 
 FILE = Path(__file__).parents[1] / "conformance" / "smt" / "cases.jsonl"
@@ -49,7 +49,9 @@ def test_a_preview_equals_the_deployed_result(spark):
         config = found[0]["config"]
         converters = _converters(config)
         plan = Plan(Origin(), True, tuple(stages(config)), converters, converters, NO_TOLERANCE)
-        for case, trace in zip(found, traces(spark, plan, from_objects([c["input"] for c in found], "t")), strict=True):
-            assert as_outcome(trace) == shown(outcome(config, case["input"])), case["id"]
+        records = [case["input"] for case in found]
+        seen, deployed = traces(spark, plan, from_objects(records, "t")), outcomes(config, records)
+        for case, trace, made in zip(found, seen, deployed, strict=True):
+            assert as_outcome(trace) == shown(made), case["id"]
             compared += 1
     assert compared > 2 * CONFIGS

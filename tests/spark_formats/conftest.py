@@ -24,6 +24,10 @@ def postgres() -> Iterator[Postgres]:
 
 @pytest.fixture
 def sql(postgres: Postgres, spark: SparkSession) -> Sql:
+    return statements(postgres, spark)
+
+
+def statements(postgres: Postgres, spark: SparkSession) -> Sql:
     """Runs statements, separated by `;`, and gives the rows of a query."""
 
     def run(text: str) -> list[tuple[Any, ...]]:

@@ -25,7 +25,7 @@ from headrace.transforms.stages import stages
 from headrace.values.sql import lit
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Row, SparkSession
 
 
 def run_case(case: Mapping[str, Any]) -> str | None:
@@ -41,19 +41,30 @@ def outcome(config: Mapping[str, str], record: Mapping[str, Any], writing: Mappi
 
     writing: the converters that write the record; by default, those that read it.
     """
+    return outcomes(config, [record], writing)[0]
+
+
+def outcomes(
+    config: Mapping[str, str], records: Sequence[Mapping[str, Any]], writing: Mapping[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """The same for several records, in their order, which are rows of one query."""
     try:
         converters, chain, written_by = _converters(config), stages(config), _converters(writing or config)
     except HeadraceError as error:
-        return {"error": {"stage": "config", "class": error.java_class, "message": str(error)}}
-    frame = _session().sql(f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in zip(INPUT, _row(record), strict=True))}")
+        return [{"error": {"stage": "config", "class": error.java_class, "message": str(error)}}] * len(records)
+    frame = _session().sql(_table([[str(number), *_row(record)] for number, record in enumerate(records)], ("number", *INPUT)))
     known: dict[str, list[str]] = {}
     for part, converter in (("key", converters.key), ("value", converters.value)):
         new = converter.schema_in(f"in_{part}", ())
         if new is not None:
-            known[part] = [r["s"] for r in frame.selectExpr(f"{new} AS s").where("s IS NOT NULL").collect()]
+            found = frame.selectExpr(f"{new} AS s").where("s IS NOT NULL").collect()
+            known[part] = list(dict.fromkeys(row["s"] for row in found))
     compiled = compile_chain(chain, converters, written_by, known, sink=True, show=True)
-    result = compiled.apply(frame).head()
-    assert result is not None
+    results = {row["number"]: row for row in compiled.apply(frame, keep=["number"]).collect()}
+    return [_outcome(results[number]) for number in range(len(records))]
+
+
+def _outcome(result: Row) -> dict[str, Any]:
     failure = result["failure"]
     if failure is not None:
         return {"error": {"stage": "record", "at": failure["step"], "class": failure["class"], "message": failure["message"]}}
@@ -68,6 +79,14 @@ def outcome(config: Mapping[str, str], record: Mapping[str, Any], writing: Mappi
         **parts,
         "headers": headers,
     }
+
+
+def _table(rows: Sequence[Sequence[str]], names: Sequence[str]) -> str:
+    """A query for rows of SQL constants. Over one row, Spark evaluates a chain when it has simplified it, over several before."""
+    if len(rows) == 1:
+        return f"SELECT {', '.join(f'{sql} AS {name}' for sql, name in zip(rows[0], names, strict=True))}"
+    values = ", ".join(f"({', '.join(row)})" for row in rows)
+    return f"SELECT * FROM VALUES {values} AS given ({', '.join(names)})"
 
 
 def _session() -> SparkSession:
