@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from headrace.cluster.offset_store import KafkaOffsetStore
-from headrace.errors import DataError, RetriableError
+from headrace.errors import DataError
 from headrace.kafka.log import CompactedLog, LogRecord
 
 P = {"cluster": "a", "partition": 1, "topic": "t"}
@@ -101,19 +101,3 @@ def test_records_that_make_no_sense_are_skipped(logs):
     raw.write([(b"nonsense", b"{}"), (b'["c",{"p":1}]', b"nonsense"), (b'["c",null]', b'{"o":2}')], 30)
     assert store.get("c", [{"p": 1}]) == [({"p": 1}, {"o": 1})]
     assert len(store.all("c")) == 2
-
-
-def test_a_put_without_a_broker_does_not_claim_to_have_stored(logs, source_broker):
-    topic = logs(5)
-    store = topic.open(KafkaOffsetStore(topic.factory))
-    store.put("c", [({"p": 1}, {"o": 1})])
-    source_broker.kill()
-    try:
-        with pytest.raises(RetriableError, match="Failed to store the source offsets of connector c: "):
-            store.put("c", [({"p": 1}, {"o": 2})], timeout_s=1)
-        with pytest.raises(RetriableError):
-            store.get("c", [{"p": 1}], timeout_s=1)
-    finally:
-        source_broker.start()
-    store.put("c", [({"p": 1}, {"o": 3})], timeout_s=60)
-    assert store.get("c", [{"p": 1}], timeout_s=60) == [({"p": 1}, {"o": 3})]

@@ -101,18 +101,3 @@ def test_another_worker_reads_the_same(logs):
     first.refresh()
     assert second.snapshot() == first.snapshot()
     assert len(second.connectors()) == 20
-
-
-def test_states_written_while_the_broker_is_away_arrive_in_the_end(logs, source_broker):
-    topic = logs(1)
-    store = topic.open(StatusStore(topic.factory))
-    store.put_connector_status("c", status())
-    source_broker.kill()
-    try:
-        store.put_connector_status("c", status("FAILED"))
-        store.put_task_status("c", 0, status("FAILED"))
-    finally:
-        source_broker.start()
-    assert store.flush(60)
-    store.refresh(60)
-    assert (store.connector("c")["state"], store.tasks("c")[0]["state"]) == ("FAILED", "FAILED")

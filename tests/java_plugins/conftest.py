@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from headrace import plugins
 from headrace.embedded import Broker
 from headrace.embedded.ports import free_port
+from headrace.jvm.jars import claimed
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
 from tests.deployed import Deployed, deploying
@@ -22,7 +24,13 @@ CREATION = {"topic.creation.default.partitions": "1", "topic.creation.default.re
 
 @pytest.fixture(scope="session")
 def plugin_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return archives.plugin_path(tmp_path_factory.mktemp("plugin-path"))
+    """One for all processes of a run, which only read it: whoever asks first makes it. So it is scanned once, too."""
+    temporary = tmp_path_factory.getbasetemp()
+    shared = (temporary.parent if "PYTEST_XDIST_WORKER" in os.environ else temporary) / "plugin-path"
+    with claimed(shared, None) as made_in:
+        if made_in:
+            archives.plugin_path(made_in)
+    return shared / "plugins"
 
 
 @pytest.fixture(scope="package")

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -56,13 +57,18 @@ def described(cli: Cli) -> dict[str, Any]:
     return json.loads(done(cli, "describe", NAME, "--json"))
 
 
-def states(cli: Cli) -> list[str]:
-    status = described(cli)["status"]
-    return [part["state"] for part in (status.get("connector", {}), *status.get("tasks", [])) if "state" in part]
+def get(url: str, path: str) -> Any:
+    """What the worker says itself: whoever waits asks it, not the command, each run of which is a process."""
+    answer = httpx.get(f"{url.rstrip('/')}/connectors/{quote(NAME, safe='')}{path}")
+    return answer.json() if answer.status_code == 200 else {}
 
 
-def await_states(cli: Cli, *wanted: str) -> None:
-    wait_until(lambda: states(cli) == list(wanted), WAIT_S, f"{NAME} is {wanted}")
+def await_states(url: str, *wanted: str) -> None:
+    def states() -> list[str]:
+        status = get(url, "/status")
+        return [part["state"] for part in (status.get("connector", {}), *status.get("tasks", [])) if "state" in part]
+
+    wait_until(lambda: states() == list(wanted), WAIT_S, f"{NAME} is {wanted}")
 
 
 def answers(url: str, path: str) -> str:
@@ -86,8 +92,8 @@ def test_the_whole_life_of_a_connector(
     assert "is valid" in done(cli, "validate", str(file))
     assert done(cli, "create", str(file)) == f"{NAME} has been created.\n"
     assert refused(cli, "create", str(file)) == f"error: Connector {NAME} already exists\n"
-    await_states(cli, "RUNNING", "RUNNING")
-    wait_until(lambda: described(cli)["offsets"].get("offsets"), WAIT_S, "committed offsets")
+    await_states(url, "RUNNING", "RUNNING")
+    wait_until(lambda: get(url, "/offsets").get("offsets"), WAIT_S, "committed offsets")
 
     listed = done(cli, "list")
     assert all(word in listed for word in (NAME, "source", "RUNNING", "1/1"))
@@ -103,17 +109,17 @@ def test_the_whole_life_of_a_connector(
     assert json.loads(done(cli, "topics", NAME, "--json")) == {NAME: {"topics": [f"copy.{topic}"]}}
 
     assert done(cli, "pause", NAME) == f"{NAME} is being paused.\n"
-    await_states(cli, "PAUSED", "PAUSED")
+    await_states(url, "PAUSED", "PAUSED")
     assert done(cli, "resume", NAME, "--json") == ""
-    await_states(cli, "RUNNING", "RUNNING")
+    await_states(url, "RUNNING", "RUNNING")
     assert done(cli, "restart", NAME) == f"{NAME} is being restarted.\n"
     assert "RESTARTING" in done(cli, "restart", NAME, "--tasks")
-    await_states(cli, "RUNNING", "RUNNING")
+    await_states(url, "RUNNING", "RUNNING")
     assert json.loads(done(cli, "restart", NAME, "--tasks", "--only-failed", "--json"))["name"] == NAME
 
     assert "must be in the STOPPED state" in refused(cli, "offsets", "reset", NAME)
     assert done(cli, "stop", NAME) == f"{NAME} is being stopped.\n"
-    await_states(cli, "STOPPED")
+    await_states(url, "STOPPED")
     partition = json.dumps({"topic:partition": f"{topic}:0"})
     assert "altered successfully" in done(cli, "offsets", "set", NAME, "--partition", partition, "--offset", '{"offset": 1}')
     assert '{"offset": 1}' in done(cli, "offsets", "show", NAME)
@@ -130,7 +136,7 @@ def test_the_whole_life_of_a_connector(
     assert refused(cli, "describe", NAME) == f"error: Connector {NAME} not found\n"
 
 
-def test_the_cause_of_a_failure_is_in_the_list_and_whole_in_the_description(cli: Cli, tmp_path: Path):
+def test_the_cause_of_a_failure_is_in_the_list_and_whole_in_the_description(cli: Cli, url: str, tmp_path: Path):
     file = tmp_path / "failing.properties"
     file.write_text(
         "name=failing\nconnector.class=KafkaSourceConnector\nsource.bootstrap.servers=127.0.0.1:1\nsource.topic.whitelist=x\n"
@@ -139,7 +145,8 @@ def test_the_cause_of_a_failure_is_in_the_list_and_whole_in_the_description(cli:
     )
     done(cli, "create", str(file))
     try:
-        wait_until(lambda: "FAILED" in done(cli, "list"), WAIT_S, "the failure in the list")
+        wait_until(lambda: "FAILED" in answers(url, "/connectors/failing/status"), WAIT_S, "the failure")
+        assert "FAILED" in done(cli, "list")
         shown = done(cli, "describe", "failing")
         assert "failed:" in shown
     finally:
