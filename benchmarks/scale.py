@@ -26,7 +26,7 @@ class Plan:
 
     records: int = 1_000_000
     passes: int = 4
-    partitions: tuple[int, ...] = (1, 16, 128, 1000, 10_000)
+    partitions: tuple[int, ...] = (1, 16, 128, 1000, 5000)
     executors: tuple[int, ...] = (1, 2, 4)
     timeout_s: float = 300
 

@@ -19,7 +19,8 @@ from structlog.testing import capture_logs
 from headrace.runtime import logs
 from headrace.runtime.recent_logs import RECENT
 
-T, R = TypeVar("T"), TypeVar("R")
+T = TypeVar("T")
+R = TypeVar("R")
 
 QUICK_JVM = "-XX:TieredStopAtLevel=1"
 """For the Java machines of tests: none runs so long that optimised code pays, and its compiler takes half of the processors."""
