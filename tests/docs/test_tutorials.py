@@ -47,8 +47,10 @@ def runs(
     needs_database = any("$DATABASE" in tutorial.read_text(encoding="utf-8") for tutorial in tutorials)
     database = {"DATABASE": request.getfixturevalue("postgres").url} if needs_database else {}
 
+    directories = {one: tmp_path_factory.mktemp(one.stem) for one in tutorials}  # pytest makes them from one thread only
+
     def run(tutorial: Path) -> None:
-        directory = tmp_path_factory.mktemp(tutorial.stem)
+        directory = directories[tutorial]
         path = commands(directory / "bin", {"headrace": "-m headrace.cli", "python": ""})
         check(tutorial, environ | {"PATH": path}, directory)
 

@@ -20,7 +20,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 
 /** What a batch has made so far. Its records are sent at once, if there is a writer; everything else waits for its end. */
 final class BatchResult {
-    private static final int OVERHEAD_BYTES = 256; // of a record alone in its batch
+    static final int OVERHEAD_BYTES = 256; // of a record alone in its batch
     final Map<String, List<InternalRow>> kept = new ConcurrentHashMap<>(); // rows that several operators read
     final Map<String, List<byte[][]>> changes = new HashMap<>(); // by store
     final Map<String, Map<Integer, Long>> ticks = new TreeMap<>(); // stream times by node and partition
@@ -67,7 +67,8 @@ final class BatchResult {
             + DefaultRecord.sizeInBytes(0, 0L, Utils.wrapNullable((byte[]) record[2]), Utils.wrapNullable((byte[]) record[3]), headers);
     }
 
-    private static int size(Object[] record) {
+    /** Bytes of a record's key, value and headers. */
+    static int size(Object[] record) {
         int size = size((byte[]) record[2]) + size((byte[]) record[3]);
         for (Object header : (List<?>) record[4]) {
             size += size(((byte[][]) header)[0]) + size(((byte[][]) header)[1]);
@@ -96,17 +97,9 @@ final class BatchResult {
         return held.stream().filter(one -> !(boolean) one[6]).toList();
     }
 
-    /**
-     * Send records that another one held. A record that is larger than a batch of the producer goes alone: one that is refused as too
-     * large is split from its neighbours without an end, if a small one fits beside it (KAFKA-8350).
-     */
-    void send(List<Object[]> records, int batchBytes) {
-        for (Object[] one : records) {
-            put(one);
-            if (size(one) + OVERHEAD_BYTES > batchBytes) {
-                writer.flush();
-            }
-        }
+    /** Send records that another one held. */
+    void send(List<Object[]> records) {
+        records.forEach(this::put);
     }
 
     /** Take what another one has computed, once its records are sent. */

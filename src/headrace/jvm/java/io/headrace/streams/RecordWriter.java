@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -22,19 +23,29 @@ import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Sends what batches make, with one producer for all of them. */
+/**
+ * Sends what batches make, with one producer for all of them.
+ *
+ * <p>A record that is larger than a batch of the producer goes alone. Its batch has room for its largest possible overhead, and so for
+ * another one of a few bytes; if a broker refuses the two as too large, the producer splits them without an end, until its thread dies
+ * (KAFKA-8350).
+ */
 final class RecordWriter implements Callback {
     private static final String BATCH = "b"; // as headrace.streams.engine.changelog
     private static final String OLD = "o";
+    private static final int SMALL_BYTES = 24; // more than what a record's largest possible overhead leaves for another one
 
     private final KafkaProducer<byte[], byte[]> producer;
     private final boolean transactional;
+    private final int batchBytes;
+    private final Set<String> large = ConcurrentHashMap.newKeySet(); // topics that have got one larger than a batch
     private final Map<TopicPartition, Long> ends = new ConcurrentHashMap<>(); // of what this batch has written, as acknowledged
     private volatile Exception failure;
 
     RecordWriter(Map<String, Object> settings) {
         producer = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
         transactional = settings.containsKey(ProducerConfig.TRANSACTIONAL_ID_CONFIG);
+        batchBytes = Integer.parseInt(settings.getOrDefault(ProducerConfig.BATCH_SIZE_CONFIG, 16384).toString());
     }
 
     /** A writer whose records count once they are committed; whoever had the id before is fenced off, and what was open aborted. */
@@ -60,6 +71,7 @@ final class RecordWriter implements Callback {
     boolean begin() {
         failure = null;
         ends.clear();
+        large.clear();
         if (transactional) {
             producer.beginTransaction();
         }
@@ -92,8 +104,17 @@ final class RecordWriter implements Callback {
         for (byte[][] one : (List<byte[][]>) record[4]) {
             headers.add(TaskRuntime.text(one[0]), one[1]);
         }
+        keepApart((String) record[0], BatchResult.size(record));
         producer.send(new ProducerRecord<>((String) record[0], (Integer) record[1], (Long) record[5], (byte[]) record[2],
             (byte[]) record[3], headers), this);
+    }
+
+    private void keepApart(String topic, int bytes) {
+        if (bytes + BatchResult.OVERHEAD_BYTES > batchBytes) {
+            large.add(topic);
+        } else if (bytes <= SMALL_BYTES && large.remove(topic)) {
+            producer.flush();
+        }
     }
 
     /** Wait until all of the batch is acknowledged; returns by partition the offset after its last record. */

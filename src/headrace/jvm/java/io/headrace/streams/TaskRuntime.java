@@ -216,10 +216,10 @@ public final class TaskRuntime {
         boolean leavesNoTrace = true;
         try {
             begin(number);
-            batch.send(computed.results(), bytes(ProducerConfig.BATCH_SIZE_CONFIG, 16384));
+            batch.send(computed.results());
             acknowledge();
             leavesNoTrace = writer.isTransactional();
-            batch.send(computed.changelogs(), Integer.MAX_VALUE);
+            batch.send(computed.changelogs());
             acknowledge();
             batch.take(computed);
         } catch (Throwable error) {
