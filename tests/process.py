@@ -19,13 +19,18 @@ _START_S = 180
 
 
 def worker_properties(group: str, listener: str) -> dict[str, str]:
-    """A worker's properties but for `bootstrap.servers`; its internal topics are named after the group."""
+    """A worker's properties but for `bootstrap.servers`; its internal topics are named after the group.
+
+    They have fewer partitions than by default: each costs the test's broker files, and the worker a fetch.
+    """
     properties = {
         "group.id": group,
         "listeners": listener,
         "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
         "value.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
         "spark.driver.extraJavaOptions": QUICK_JVM,
+        "offset.storage.partitions": "5",
+        "status.storage.partitions": "1",
     }
     for kind in ("config", "offset", "status"):
         properties |= {f"{kind}.storage.topic": f"{group}-{kind}", f"{kind}.storage.replication.factor": "1"}
