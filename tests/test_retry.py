@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.errors import HeadraceError
 from headrace.retry import Backoff, common_moment, poll_until, retry_until, retry_until_stopped
 
 
@@ -72,14 +73,14 @@ def test_without_an_end_a_step_is_called_until_it_returns_or_all_is_stopped() ->
 
     def step() -> None:
         if next(calls) < 2:
-            raise OSError
+            raise HeadraceError
 
-    retry_until_stopped(step, stopping, 0, always)
+    retry_until_stopped(step, stopping, 0, "retried")
     assert next(calls) == 3
     with pytest.raises(OSError, match="no"):
-        retry_until_stopped(lambda: raising(OSError("no")), stopping, 0, lambda _error: False)
+        retry_until_stopped(lambda: raising(OSError("no")), stopping, 0, "retried")
     stopping.set()
-    retry_until_stopped(lambda: pytest.fail("stopped"), stopping, 0, always)
+    retry_until_stopped(lambda: pytest.fail("stopped"), stopping, 0, "retried")
 
 
 def test_a_step_that_fails_because_of_the_stop_raises_nothing() -> None:
@@ -89,7 +90,7 @@ def test_a_step_that_fails_because_of_the_stop_raises_nothing() -> None:
         stopping.set()
         raise OSError
 
-    retry_until_stopped(step, stopping, 0, lambda _error: False)
+    retry_until_stopped(step, stopping, 0, "retried")
 
 
 def raising(error: Exception) -> None:

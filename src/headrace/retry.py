@@ -13,6 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+import structlog
+
+from headrace.errors import HeadraceError
+
+log = structlog.get_logger(__name__)
+
 Result = TypeVar("Result")
 
 
@@ -65,10 +71,15 @@ def retry_until(
                 raise
 
 
-def retry_until_stopped(
-    step: Callable[[], object], stopping: threading.Event, pause_s: float, is_retriable: Callable[[Exception], bool]
-) -> None:
-    """Call `step` until it returns, or `stopping` is set. Raises an error of `step` that is not retriable."""
+def retry_until_stopped(step: Callable[[], object], stopping: threading.Event, pause_s: float, event: str) -> None:
+    """Call `step` until it returns, or `stopping` is set; a HeadraceError is logged as this event, and any other one raised."""
+
+    def is_retriable(error: Exception) -> bool:
+        if isinstance(error, HeadraceError):
+            log.warning(event, cause=str(error))
+            return True
+        return False
+
     try:
         retry_until(lambda _left_s: stopping.is_set() or step(), math.inf, pause_s, is_retriable, stopping.wait)
     except Exception:

@@ -46,15 +46,18 @@ _WITHOUT_EFFECT = {
 }
 
 
-def run_distributed(props: Mapping[str, str], ready: Ready | None = None, stop: threading.Event | None = None) -> None:
+def run_distributed(
+    props: Mapping[str, str], ready: Ready | None = None, stop: threading.Event | None = None, *, starts_spark: bool = True
+) -> None:
     """Run a distributed worker until SIGTERM, Ctrl-C, or `stop` is set.
 
-    props: the worker's properties; ready: called with the REST address once the worker takes requests. Raises a HeadraceError
-    if it cannot start, or is thrown out of its group.
+    props: the worker's properties; ready: called with the REST address once the worker takes requests; starts_spark: at once,
+    else with the first task. Raises a HeadraceError if it cannot start, or is thrown out of its group.
     """
     _install_plugins(props)
     config = _with_port(DistributedConfig(props))
-    spark_start.start(config.spark_conf())
+    if starts_spark:
+        spark_start.start(config.spark_conf())
     for setting in _WITHOUT_EFFECT.keys() & config.originals.keys():
         log.warning("worker.setting.ignored", setting=setting, meaning=_WITHOUT_EFFECT[setting])
     stop = stop or threading.Event()

@@ -10,17 +10,14 @@ import sys
 from pathlib import Path
 
 from headrace.config import load_properties
-from headrace.runtime import logs, spark_start
-from headrace.runtime.distributed_config import DistributedConfig
+from headrace.runtime import logs
 from headrace.worker_process import run_distributed
 
 
 def main(file: str) -> None:
     """Run until SIGTERM."""
     logs.configure()
-    properties = load_properties(Path(file))
-    spark_start._begun.append(DistributedConfig(properties).spark_conf())  # a start with these does nothing
-    run_distributed(properties)
+    run_distributed(load_properties(Path(file)), starts_spark=False)
 
 
 if __name__ == "__main__":

@@ -106,6 +106,8 @@ def test_what_workers_sign_among_themselves_needs_no_user(ask: As) -> None:
         ("GET", "/admin/loggers", None, "read"),
         ("GET", "/metrics", None, "read"),
         ("PUT", "/connector-plugins/FileStreamSource/config/validate", CONFIG, "read"),
+        ("POST", "/headrace/preview", {}, "admin"),
+        ("POST", "/headrace/dead-letters/letters/preview", {}, "admin"),
         ("PUT", "/connectors/c/pause", None, "operate"),
         ("PUT", "/connectors/c/pause/", None, "operate"),
         ("PUT", "/connectors/c/resume", None, "operate"),

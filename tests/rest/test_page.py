@@ -66,7 +66,7 @@ class KnowingHerder(MemoryHerder):
     """Knows the options of plugins, as the real one does."""
 
     def plugin_config(self, plugin: type[Any]) -> list[dict[str, Any]]:
-        return validation.plugin_definitions(plugin.plugin_name)
+        return validation.plugin_definitions(plugin)
 
     def validate(self, plugin: str, config: dict[str, str | None]) -> dict[str, Any]:
         return validation.validate(plugin, config, worker_config())

@@ -22,13 +22,16 @@ from tests.rest.test_page import CONFIG, KnowingHerder, Page, Tags, as_user, ser
 __all__ = ["as_user", "server_of_users", "users"]
 
 
-def _routes() -> Iterator[tuple[str, str]]:
-    """Method and path of every route that may change something; what is asked of each is about the connector `c`."""
+def _routes(*wanted: str) -> Iterator[tuple[str, str]]:
+    """Method and path of every route with one of these methods, else of all that may change something; what is asked of each is
+    about the connector `c`.
+    """
     names = {"connector": "c", "plugin": "FileStreamSource", "topic": "letters", "application": "app", "instance": "i"}
     for route in create_app(MemoryHerder(), worker_config()).routes:  # type: ignore[arg-type]
         methods, path = getattr(route, "methods", None) or (), getattr(route, "path", "")
         filled = re.sub(r"\{(\w+)[^}]*\}", lambda found: names.get(found[1], "0"), path)
-        yield from ((method, filled) for method in sorted(set(methods) - {"GET", "HEAD", "OPTIONS"}))
+        chosen = set(methods) & set(wanted) if wanted else set(methods) - {"GET", "HEAD", "OPTIONS"}
+        yield from ((method, filled) for method in sorted(chosen))
 
 
 ROUTES = sorted(set(_routes()))
@@ -76,11 +79,38 @@ def test_a_reader_changes_nothing_by_any_request(as_user: Callable[[str], Page],
             allowed.append(f"{method} {path}")
         assert answer.status < 500, f"{method} {path}: {answer.text}"
     assert state_of(herder) == before
-    looks = {"PUT /connector-plugins/FileStreamSource/config/validate", "POST /headrace/preview"}
+    looks = {"PUT /connector-plugins/FileStreamSource/config/validate"}
     assert {request for request in allowed if "/ui/" not in request} <= looks
     assert not [
         path for path in allowed if re.search("/ui/(act|workers|edit/apply|restart|.*command|.*replay|.*apply|.*reset)", path)
     ]
+
+
+SECRET = "s3cr3t-of-somebody"
+SECRETS = {
+    "producer.override.sasl.jaas.config": f'x required username="u" password="{SECRET}";',
+    "value.converter.basic.auth.user.info": f"u:{SECRET}", "transforms.http.api.key": SECRET,
+    "connection.url": f"jdbc:postgresql://u:{SECRET}@there/db?user=u&password={SECRET}&ssl=true",
+}  # fmt: skip
+
+
+def test_only_an_admin_sees_secrets_whatever_is_asked_for(as_user: Callable[[str], Page], herder: MemoryHerder):
+    herder.configs["c"] = {**CONFIG, **SECRETS}
+    looks = [path for _, path in _routes("GET")] + ["/connectors?expand=info&expand=status", "/ui/edit?name=c&mode=json"]
+    looks += [f"{path}?name=c" for path in looks if path.startswith("/ui")] + ["/ui/connector?name=c&tab=configuration"]
+    for user in ("rita", "olaf"):
+        page = as_user(user)
+        found = [path for path in looks if SECRET in page._client("GET", path, headers=page.headers).text]
+        assert not found, f"{user} sees it at {found}"
+        shown = page._client("GET", "/connectors/c/config", headers=page.headers).json
+        assert shown["connection.url"] == "jdbc:postgresql://[hidden]@there/db?user=u&password=[hidden]&ssl=true"
+        assert [shown[key] for key in SECRETS if key != "connection.url"] == ["[hidden]"] * 3
+        assert {key: value for key, value in shown.items() if key not in SECRETS} == {
+            k: v for k, v in CONFIG.items() if k not in SECRETS
+        }
+    anna = as_user("anna")
+    for path in ("/connectors/c", "/connectors/c/config", "/connectors/c/tasks", "/connectors?expand=info"):
+        assert anna._client("GET", path, headers=anna.headers).text.count(SECRET) == 5
 
 
 def test_users_of_different_roles_at_the_same_time_do_only_what_each_may(as_user: Callable[[str], Page], herder: MemoryHerder):

@@ -154,7 +154,7 @@ class _AvroPlans:
                 plan = self.plan(member[1], field["type"], space, f"the field {member[0]}")
                 fields.append([member[0], plan])
             elif isinstance(field["type"], list) and "null" in field["type"] and "default" in field and field["default"] is None:
-                fields.append(["", {"t": "optional", "n": field["type"].index("null"), "x": -1, "i": {"t": "any"}}])
+                fields.append([None, {"t": "optional", "n": field["type"].index("null"), "x": -1, "i": {"t": "any"}}])
             else:
                 raise DataError(f"The Avro schema has the field {field['name']}, which is not in {where}")
         written = {name for name, _ in fields}

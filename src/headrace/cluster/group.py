@@ -15,7 +15,7 @@ from headrace.cluster.config_store import ConfigStore
 from headrace.cluster.leadership import Leadership
 from headrace.cluster.rebalances import Rebalances
 from headrace.cluster.records import SessionKey
-from headrace.errors import ConnectError, HeadraceError, RetriableError
+from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.admin import Admin
 from headrace.kafka.group_transactions import Proof
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership, Place, client_id
@@ -153,15 +153,8 @@ class Group:
 
     def _catch_up(self) -> None:
         """Read what is to be run: what another worker has written, and what was given up, counts from here on."""
-
-        def is_retriable(error: Exception) -> bool:
-            if isinstance(error, HeadraceError):
-                log.warning("group.config-topic.retry", cause=str(error))
-                return True
-            return False
-
         timeout_s = self._config.worker_sync_timeout_ms / 1000
-        retry_until_stopped(lambda: self._store.refresh(timeout_s), self._leaving, _RETRY_S, is_retriable)
+        retry_until_stopped(lambda: self._store.refresh(timeout_s), self._leaving, _RETRY_S, "group.config-topic.retry")
 
     def _lost(self, place: Place) -> None:
         log.warning("group.lost", meaning="everything that runs here is ended; another worker may have taken it over")

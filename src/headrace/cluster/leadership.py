@@ -64,13 +64,7 @@ class Leadership:
             return None
 
     def _main(self, term: threading.Event) -> None:
-        def is_retriable(error: Exception) -> bool:
-            if isinstance(error, HeadraceError):
-                log.warning("leader.retry", cause=str(error))
-                return True
-            return False
-
-        retry_until_stopped(lambda: self._lead(term), term, _PAUSE_S, is_retriable)
+        retry_until_stopped(lambda: self._lead(term), term, _PAUSE_S, "leader.retry")
 
     def _lead(self, term: threading.Event) -> None:
         self._begin(term)

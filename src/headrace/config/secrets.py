@@ -17,8 +17,10 @@ from headrace.config.types import Type
 HIDDEN = "[hidden]"
 """Kafka's own word for a password in a log."""
 _SECRET = re.compile(
-    r"(passwords?|passwd|passphrase|secrets?|credentials?|token|(private|secret|access|api)[._-]?key)$", re.IGNORECASE
+    r"(passwords?|passwd|passphrase|secrets?|credentials?|token|user[._-]?info|(private|secret|access|api)[._-]?key)$",
+    re.IGNORECASE,
 )
+_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=[?&;]password=)[^&;]+", re.IGNORECASE)
 
 _PLACEHOLDER = re.compile(r"\$\{[^:{}]+:[^{}]+\}")
 """`${provider:[path:]key}`: says where a secret is, not what it is."""
@@ -41,6 +43,11 @@ class Secrets:
         """The value, or HIDDEN in its place; None stays None, and so does the placeholder of a config provider."""
         secret = value is not None and not _PLACEHOLDER.fullmatch(value) and self.hides(key)
         return HIDDEN if secret else value
+
+    def public(self, config: Mapping[str, str | None]) -> dict[str, str | None]:
+        """A configuration for who may not see secrets: those that stand in URLs are hidden, too."""
+        shown = {key: self.shown(key, value) for key, value in config.items()}
+        return {key: value and _IN_URL.sub(HIDDEN, value) for key, value in shown.items()}
 
 
 @cache

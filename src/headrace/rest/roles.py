@@ -7,8 +7,9 @@ from enum import IntEnum
 
 
 class Role(IntEnum):
-    """read: look at everything, validate and preview; operate: let connectors rest, run, restart, set offsets, replay dead
-    letters, report streams applications, have them initialize their internal topics; admin: all."""
+    """read: look at everything but secrets, and validate; operate: let connectors rest, run, restart, set offsets, replay dead
+    letters, report streams applications, have them initialize their internal topics; admin: all, to preview as well, which runs
+    what a configuration says with the worker's rights."""
 
     READ = 1
     OPERATE = 2
@@ -23,8 +24,7 @@ _INTERNAL = (("POST", f"{_CONNECTOR}/tasks"), ("PUT", f"{_CONNECTOR}/fence"))
 _PAGE = ("POST", "/ui/.*")  # what it does, it asks of the REST API, as the same user
 _DEAD_LETTERS = "/headrace/dead-letters/[^/]+"
 _READ = (
-    ("GET", ".*"), ("HEAD", ".*"), ("PUT", "/connector-plugins/[^/]+/config/validate"), ("POST", "/headrace/preview"),
-    ("POST", f"{_DEAD_LETTERS}/preview"), _PAGE,
+    ("GET", ".*"), ("HEAD", ".*"), ("PUT", "/connector-plugins/[^/]+/config/validate"), _PAGE,
 )  # fmt: skip
 _OPERATE = (
     ("PUT", f"{_CONNECTOR}/(pause|resume|stop|topics/reset)"),

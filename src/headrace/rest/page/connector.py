@@ -67,7 +67,7 @@ def _status(call: Call, name: str) -> dict[str, Any] | None:
 def _config(call: Call, name: str) -> dict[str, Any]:
     config = call.herder.info(name).config
     secrets = call.secrets(config.get("connector.class"))
-    return {"letters": topic_of(config), "config": {key: secrets.shown(key, config[key]) for key in sorted(config)}}
+    return {"letters": topic_of(config), "config": dict(sorted(secrets.public(config).items()))}
 
 
 def lag(call: Call) -> Response:

@@ -47,7 +47,7 @@ def edit(call: Call) -> Response:
     name = call.query("name")
     config = call.herder.info(name).config
     secrets = call.secrets(config.get(_CLASS))
-    shown = hidden(config, secrets)
+    shown = hidden(config if call.is_admin else secrets.public(config), secrets)
     draft = Draft(name, shown, "form", pretty(shown), False, _digest(config))
     return call.page("edit.html", draft=draft, **_form(call, draft))
 

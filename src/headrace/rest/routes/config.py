@@ -8,6 +8,7 @@ from starlette.responses import Response
 from headrace.errors import ConnectError
 from headrace.rest import body, responses
 from headrace.rest.herder import RestHerder
+from headrace.rest.public_config import PublicConfigs
 from headrace.rest.resource import JsonBody, Resource
 from headrace.rest.routes.connectors import created, info_body, named_config
 
@@ -15,9 +16,9 @@ resource = Resource("config")
 
 
 @resource.get("/connectors/{connector}/config", gives={200: "Config"}, errors=[404], known=True)
-def show_config(herder: RestHerder, connector: str) -> Response:
-    """The configuration as it was given."""
-    return responses.ok(dict(herder.info(connector).config))
+def show_config(herder: RestHerder, request: Request, connector: str) -> Response:
+    """The configuration as it was given; secrets for admins only, where users have roles."""
+    return responses.ok(PublicConfigs(herder, request)(herder.info(connector).config))
 
 
 @resource.put(

@@ -12,6 +12,7 @@ from headrace.errors import BadRequestError, ConnectError, NotFoundError
 from headrace.rest import body, responses
 from headrace.rest.herder import Config, Json, OffsetChange, RestHerder, ShownConnector
 from headrace.rest.location import connector_location
+from headrace.rest.public_config import PublicConfigs
 from headrace.rest.resource import JsonBody, Resource
 from headrace.rest.routes.offsets import offset_changes
 
@@ -26,13 +27,13 @@ def list_connectors(herder: RestHerder, request: Request) -> Response:
     names = herder.connectors()
     if "expand" not in request.query_params:
         return responses.ok(names)
-    views = request.query_params.getlist("expand")
-    return responses.ok({name: expanded for name in names if (expanded := _expand(herder, name, views)) is not None})
+    views, public = request.query_params.getlist("expand"), PublicConfigs(herder, request)
+    return responses.ok({name: expanded for name in names if (expanded := _expand(herder, name, views, public)) is not None})
 
 
-def _expand(herder: RestHerder, name: str, shown: list[str]) -> Json | None:
+def _expand(herder: RestHerder, name: str, shown: list[str], public: PublicConfigs) -> Json | None:
     try:
-        views = {"status": herder.status, "info": lambda name: info_body(herder.info(name))}
+        views = {"status": herder.status, "info": lambda name: _public_body(herder.info(name), public)}
         return {view: views[view](name) for view in shown if view in views}
     except NotFoundError:  # deleted meanwhile
         return None
@@ -59,9 +60,9 @@ def create_connector(herder: RestHerder, request: Request, entity: JsonBody) -> 
 
 
 @resource.get("/connectors/{connector}", gives={200: "ConnectorInfo"}, errors=[404], known=True)
-def show_connector(herder: RestHerder, connector: str) -> Response:
-    """Configuration, tasks and type of a connector."""
-    return responses.ok(info_body(herder.info(connector)))
+def show_connector(herder: RestHerder, request: Request, connector: str) -> Response:
+    """Configuration, tasks and type of a connector; secrets for admins only, where users have roles."""
+    return responses.ok(_public_body(herder.info(connector), PublicConfigs(herder, request)))
 
 
 @resource.delete("/connectors/{connector}", gives={204: None}, errors=[404, 409])
@@ -98,6 +99,10 @@ def info_body(info: ShownConnector) -> Json:
     """A connector as JSON."""
     tasks = [{"connector": connector, "task": task} for connector, task in info.tasks]
     return {"name": info.name, "config": dict(info.config), "tasks": tasks, "type": info.type}
+
+
+def _public_body(info: ShownConnector, public: PublicConfigs) -> Json:
+    return info_body(info) | {"config": public(info.config)}
 
 
 def created(request: Request, info: ShownConnector, more: Json | None = None) -> Response:

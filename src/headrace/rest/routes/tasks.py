@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.rest import responses
 from headrace.rest.herder import RestHerder
+from headrace.rest.public_config import PublicConfigs
 from headrace.rest.resource import Resource, TaskNumber
 
 resource = Resource("tasks")
 
 
 @resource.get("/connectors/{connector}/tasks", gives={200: "Tasks"}, errors=[404], known=True)
-def list_tasks(herder: RestHerder, connector: str) -> Response:
-    """The tasks with their configurations."""
-    return responses.ok(herder.tasks(connector))
+def list_tasks(herder: RestHerder, request: Request, connector: str) -> Response:
+    """The tasks with their configurations; secrets for admins only, where users have roles."""
+    public, tasks = PublicConfigs(herder, request), herder.tasks(connector)
+    connector_class = herder.info(connector).config.get("connector.class")
+    return responses.ok([task | {"config": public(task["config"], connector_class)} for task in tasks])
 
 
 @resource.get("/connectors/{connector}/tasks/{task}/status", gives={200: "TaskStatus"}, errors=[404], known=True)

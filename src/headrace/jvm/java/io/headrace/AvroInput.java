@@ -2,19 +2,23 @@ package io.headrace;
 
 import java.io.EOFException;
 import java.io.IOException;
-import java.nio.ByteBuffer;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** Avro's binary form of one value. Lengths are checked against what is there: Avro's own decoder reserves what a length says. */
 final class AvroInput {
+    private static final VarHandle FLOAT = MethodHandles.byteArrayViewVarHandle(float[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final VarHandle DOUBLE = MethodHandles.byteArrayViewVarHandle(double[].class, ByteOrder.LITTLE_ENDIAN);
+
     private final byte[] bytes;
-    private final ByteBuffer buffer;
+    private int position;
 
     AvroInput(byte[] bytes) {
         this.bytes = bytes;
-        this.buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     }
 
     boolean readBoolean() throws IOException {
@@ -42,16 +46,21 @@ final class AvroInput {
     }
 
     float readFloat() throws IOException {
-        return buffer.getFloat(take(Float.BYTES));
+        return (float) FLOAT.get(bytes, take(Float.BYTES));
     }
 
     double readDouble() throws IOException {
-        return buffer.getDouble(take(Double.BYTES));
+        return (double) DOUBLE.get(bytes, take(Double.BYTES));
     }
 
     UTF8String readText() throws IOException {
         int length = length();
         return UTF8String.fromBytes(bytes, take(length), length);
+    }
+
+    String readString() throws IOException {
+        int length = length();
+        return new String(bytes, take(length), length, StandardCharsets.UTF_8);
     }
 
     /** @param size of a fixed type, negative where the length comes before the bytes */
@@ -88,7 +97,7 @@ final class AvroInput {
         if (length < 0) {
             throw new IOException("a length is negative");
         }
-        if (length > buffer.remaining()) {
+        if (length > bytes.length - position) {
             throw new EOFException();
         }
         return (int) length;
@@ -96,11 +105,11 @@ final class AvroInput {
 
     /** Take so many bytes; returns where they begin. */
     private int take(int count) throws EOFException {
-        int start = buffer.position();
-        if (count > buffer.limit() - start) {
+        int start = position;
+        if (count > bytes.length - start) {
             throw new EOFException();
         }
-        buffer.position(start + count);
+        position = start + count;
         return start;
     }
 }

@@ -1,15 +1,21 @@
 package io.headrace;
 
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.TextNode;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 
-/** A step of a plan that writes Avro (headrace.avro.writing): one value of a JSON payload. */
+/**
+ * A step of a plan that writes Avro (headrace.avro.writing): one value of a JSON payload, as it is parsed. The parser is at the first token
+ * of the value, and at its last one after that.
+ */
 abstract class AvroPut implements RegistryWrite.Writer {
+    private static final JsonFactory FACTORY = new JsonFactory();
+
     /** The data does not fit its schema. */
     static final class Refused extends RuntimeException {
         Refused(String why) {
@@ -17,34 +23,37 @@ abstract class AvroPut implements RegistryWrite.Writer {
         }
     }
 
-    abstract void write(JsonNode value, AvroOutput out) throws IOException;
+    /** Write a value that is not null. */
+    abstract void write(JsonParser json, AvroOutput out) throws IOException;
 
-    @Override
-    public boolean takesNull() {
-        return false;
+    /** Write null, or a field that is not there. */
+    void writeNull(AvroOutput out) {
+        throw new Refused("null in a required " + what());
+    }
+
+    /** What it writes, in a message. */
+    String what() {
+        return "field";
+    }
+
+    final void writeAny(JsonParser json, AvroOutput out) throws IOException {
+        if (json.currentToken() == JsonToken.VALUE_NULL) {
+            writeNull(out);
+        } else {
+            write(json, out);
+        }
     }
 
     @Override
-    public final byte[] toBytes(JsonNode value) throws IOException {
+    public final byte[] toBytes(byte[] text) throws IOException {
         AvroOutput out = new AvroOutput();
-        write(value, out);
+        try (JsonParser json = FACTORY.createParser(text)) {
+            if (json.nextToken() == JsonToken.VALUE_NULL && !(this instanceof AvroScalars.Any)) {
+                return null;
+            }
+            writeAny(json, out);
+        }
         return out.toBytes();
-    }
-
-    /** Writes one item of an array. */
-    private interface Item<T> {
-        void write(T item) throws IOException;
-    }
-
-    /** Items as one block, and the empty one that ends them. */
-    private static <T> void writeBlock(Iterable<T> items, int size, AvroOutput out, Item<T> item) throws IOException {
-        if (size > 0) {
-            out.writeLong(size);
-        }
-        for (T one : items) {
-            item.write(one);
-        }
-        out.writeLong(0);
     }
 
     static AvroPut of(JsonNode plan) {
@@ -55,106 +64,23 @@ abstract class AvroPut implements RegistryWrite.Writer {
     private static AvroPut of(JsonNode node, Map<Integer, RecordOf> records) {
         String type = node.get("t").asText();
         return switch (type) {
-            case "raw", "bytes" -> new Bytes("raw".equals(type), -1);
-            case "fixed" -> new Bytes(false, node.get("n").asInt());
-            case "boolean", "int", "long", "float", "double", "string" -> new Primitive(type);
-            case "enum" -> new Symbol(node.get("s"));
+            case "raw", "bytes" -> new AvroScalars.Bytes("raw".equals(type), -1);
+            case "fixed" -> new AvroScalars.Bytes(false, node.get("n").asInt());
+            case "boolean", "float", "double" -> new AvroScalars.Primitive(type);
+            case "int", "long" -> new AvroScalars.Whole(type);
+            case "string" -> new AvroScalars.Text();
+            case "enum" -> new AvroScalars.Symbol(node.get("s"));
             case "array" -> new ArrayOf(of(node.get("i"), records));
-            case "map" -> new MapOf(of(node.get("i"), records));
+            case "map" -> new Pairs(new AvroScalars.Text(), of(node.get("i"), records), true);
             case "pairs" -> new Pairs(of(node.get("k"), records), of(node.get("v"), records), node.get("o").asBoolean());
             case "record" -> new RecordOf(node, records);
             case "ref" -> records.get(node.get("n").asInt());
             case "refused" -> new Refusing(node.get("n").asText());
             case "optional" -> new Optional(node, records);
             case "union" -> new Union(node, records);
-            case "any" -> new Any();
+            case "any" -> new AvroScalars.Any();
             default -> throw new IllegalArgumentException(type);
         };
-    }
-
-    private static void required(JsonNode value, String what) {
-        if (value == null || value.isNull()) {
-            throw new Refused("null in a required " + what);
-        }
-    }
-
-    static final class Primitive extends AvroPut {
-        private final String type;
-
-        Primitive(String type) {
-            this.type = type;
-        }
-
-        @Override
-        void write(JsonNode value, AvroOutput out) {
-            required(value, type);
-            switch (type) {
-                case "boolean" -> out.writeBoolean(value.asBoolean());
-                case "string" -> out.writeBytes(value.asText().getBytes(StandardCharsets.UTF_8));
-                case "float" -> out.writeFloat(value.isTextual() ? Float.parseFloat(value.asText()) : value.floatValue());
-                case "double" -> out.writeDouble(number(value));
-                default -> out.writeLong(value.longValue());
-            }
-        }
-
-        private static double number(JsonNode value) {
-            return value.isTextual() ? Double.parseDouble(value.asText()) : value.doubleValue();
-        }
-    }
-
-    static final class Bytes extends AvroPut {
-        private final boolean isRaw;
-        private final int size;
-
-        Bytes(boolean isRaw, int size) {
-            this.isRaw = isRaw;
-            this.size = size;
-        }
-
-        @Override
-        void write(JsonNode value, AvroOutput out) throws IOException {
-            required(value, "bytes");
-            byte[] bytes = value.binaryValue();
-            if (isRaw) {
-                out.writeFixed(bytes);
-            } else if (size < 0) {
-                out.writeBytes(bytes);
-            } else {
-                out.writeFixed(fitted(bytes));
-            }
-        }
-
-        /** Of a decimal, whose digits may be fewer: the sign goes before them. */
-        private byte[] fitted(byte[] bytes) {
-            if (bytes.length > size) {
-                throw new Refused(bytes.length + " bytes for a fixed type of " + size);
-            }
-            byte[] whole = new byte[size];
-            byte sign = bytes.length > 0 && bytes[0] < 0 ? (byte) -1 : 0;
-            Arrays.fill(whole, 0, size - bytes.length, sign);
-            System.arraycopy(bytes, 0, whole, size - bytes.length, bytes.length);
-            return whole;
-        }
-    }
-
-    static final class Symbol extends AvroPut {
-        private final Map<String, Integer> places = new HashMap<>();
-
-        Symbol(JsonNode symbols) {
-            for (JsonNode symbol : symbols) {
-                places.put(symbol.asText(), places.size());
-            }
-        }
-
-        @Override
-        void write(JsonNode value, AvroOutput out) {
-            required(value, "enum");
-            Integer place = places.get(value.asText());
-            if (place == null) {
-                throw new Refused("'" + value.asText() + "' is no symbol of the enum");
-            }
-            out.writeLong(place);
-        }
     }
 
     static final class ArrayOf extends AvroPut {
@@ -165,29 +91,23 @@ abstract class AvroPut implements RegistryWrite.Writer {
         }
 
         @Override
-        void write(JsonNode value, AvroOutput out) throws IOException {
-            required(value, "array");
-            writeBlock(value, value.size(), out, one -> item.write(one, out));
-        }
-    }
-
-    static final class MapOf extends AvroPut {
-        private final AvroPut item;
-
-        MapOf(AvroPut item) {
-            this.item = item;
+        String what() {
+            return "array";
         }
 
         @Override
-        void write(JsonNode value, AvroOutput out) throws IOException {
-            required(value, "map");
-            writeBlock(value.properties(), value.size(), out, entry -> {
-                out.writeBytes(entry.getKey().getBytes(StandardCharsets.UTF_8));
-                item.write(entry.getValue(), out);
-            });
+        void write(JsonParser json, AvroOutput out) throws IOException {
+            int start = out.size();
+            int count = 0;
+            while (json.nextToken() != JsonToken.END_ARRAY) {
+                item.writeAny(json, out);
+                count++;
+            }
+            out.endBlocks(start, count);
         }
     }
 
+    /** A map: an object, or an array of pairs. */
     static final class Pairs extends AvroPut {
         private final AvroPut key;
         private final AvroPut item;
@@ -200,24 +120,35 @@ abstract class AvroPut implements RegistryWrite.Writer {
         }
 
         @Override
-        void write(JsonNode value, AvroOutput out) throws IOException {
-            required(value, "map");
-            if (isObject) {
-                writeBlock(value.properties(), value.size(), out, entry -> put(TextNode.valueOf(entry.getKey()), entry.getValue(), out));
-            } else {
-                writeBlock(value, value.size(), out, pair -> put(pair.get(0), pair.get(1), out));
-            }
+        String what() {
+            return "map";
         }
 
-        private void put(JsonNode name, JsonNode one, AvroOutput out) throws IOException {
-            key.write(name, out);
-            item.write(one, out);
+        @Override
+        void write(JsonParser json, AvroOutput out) throws IOException {
+            int start = out.size();
+            int count = 0;
+            while (!json.nextToken().isStructEnd()) {
+                if (!isObject) {
+                    json.nextToken();
+                }
+                key.writeAny(json, out); // the name of a member is its text
+                json.nextToken();
+                item.writeAny(json, out);
+                if (!isObject) {
+                    json.nextToken();
+                }
+                count++;
+            }
+            out.endBlocks(start, count);
         }
     }
 
+    /** A record, whose fields stand in JSON as Avro has them; those that come before their turn wait for it. */
     static final class RecordOf extends AvroPut {
         private final String[] names;
         private final AvroPut[] steps;
+        private final Map<String, Integer> places = new HashMap<>();
 
         RecordOf(JsonNode node, Map<Integer, RecordOf> records) {
             JsonNode fields = node.get("f");
@@ -227,20 +158,67 @@ abstract class AvroPut implements RegistryWrite.Writer {
             names = new String[fields.size()];
             steps = new AvroPut[names.length];
             for (int i = 0; i < names.length; i++) {
-                names[i] = fields.get(i).get(0).asText();
+                names[i] = fields.get(i).get(0).textValue(); // null for one that JSON does not have
                 steps[i] = of(fields.get(i).get(1), records);
+                places.put(names[i], i);
             }
         }
 
         @Override
-        void write(JsonNode value, AvroOutput out) throws IOException {
-            required(value, "record");
-            for (int i = 0; i < names.length; i++) {
-                try {
-                    steps[i].write(value.get(names[i]), out);
-                } catch (Refused e) {
-                    throw new Refused(e.getMessage() + " (field " + names[i] + ")");
+        String what() {
+            return "record";
+        }
+
+        @Override
+        void write(JsonParser json, AvroOutput out) throws IOException {
+            byte[][] early = null;
+            int next = 0;
+            for (String name = json.nextFieldName(); name != null; name = json.nextFieldName()) {
+                json.nextToken();
+                while (next < names.length && names[next] == null) {
+                    writeField(next++, null, out);
                 }
+                Integer place;
+                if (next < names.length && names[next].equals(name)) {
+                    writeField(next++, json, out);
+                } else if ((place = places.get(name)) == null) {
+                    json.skipChildren();
+                } else {
+                    AvroOutput own = new AvroOutput();
+                    writeField(place, json, own);
+                    early = early == null ? new byte[names.length][] : early;
+                    early[place] = own.toBytes();
+                    next = writeEarly(early, next, out);
+                }
+            }
+            while (next < names.length) {
+                int now = next;
+                next = early == null ? next : writeEarly(early, next, out);
+                if (next == now) {
+                    writeField(next++, null, out);
+                }
+            }
+        }
+
+        /** Write the fields whose turn has come; returns the one that is next. */
+        private static int writeEarly(byte[][] early, int first, AvroOutput out) {
+            int next = first;
+            while (next < early.length && early[next] != null) {
+                out.writeFixed(early[next++]);
+            }
+            return next;
+        }
+
+        /** @param json null for a field that is not there */
+        private void writeField(int place, JsonParser json, AvroOutput out) throws IOException {
+            try {
+                if (json == null) {
+                    steps[place].writeNull(out);
+                } else {
+                    steps[place].writeAny(json, out);
+                }
+            } catch (Refused e) {
+                throw new Refused(e.getMessage() + " (field " + names[place] + ")");
             }
         }
     }
@@ -254,9 +232,22 @@ abstract class AvroPut implements RegistryWrite.Writer {
         }
 
         @Override
-        void write(JsonNode value, AvroOutput out) {
+        void write(JsonParser json, AvroOutput out) {
             throw new Refused(why);
         }
+
+        @Override
+        void writeNull(AvroOutput out) {
+            throw new Refused(why);
+        }
+    }
+
+    /** Writes null as a branch of a union. */
+    private static void writeNullBranch(int place, AvroOutput out) {
+        if (place < 0) {
+            throw new Refused("null in a union without null");
+        }
+        out.writeLong(place);
     }
 
     /** A union of null and one type, or one branch of a larger one. */
@@ -272,16 +263,14 @@ abstract class AvroPut implements RegistryWrite.Writer {
         }
 
         @Override
-        void write(JsonNode value, AvroOutput out) throws IOException {
-            if (value == null || value.isNull()) {
-                if (nullPlace < 0) {
-                    throw new Refused("null in a union without null");
-                }
-                out.writeLong(nullPlace);
-            } else {
-                out.writeLong(place);
-                inner.write(value, out);
-            }
+        void write(JsonParser json, AvroOutput out) throws IOException {
+            out.writeLong(place);
+            inner.write(json, out);
+        }
+
+        @Override
+        void writeNull(AvroOutput out) {
+            writeNullBranch(nullPlace, out);
         }
     }
 
@@ -306,61 +295,29 @@ abstract class AvroPut implements RegistryWrite.Writer {
         }
 
         @Override
-        void write(JsonNode value, AvroOutput out) throws IOException {
-            for (int i = 0; value != null && i < names.length; i++) {
-                if (value.hasNonNull(names[i])) {
-                    out.writeLong(places[i]);
-                    steps[i].write(value.get(names[i]), out);
-                    return;
+        void write(JsonParser json, AvroOutput out) throws IOException {
+            int start = out.size();
+            int best = names.length; // the first branch that is there
+            for (String name = json.nextFieldName(); name != null; name = json.nextFieldName()) {
+                JsonToken token = json.nextToken();
+                int branch = Arrays.asList(names).indexOf(name);
+                if (token != JsonToken.VALUE_NULL && branch >= 0 && branch < best) {
+                    best = branch;
+                    out.cut(start);
+                    out.writeLong(places[branch]);
+                    steps[branch].write(json, out);
+                } else {
+                    json.skipChildren();
                 }
             }
-            if (nullPlace < 0) {
-                throw new Refused("null in a union without null");
+            if (best == names.length) {
+                writeNull(out);
             }
-            out.writeLong(nullPlace);
-        }
-    }
-
-    /** Data without schema: a record with one field for each kind of data. */
-    static final class Any extends AvroPut {
-        private static final int DOUBLE = 2;
-        private static final int LONG = 5;
-        private static final int STRING = 6;
-        private static final int ARRAY = 7;
-        private static final int MAP = 8;
-
-        private final AvroPut list = new ArrayOf(this);
-        private final AvroPut map = new Pairs(this, this, true);
-
-        @Override
-        public boolean takesNull() {
-            return true;
         }
 
         @Override
-        void write(JsonNode value, AvroOutput out) throws IOException {
-            int kind = value.isNull() ? -1 : value.isBoolean() ? 0 : value.isIntegralNumber() ? LONG : value.isNumber() ? DOUBLE
-                : value.isTextual() ? STRING : value.isArray() ? ARRAY : MAP;
-            if (kind == LONG && !value.canConvertToLong()) {
-                throw new Refused("the integer " + value.asText() + " has more than 64 bits");
-            }
-            for (int i = 0; i <= MAP; i++) {
-                out.writeLong(i == kind ? 1 : 0);
-                if (i == kind) {
-                    put(kind, value, out);
-                }
-            }
-        }
-
-        private void put(int kind, JsonNode value, AvroOutput out) throws IOException {
-            switch (kind) {
-                case 0 -> out.writeBoolean(value.booleanValue());
-                case DOUBLE -> out.writeDouble(value.doubleValue());
-                case LONG -> out.writeLong(value.longValue());
-                case STRING -> out.writeBytes(value.textValue().getBytes(StandardCharsets.UTF_8));
-                case ARRAY -> list.write(value, out);
-                default -> map.write(value, out);
-            }
+        void writeNull(AvroOutput out) {
+            writeNullBranch(nullPlace, out);
         }
     }
 }

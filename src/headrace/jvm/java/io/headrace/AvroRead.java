@@ -50,12 +50,12 @@ public final class AvroRead {
             if (step instanceof AvroStep.Raw) {
                 ReadRow.put(row, 1, JsonRead.TEXT, UTF8String.fromString(AvroStep.base64(bytes)));
             } else if (step instanceof AvroStep.RecordOf record && !wanted.isEmpty()) {
-                for (int i = 0; i < record.names.length; i++) {
-                    Integer place = wanted.get(record.names[i]);
-                    if (place == null) {
+                int[] places = record.places(wanted);
+                for (int i = 0; i < places.length; i++) {
+                    if (places[i] < 0) {
                         record.steps[i].write(in, null);
                     } else {
-                        put(row, ReadRow.FIRST + 4 * place, record.steps[i], in);
+                        put(row, ReadRow.FIRST + 4 * places[i], record.steps[i], in);
                     }
                 }
                 row[1] = JsonRead.MAP;

@@ -85,17 +85,22 @@ abstract class AvroStep {
     }
 
     static final class Whole extends AvroStep {
-        private final String type;
+        private final int bits;
 
         Whole(String type) {
-            this.type = type;
+            bits = switch (type) {
+                case "long" -> Long.SIZE;
+                case "int8" -> Byte.SIZE;
+                case "int16" -> Short.SIZE;
+                default -> Integer.SIZE;
+            };
         }
 
         long read(AvroInput in) throws IOException {
-            return switch (type) {
-                case "long" -> in.readLong();
-                case "int8" -> (byte) in.readInt();
-                case "int16" -> (short) in.readInt();
+            return switch (bits) {
+                case Long.SIZE -> in.readLong();
+                case Byte.SIZE -> (byte) in.readInt();
+                case Short.SIZE -> (short) in.readInt();
                 default -> in.readInt();
             };
         }
@@ -134,12 +139,16 @@ abstract class AvroStep {
 
     /** What is a text in JSON: strings, enums, and bytes and decimals in base64. */
     static final class Text extends AvroStep {
-        private final String type;
+        private final boolean isString;
+        private final boolean isEnum;
+        private final boolean isDecimal;
         private final int size; // of a fixed type, else -1
         private final UTF8String[] symbols;
 
         Text(String type, JsonNode node) {
-            this.type = type;
+            this.isString = "string".equals(type);
+            this.isEnum = "enum".equals(type);
+            this.isDecimal = "decimal".equals(type);
             this.size = node.path("n").asInt(-1);
             this.symbols = new UTF8String[node.path("s").size()];
             for (int i = 0; i < symbols.length; i++) {
@@ -148,14 +157,14 @@ abstract class AvroStep {
         }
 
         UTF8String read(AvroInput in) throws IOException {
-            if ("string".equals(type)) {
+            if (isString) {
                 return in.readText();
             }
-            if ("enum".equals(type)) {
+            if (isEnum) {
                 return symbols[in.readPlace(symbols.length, "an enum")];
             }
             byte[] bytes = in.readBytes(size);
-            if ("decimal".equals(type)) {
+            if (isDecimal) {
                 bytes = bytes.length == 0 ? new byte[] {0} : new BigInteger(bytes).toByteArray();
             }
             return UTF8String.fromString(base64(bytes));
@@ -163,9 +172,10 @@ abstract class AvroStep {
 
         @Override
         void write(AvroInput in, JsonGenerator out) throws IOException {
-            UTF8String text = read(in);
-            if (out != null) {
-                out.writeString(text.toString());
+            if (out == null) {
+                read(in);
+            } else {
+                out.writeString(isString ? in.readString() : read(in).toString());
             }
         }
     }
@@ -212,7 +222,7 @@ abstract class AvroStep {
             }
             for (int n = in.readBlock(); n != 0; n = in.readBlock()) {
                 for (int i = 0; i < n; i++) {
-                    String key = in.readText().toString();
+                    String key = in.readString();
                     if (out != null) {
                         out.writeFieldName(key);
                     }
@@ -284,6 +294,9 @@ abstract class AvroStep {
     static final class RecordOf extends AvroStep {
         final String[] names;
         final AvroStep[] steps;
+        private volatile Places recent = new Places(null, null);
+
+        private record Places(Map<String, Integer> wanted, int[] places) { }
 
         RecordOf(JsonNode node, Map<String, RecordOf> records) {
             JsonNode fields = node.get("f");
@@ -296,6 +309,20 @@ abstract class AvroStep {
                 names[i] = fields.get(i).get(0).asText();
                 steps[i] = of(fields.get(i).get(1), records);
             }
+        }
+
+        /** Where each field stands among those that are asked for, -1 for one that is not. */
+        int[] places(Map<String, Integer> wanted) {
+            Places found = recent;
+            if (found.wanted != wanted) {
+                int[] places = new int[names.length];
+                for (int i = 0; i < names.length; i++) {
+                    places[i] = wanted.getOrDefault(names[i], -1);
+                }
+                found = new Places(wanted, places);
+                recent = found;
+            }
+            return found.places;
         }
 
         @Override

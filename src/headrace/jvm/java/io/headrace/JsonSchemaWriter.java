@@ -20,17 +20,9 @@ final class JsonSchemaWriter {
 
     static RegistryWrite.Writer of(JsonNode plan) {
         JsonSchemaStep root = new Steps().of(plan);
-        return new RegistryWrite.Writer() {
-            @Override
-            public byte[] toBytes(JsonNode value) throws IOException {
-                JsonNode found = root.convert(value);
-                return found == null ? null : MAPPER.writeValueAsBytes(found);
-            }
-
-            @Override
-            public boolean takesNull() {
-                return true;
-            }
+        return json -> {
+            JsonNode found = root.convert(MAPPER.readTree(json));
+            return found == null ? null : MAPPER.writeValueAsBytes(found);
         };
     }
 

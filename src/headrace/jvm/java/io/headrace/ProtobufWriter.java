@@ -1,17 +1,16 @@
 package io.headrace;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 
 /** Writes messages of one type. */
 record ProtobufWriter(ProtobufType.Nested type) implements RegistryWrite.Writer {
-    @Override
-    public byte[] toBytes(JsonNode value) throws IOException {
-        return type.toBytes(value);
-    }
+    private static final ObjectMapper MAPPER = new ObjectMapper();
 
     @Override
-    public boolean takesNull() {
-        return false;
+    public byte[] toBytes(byte[] json) throws IOException {
+        JsonNode value = MAPPER.readTree(json);
+        return value.isNull() ? null : type.toBytes(value);
     }
 }

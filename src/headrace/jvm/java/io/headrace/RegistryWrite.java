@@ -26,11 +26,8 @@ public final class RegistryWrite {
 
     /** Writes the payload of one schema. */
     interface Writer {
-        /** The bytes, null for no record. */
-        byte[] toBytes(JsonNode value) throws IOException;
-
-        /** Whether null is data as well, rather than no record. */
-        boolean takesNull();
+        /** The bytes of a payload in JSON, null for no record. */
+        byte[] toBytes(byte[] json) throws IOException;
     }
 
     private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -115,8 +112,8 @@ public final class RegistryWrite {
 
     private static void put(Object[] row, UTF8String json, Target target, String format) {
         try {
-            JsonNode value = MAPPER.readTree(json.toString());
-            byte[] payload = value.isNull() && !target.writer.takesNull() ? null : target.writer.toBytes(value);
+            UTF8String text = json.isValid() ? json : json.makeValid(); // a string that was read may be no UTF-8
+            byte[] payload = target.writer.toBytes(text.getBytes());
             if (payload != null) {
                 ByteBuffer whole = ByteBuffer.allocate(1 + Integer.BYTES + target.prefix.length + payload.length);
                 row[0] = whole.put((byte) 0).putInt(target.id).put(target.prefix).put(payload).array();

@@ -1,0 +1,183 @@
+package io.headrace;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+
+/** The steps of {@link AvroPut} for values that have no parts, and for data without schema. */
+final class AvroScalars {
+    private AvroScalars() {
+    }
+
+    static final class Whole extends AvroPut {
+        private final String type;
+
+        Whole(String type) {
+            this.type = type;
+        }
+
+        @Override
+        String what() {
+            return type;
+        }
+
+        @Override
+        void write(JsonParser json, AvroOutput out) throws IOException {
+            if (json.currentToken() == JsonToken.VALUE_NUMBER_INT && json.getNumberType() == JsonParser.NumberType.BIG_INTEGER) {
+                throw new AvroPut.Refused("the integer " + json.getText() + " has more than 64 bits");
+            }
+            out.writeLong(json.getLongValue());
+        }
+    }
+
+    static final class Text extends AvroPut {
+        @Override
+        String what() {
+            return "string";
+        }
+
+        @Override
+        void write(JsonParser json, AvroOutput out) throws IOException {
+            out.writeText(json.getTextCharacters(), json.getTextOffset(), json.getTextLength());
+        }
+    }
+
+    static final class Primitive extends AvroPut {
+        private final String type;
+
+        Primitive(String type) {
+            this.type = type;
+        }
+
+        @Override
+        String what() {
+            return type;
+        }
+
+        @Override
+        void write(JsonParser json, AvroOutput out) throws IOException {
+            switch (type) {
+                case "boolean" -> out.writeBoolean(json.getValueAsBoolean());
+                case "float" -> out.writeFloat(isText(json) ? Float.parseFloat(json.getText()) : (float) json.getDoubleValue());
+                default -> out.writeDouble(isText(json) ? Double.parseDouble(json.getText()) : json.getDoubleValue());
+            }
+        }
+
+        /** Infinity, and what is no number. */
+        private static boolean isText(JsonParser json) {
+            return json.currentToken() == JsonToken.VALUE_STRING;
+        }
+    }
+
+    static final class Bytes extends AvroPut {
+        private final boolean isRaw;
+        private final int size;
+
+        Bytes(boolean isRaw, int size) {
+            this.isRaw = isRaw;
+            this.size = size;
+        }
+
+        @Override
+        String what() {
+            return "bytes";
+        }
+
+        @Override
+        void write(JsonParser json, AvroOutput out) throws IOException {
+            byte[] bytes = json.getBinaryValue();
+            if (isRaw) {
+                out.writeFixed(bytes);
+            } else if (size < 0) {
+                out.writeBytes(bytes);
+            } else {
+                out.writeFixed(fitted(bytes));
+            }
+        }
+
+        /** Of a decimal, whose digits may be fewer: the sign goes before them. */
+        private byte[] fitted(byte[] bytes) {
+            if (bytes.length > size) {
+                throw new AvroPut.Refused(bytes.length + " bytes for a fixed type of " + size);
+            }
+            byte[] whole = new byte[size];
+            byte sign = bytes.length > 0 && bytes[0] < 0 ? (byte) -1 : 0;
+            Arrays.fill(whole, 0, size - bytes.length, sign);
+            System.arraycopy(bytes, 0, whole, size - bytes.length, bytes.length);
+            return whole;
+        }
+    }
+
+    static final class Symbol extends AvroPut {
+        private final Map<String, Integer> places = new HashMap<>();
+
+        Symbol(JsonNode symbols) {
+            for (JsonNode symbol : symbols) {
+                places.put(symbol.asText(), places.size());
+            }
+        }
+
+        @Override
+        String what() {
+            return "enum";
+        }
+
+        @Override
+        void write(JsonParser json, AvroOutput out) throws IOException {
+            Integer place = places.get(json.getText());
+            if (place == null) {
+                throw new AvroPut.Refused("'" + json.getText() + "' is no symbol of the enum");
+            }
+            out.writeLong(place);
+        }
+    }
+
+    /** Data without schema: a record with one field for each kind of data. */
+    static final class Any extends AvroPut {
+        private static final int DOUBLE = 2;
+        private static final int LONG = 5;
+        private static final int STRING = 6;
+        private static final int ARRAY = 7;
+        private static final int MAP = 8;
+
+        private final AvroPut[] steps = new AvroPut[MAP + 1];
+
+        Any() {
+            steps[0] = new Primitive("boolean");
+            steps[DOUBLE] = new Primitive("double");
+            steps[LONG] = new Whole("long");
+            steps[STRING] = new Text();
+            steps[ARRAY] = new AvroPut.ArrayOf(this);
+            steps[MAP] = new AvroPut.Pairs(this, this, true);
+        }
+
+        @Override
+        void write(JsonParser json, AvroOutput out) throws IOException {
+            int kind = switch (json.currentToken()) {
+                case VALUE_TRUE, VALUE_FALSE -> 0;
+                case VALUE_NUMBER_INT -> LONG;
+                case VALUE_NUMBER_FLOAT -> DOUBLE;
+                case VALUE_STRING, FIELD_NAME -> STRING;
+                case START_ARRAY -> ARRAY;
+                default -> MAP;
+            };
+            for (int i = 0; i <= MAP; i++) {
+                out.writeLong(i == kind ? 1 : 0);
+                if (i == kind) {
+                    steps[i].write(json, out);
+                }
+            }
+        }
+
+        @Override
+        void writeNull(AvroOutput out) {
+            for (int i = 0; i <= MAP; i++) {
+                out.writeLong(0);
+            }
+        }
+    }
+}
