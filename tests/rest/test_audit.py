@@ -75,6 +75,8 @@ def test_what_was_asked_for_is_named_without_values(ask: Callable[..., Answer]):
         ("new", None), ("new", "settings: password, topic"), ("new", "settings: topic"), (None, "stop: new, a/b"),
     ]  # fmt: skip
     assert "s3cret" not in answer.text
+    of_one = ask("anna", "GET", "/headrace/audit?connector=a/b").json["entries"]
+    assert [(e["connectors"], e["detail"]) for e in of_one] == [(["new", "a/b"], "stop: new, a/b")]
 
 
 def test_only_admins_see_who_did_what(ask: Callable[..., Answer]):

@@ -87,11 +87,11 @@ class EventLog:
                 self._events.append(entry)
 
     def last(self, count: int, **fields: str | None) -> list[Event]:
-        """The last `count` events whose fields have these values (None: any), oldest first."""
+        """The last `count` events whose fields have these values (None: any), oldest first; a connector may be one of several."""
         asked = {key: value for key, value in fields.items() if value is not None}
         with self._lock:
             events = [*self._events, *self._waiting] if not self._ready else list(self._events)
-        chosen = [event for event in events if all(event.get(key) == value for key, value in asked.items())]
+        chosen = [event for event in events if all(_has(event, key, value) for key, value in asked.items())]
         return chosen[-count:] if count > 0 else []
 
     def _start(self, topic: RecordLog) -> None:
@@ -125,6 +125,10 @@ class EventLog:
             return
         if isinstance(event, dict) and isinstance(event.get("time"), str):
             self._events.append(event)
+
+
+def _has(event: Event, key: str, value: str) -> bool:
+    return event.get(key) == value or (key == "connector" and value in event.get("connectors", ()))
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,8 @@ class Audit:
         finally:
             asked = asked_for(bytes(taken), before, whole=scope["method"] == "PUT")
             event = _event(scope, status, bytes(failure)) | {"connector": name or asked[0], "detail": asked[1]}
-            self._herder.audit.add(**event, worker_id=self._herder.worker_id)
+            several = {"connectors": names} if (names := named_in(bytes(taken))) else {}
+            self._herder.audit.add(**event, **several, worker_id=self._herder.worker_id)
 
     def _config(self, name: str | None) -> Mapping[str, Any]:
         try:
@@ -80,6 +81,16 @@ def _connector(path: str) -> str | None:
     """The connector that a path is of."""
     segments = path.split("/")[1:]
     return restore(segments[1]) if len(segments) > 1 and segments[0] == "connectors" else None
+
+
+def named_in(body: bytes) -> list[str]:
+    """The connectors that an action on several is about."""
+    try:
+        asked = json.loads(body) if body else None
+    except ValueError:
+        return []
+    names = asked.get("connectors") if isinstance(asked, dict) else None
+    return [str(name) for name in names] if isinstance(names, list) else []
 
 
 def asked_for(body: bytes, before: Mapping[str, Any], *, whole: bool) -> tuple[str | None, str | None]:

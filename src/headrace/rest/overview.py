@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from headrace.errors import NotFoundError, RestError
+from headrace.errors import HeadraceError, NotFoundError, RestError
 from headrace.rest.cluster_figures import ClusterFigures, ConnectorFigures
 from headrace.rest.herder import RestHerder
 
@@ -22,6 +22,7 @@ _CAUSED_BY = "Caused by: "
 FAILED, UNASSIGNED, RUNNING = "FAILED", "UNASSIGNED", "RUNNING"
 _ORDER = {FAILED: 0, "RESTARTING": 1, UNASSIGNED: 2, "PAUSED": 4, "STOPPED": 5}
 _FRESH_S = 2.0
+_GROUP_FRESH_S = 15.0  # Kafka is asked who is in the group
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,13 @@ class Snapshot:
     """Workers that did not answer: what their tasks measure is missing."""
     worker_id: str
     """The worker that answers."""
+    workers: int
+    """How many the group has."""
 
     @cached_property
     def digest(self) -> bytes:
         """What it shows, in a few bytes: equal for equal snapshots."""
-        return hashlib.sha256(repr((self.rows, self.not_reached, self.worker_id)).encode()).digest()
+        return hashlib.sha256(repr((self.rows, self.not_reached, self.worker_id, self.workers)).encode()).digest()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -75,7 +78,7 @@ class Snapshot:
             "tasks": sum(row.tasks for row in self.rows),
             "running_tasks": sum(row.running for row in self.rows),
             "failed_tasks": sum(row.failed for row in self.rows),
-            "workers": len({self.worker_id, *(worker for row in self.rows for worker in row.workers)}),
+            "workers": self.workers,
         }
 
     def states(self) -> dict[str, int]:
@@ -134,6 +137,7 @@ class Overview:
         self._figures = figures
         self._lock = threading.Lock()
         self._made: tuple[RestHerder, float, Snapshot] | None = None
+        self._group: tuple[RestHerder, float, int] | None = None
 
     def read(self, herder: RestHerder, request: Request) -> Snapshot:
         """All connectors, at most two seconds old. request: of the user, for what other workers are asked."""
@@ -144,11 +148,22 @@ class Overview:
             workers = {part["worker_id"] for status in statuses.values() for part in _parts(status)}
             figures, silent = self._figures.read(herder, request, workers)
             rows = [row for name, status in statuses.items() if (row := _row(herder, name, status, figures.get(name)))]
-            snapshot = Snapshot(rows, silent, herder.worker_id)
+            snapshot = Snapshot(rows, silent, herder.worker_id, self._workers(herder, len({herder.worker_id, *workers})))
             if self._made and self._made[2] == snapshot:
                 snapshot = self._made[2]  # whose digest is known
             self._made = (herder, time.monotonic(), snapshot)
             return snapshot
+
+    def _workers(self, herder: RestHerder, reported: int) -> int:
+        """How many workers the group has; those that statuses name where Kafka does not answer."""
+        if self._group and self._group[0] is herder and time.monotonic() - self._group[1] < _GROUP_FRESH_S:
+            return self._group[2]
+        try:
+            count = len(herder.workers())
+        except HeadraceError:
+            count = reported
+        self._group = (herder, time.monotonic(), count)
+        return count
 
 
 def overview_body(snapshot: Snapshot, query: OverviewQuery, herder: RestHerder) -> dict[str, Any]:

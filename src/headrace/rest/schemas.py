@@ -232,6 +232,7 @@ SCHEMAS: dict[str, Schema] = {
             {"time": _TEXT, "address": _TEXT, "via": _one_of(("rest", "page", "worker")), "method": _TEXT, "path": _TEXT,
              "status": _INT, "worker_id": _TEXT},
             {"user": _TEXT, "query": _TEXT, "connector": _TEXT, "message": _TEXT,
+             "connectors": _list(_TEXT, description="Of an action on several."),
              "detail": {**_TEXT, "description": "What was asked for: an action, the names of settings; no values."}},
         ), description="Oldest first."),
     }),
