@@ -97,15 +97,19 @@ def test_the_history_of_a_connector_has_the_causes(call: Client, herder: MemoryH
     herder.create("c", dict(CONFIG))
     reports = StatusReporter(Nowhere(), "w:1", False, history=herder.history)  # type: ignore[arg-type]
     reports.task("c", 0, RUNNING, "1")
-    reports.task("c", 0, FAILED, "1", ConnectError("The disk is full."))
+    error = ConnectError("Nothing can be written.")
+    error.__cause__ = ConnectError("The disk is full.")
+    reports.task("c", 0, FAILED, "1", error, {"attempts": 2, "budget": 10, "history": []})
     reports.connector("other", RUNNING, "1")
     entries = call("GET", "/headrace/connectors/c/history").json["entries"]
     assert [(e["task"], e["state"], e.get("cause", "")[-17:]) for e in entries] == [
         (0, RUNNING, ""),
         (0, FAILED, "The disk is full."),
     ]
+    assert entries[-1]["restart"] == {"attempts": 2, "budget": 10}
     shown = call("GET", "/ui/connector/history?name=c").text
-    assert shown.index("The disk is full.") < shown.index("running")
+    assert shown.index("Nothing can be written.") < shown.index("The disk is full.") < shown.index("running")
+    assert "2 of 10 times" in shown
     assert call("GET", "/headrace/connectors/none/history").status == 404
     assert call("GET", "/headrace/connectors/c/history?lines=x").status == 400
 

@@ -82,14 +82,17 @@ class StatusReporter:
     ) -> None:
         """The task is in this state now; restart: what the status shows of its restarts (`headrace.cluster.restarts`)."""
         _say("task." + state.lower(), error, connector=name, task=task)
-        self._remember(name, task, state, error)
+        self._remember(name, task, state, error, restart)
         self._metrics.task_state(name, task, state, _trace(error).partition("\n")[0] if error else None)
         put = self._store.put_task_status_safe if state in _ENDS else self._store.put_task_status
         put(name, task, self._status(state, version, error) | ({"restart": restart} if restart else {}))
 
-    def _remember(self, name: str, task: int | None, state: str, error: BaseException | None) -> None:
-        cause = _trace(error).partition("\n")[0] if error else None
-        self._history.add(connector=name, task=task, state=state, worker_id=self._worker, cause=cause)
+    def _remember(
+        self, name: str, task: int | None, state: str, error: BaseException | None, restart: dict[str, Any] | None = None
+    ) -> None:
+        cause = _causes(_trace(error)) if error else None
+        attempts = {key: restart[key] for key in ("attempts", "budget")} if restart else None
+        self._history.add(connector=name, task=task, state=state, worker_id=self._worker, cause=cause, restart=attempts)
 
     def task_stream(self, name: str, task: int, version: str | None, mode: StreamMode) -> None:
         """The task, which is running, does so in this mode."""
@@ -141,6 +144,12 @@ def _say(event: str, error: BaseException | None, **where: object) -> None:
         log.info(event, **where)
     else:
         log.error(event, cause=_trace(error).strip(), **where)
+
+
+def _causes(trace: str) -> str:
+    """The first line, and each of the causes."""
+    first, *others = trace.splitlines()
+    return "\n".join([first, *(line for line in others if line.startswith("Caused by: "))])
 
 
 def _trace(error: BaseException) -> str:

@@ -223,7 +223,9 @@ SCHEMAS: dict[str, Schema] = {
     "History": _object({
         "connector": _TEXT, "durable": _BOOLEAN,
         "entries": _list(_object(
-            {"time": _TEXT, "connector": _TEXT, "state": _TEXT, "worker_id": _TEXT}, {"task": _INT, "cause": _TEXT},
+            {"time": _TEXT, "connector": _TEXT, "state": _TEXT, "worker_id": _TEXT},
+            {"task": _INT, "cause": {**_TEXT, "description": "A line, and one for each `Caused by: `."},
+             "restart": _object({"attempts": _INT, "budget": _INT}, description="How often it had started again by itself.")},
         ), description="Oldest first."),
     }),
     "Audit": _object({
