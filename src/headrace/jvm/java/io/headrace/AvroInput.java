@@ -34,6 +34,10 @@ final class AvroInput {
     }
 
     long readLong() throws IOException {
+        if (position < bytes.length && bytes[position] >= 0) { // nearly every length, and small numbers
+            int value = bytes[position++];
+            return (value >>> 1) ^ -(value & 1);
+        }
         long value = 0;
         for (int shift = 0; shift < Long.SIZE; shift += 7) {
             byte next = bytes[take(1)];

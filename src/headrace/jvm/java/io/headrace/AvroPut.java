@@ -3,6 +3,8 @@ package io.headrace;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.core.io.SerializedString;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.util.Arrays;
@@ -14,7 +16,7 @@ import java.util.Map;
  * of the value, and at its last one after that.
  */
 abstract class AvroPut implements RegistryWrite.Writer {
-    private static final JsonFactory FACTORY = new JsonFactory();
+    private static final JsonFactory FACTORY = JsonFactory.builder().enable(StreamReadFeature.USE_FAST_DOUBLE_PARSER).build();
 
     /** The data does not fit its schema. */
     static final class Refused extends RuntimeException {
@@ -146,7 +148,7 @@ abstract class AvroPut implements RegistryWrite.Writer {
 
     /** A record, whose fields stand in JSON as Avro has them; those that come before their turn wait for it. */
     static final class RecordOf extends AvroPut {
-        private final String[] names;
+        private final SerializedString[] names; // null for a field that JSON does not have
         private final AvroPut[] steps;
         private final Map<String, Integer> places = new HashMap<>();
 
@@ -155,12 +157,13 @@ abstract class AvroPut implements RegistryWrite.Writer {
             if (node.has("n")) {
                 records.put(node.get("n").asInt(), this); // before its fields, which refer to it
             }
-            names = new String[fields.size()];
+            names = new SerializedString[fields.size()];
             steps = new AvroPut[names.length];
             for (int i = 0; i < names.length; i++) {
-                names[i] = fields.get(i).get(0).textValue(); // null for one that JSON does not have
+                String name = fields.get(i).get(0).textValue();
+                names[i] = name == null ? null : new SerializedString(name);
                 steps[i] = of(fields.get(i).get(1), records);
-                places.put(names[i], i);
+                places.put(name, i);
             }
         }
 
@@ -173,15 +176,24 @@ abstract class AvroPut implements RegistryWrite.Writer {
         void write(JsonParser json, AvroOutput out) throws IOException {
             byte[][] early = null;
             int next = 0;
-            for (String name = json.nextFieldName(); name != null; name = json.nextFieldName()) {
-                json.nextToken();
+            while (true) {
                 while (next < names.length && names[next] == null) {
                     writeField(next++, null, out);
                 }
-                Integer place;
-                if (next < names.length && names[next].equals(name)) {
+                if (next < names.length && json.nextFieldName(names[next])) {
+                    json.nextToken();
                     writeField(next++, json, out);
-                } else if ((place = places.get(name)) == null) {
+                    continue;
+                }
+                if (next == names.length) {
+                    json.nextToken();
+                }
+                if (json.currentToken() == JsonToken.END_OBJECT) {
+                    break;
+                }
+                Integer place = places.get(json.currentName());
+                json.nextToken();
+                if (place == null) {
                     json.skipChildren();
                 } else {
                     AvroOutput own = new AvroOutput();

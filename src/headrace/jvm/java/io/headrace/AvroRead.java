@@ -1,10 +1,12 @@
 package io.headrace;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -23,7 +25,8 @@ public final class AvroRead {
         .add("json", DataTypes.StringType).add("error", DataTypes.StringType);
 
     private static final ObjectMapper MAPPER = new ObjectMapper();
-    private static final JsonFactory FACTORY = new JsonFactory();
+    private static final JsonFactory FACTORY = new JsonFactoryBuilder().rootValueSeparator((String) null).build();
+    private static final ThreadLocal<Nested> NESTED = ThreadLocal.withInitial(Nested::new);
     private static final String PROBLEM = "org.apache.kafka.common.errors.SerializationException: Error deserializing Avro message: ";
     private static final UTF8String NULL = UTF8String.fromString("null");
     private static final Memo PLANS = new Memo() {
@@ -38,6 +41,28 @@ public final class AvroRead {
     };
 
     private AvroRead() {
+    }
+
+    /** Writes nested values as JSON, one after the other. */
+    private static final class Nested {
+        private final ByteArrayOutputStream bytes = new ByteArrayOutputStream(256);
+        private final JsonGenerator out;
+
+        Nested() {
+            try {
+                out = FACTORY.createGenerator(bytes);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        UTF8String text(AvroStep step, AvroInput in) throws IOException {
+            step.write(in, out);
+            out.flush();
+            UTF8String text = UTF8String.fromBytes(bytes.toByteArray());
+            bytes.reset();
+            return text;
+        }
     }
 
     /** @param names the fields, joined by the character 0 (each begins with one); @param plan as JSON */
@@ -63,6 +88,7 @@ public final class AvroRead {
                 put(row, 1, step, in);
             }
         } catch (IOException | RuntimeException | StackOverflowError e) {
+            NESTED.remove(); // it may have half a value
             row = ReadRow.empty(wanted.size());
             row[0] = problem(e, bytes);
         }
@@ -91,11 +117,7 @@ public final class AvroRead {
         } else if (inner instanceof AvroStep.Text text) {
             ReadRow.put(row, at, JsonRead.TEXT, text.read(in));
         } else {
-            ByteArrayOutputStream bytes = new ByteArrayOutputStream(256);
-            try (JsonGenerator out = FACTORY.createGenerator(bytes)) {
-                inner.write(in, out);
-            }
-            UTF8String text = UTF8String.fromBytes(bytes.toByteArray());
+            UTF8String text = NESTED.get().text(inner, in);
             if (NULL.equals(text)) { // of a union
                 row[at] = JsonRead.NULL;
             } else {
@@ -107,13 +129,10 @@ public final class AvroRead {
     /** The whole value as JSON text, of data without a schema of its own: null, and the error as the second field, if it cannot be read. */
     public static InternalRow text(byte[] bytes, UTF8String plan) {
         Object[] row = new Object[2];
-        ByteArrayOutputStream json = new ByteArrayOutputStream(256);
-        try (JsonGenerator out = FACTORY.createGenerator(json)) {
-            ((AvroStep) PLANS.get(plan)).write(new AvroInput(bytes), out);
-            out.flush();
-            row[0] = UTF8String.fromBytes(json.toByteArray());
+        try {
+            row[0] = NESTED.get().text((AvroStep) PLANS.get(plan), new AvroInput(bytes));
         } catch (IOException | RuntimeException | StackOverflowError e) {
-            row[0] = null;
+            NESTED.remove();
             row[1] = problem(e, bytes);
         }
         return new GenericInternalRow(row);

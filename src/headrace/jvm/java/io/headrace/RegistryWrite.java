@@ -1,5 +1,6 @@
 package io.headrace;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
@@ -49,11 +50,12 @@ public final class RegistryWrite {
     /** What one schema is written with to one topic; error: why it cannot be. */
     private record Target(int id, byte[] prefix, Writer writer, UTF8String error) { }
 
+    private record OfSchema(UTF8String schema, Map<UTF8String, Target> topics) { }
+
     /** The targets of every schema, by topic; under the topic "" where the subject does not depend on it. */
     private static final class Known {
         private final Map<UTF8String, Map<UTF8String, Target>> targets = new HashMap<>();
-        private UTF8String recent; // the schema that was asked for last: a constant is the same object for each record
-        private Map<UTF8String, Target> recentTargets;
+        private volatile OfSchema recent = new OfSchema(null, Map.of()); // the schema of the last record: nearly always of this one, too
 
         private final String format;
 
@@ -79,12 +81,14 @@ public final class RegistryWrite {
             };
         }
 
-        synchronized Map<UTF8String, Target> topics(UTF8String schema) {
-            if (schema != recent) {
-                recentTargets = targets.getOrDefault(schema, Map.of());
-                recent = schema;
+        /** The targets of a schema by topic. Schemas are long: to compare two costs less than to hash one. */
+        Map<UTF8String, Target> topics(UTF8String schema) {
+            OfSchema found = recent;
+            if (schema != found.schema && !schema.equals(found.schema)) {
+                found = new OfSchema(schema.copy(), targets.getOrDefault(schema, Map.of()));
+                recent = found;
             }
-            return recentTargets;
+            return found.topics;
         }
     }
 
@@ -110,10 +114,21 @@ public final class RegistryWrite {
         return new GenericInternalRow(row);
     }
 
+    /** The payload's bytes; a string that was read may be no UTF-8. */
+    private static byte[] bytes(Writer writer, UTF8String json) throws IOException {
+        try {
+            return writer.toBytes(json.getBytes());
+        } catch (JsonProcessingException e) {
+            if (json.isValid()) {
+                throw e;
+            }
+            return writer.toBytes(json.makeValid().getBytes());
+        }
+    }
+
     private static void put(Object[] row, UTF8String json, Target target, String format) {
         try {
-            UTF8String text = json.isValid() ? json : json.makeValid(); // a string that was read may be no UTF-8
-            byte[] payload = target.writer.toBytes(text.getBytes());
+            byte[] payload = bytes(target.writer, json);
             if (payload != null) {
                 ByteBuffer whole = ByteBuffer.allocate(1 + Integer.BYTES + target.prefix.length + payload.length);
                 row[0] = whole.put((byte) 0).putInt(target.id).put(target.prefix).put(payload).array();
