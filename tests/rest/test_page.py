@@ -8,6 +8,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterator
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, cast
@@ -320,6 +321,22 @@ def draft(config: dict[str, Any], **more: str) -> Any:
 def base_of(page: Page, config: dict[str, Any]) -> str:
     found = re.findall(r'name="base" value="(\w*)"', page.post("/ui/edit/review", **draft(config)).text)
     return found[0]
+
+
+def test_a_form_keeps_the_settings_that_are_empty_on_purpose_and_no_others(page: Page, herder: MemoryHerder):
+    herder.configs["c"] = {**CONFIG, "transforms.r.replacement": "", "topic": "t"}
+    shown = page.post("/ui/edit/form", **draft(herder.configs["c"]), to="form").text
+    keys = re.findall(r'name="key" value="([^"]*)"', shown)
+    rows = {"key": keys, "value": [{**herder.configs["c"], "topic": ""}.get(key) or "" for key in keys]}
+    json_text = page.post("/ui/edit/form", name="c", mode="form", to="json", **rows).text
+    edited = json.loads(unescape(re.findall(r"<textarea[^>]*>(.*?)</textarea>", json_text, re.S)[0]))
+    assert edited == {k: v for k, v in herder.configs["c"].items() if k not in ("name", "topic")}
+
+
+@pytest.mark.parametrize("live", ["0", "101", "-1", "many", ""])
+def test_a_preview_of_no_number_of_records_is_refused(page: Page, live: str):
+    answer = page.post("/ui/edit/preview", **draft(dict(CONFIG)), live=live)
+    assert f"Preview takes 1 to 100 records, not {live!r}." in unescape(answer.text)
 
 
 def test_an_edit_keeps_the_secrets_that_the_browser_never_had(page: Page, herder: MemoryHerder):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.responses import Response
@@ -24,7 +24,7 @@ from headrace.rest.roles import Role
 
 Settings = dict[str, str]
 
-_CLASS, _BLANK_ROWS, _LIVE = "connector.class", 3, 3
+_CLASS, _BLANK_ROWS, _MOST_LIVE = "connector.class", 3, 100
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,11 @@ def apply(call: Call) -> Response:
 
 def preview(call: Call) -> Response:
     """The newest records of the source through the chain, step by step; nothing is deployed."""
-    draft = _draft(call)
-    reply = call.ask("POST", "headrace", "preview", body={"config": _restored(call, draft), "live": _LIVE})
+    draft, wanted = _draft(call), call.field("live", "3")
+    live = int(wanted) if wanted.isdecimal() else 0
+    if not 1 <= live <= _MOST_LIVE:
+        raise BadRequestError(f"Preview takes 1 to {_MOST_LIVE} records, not {wanted!r}.")
+    reply = call.ask("POST", "headrace", "preview", body={"config": _restored(call, draft), "live": live})
     found = reply.json if reply.ok else {"records": []}
     return call.page("edit_preview.html", found=found, sentence="" if reply.ok else reply.message)
 
@@ -163,12 +166,18 @@ def _draft(call: Call) -> Draft:
     if call.caller.role < Role.ADMIN:
         raise RestError(403, "This needs the role admin.")
     mode, text = call.field("mode", "form"), call.field("json")
-    config = from_json(text) if mode == "json" else _from_rows(call.form.get("key", ()), call.form.get("value", ()))
-    return Draft(call.field("name").strip(), config, mode, text, call.field("new") == "1", call.field("base"))
+    config = from_json(text) if mode == "json" else {}
+    draft = Draft(call.field("name").strip(), config, mode, text, call.field("new") == "1", call.field("base"))
+    if mode == "json":
+        return draft
+    rows = _from_rows(call.form.get("key", ()), call.form.get("value", ()), _running(call, draft) or {})
+    return replace(draft, config=rows)
 
 
-def _from_rows(keys: Sequence[str], values: Sequence[str]) -> Settings:
-    return {key.strip(): value for key, value in zip(keys, values, strict=False) if key.strip() and value != ""}
+def _from_rows(keys: Sequence[str], values: Sequence[str], running: Mapping[str, str | None]) -> Settings:
+    """The settings of a form: those without a value are not set, unless that is the value which runs."""
+    rows = ((key.strip(), value) for key, value in zip(keys, values, strict=False))
+    return {key: value for key, value in rows if key and (value != "" or running.get(key) == "")}
 
 
 def from_json(text: str) -> Settings:
