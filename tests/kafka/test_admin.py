@@ -229,6 +229,25 @@ except RetriableError:
     assert (ended.stdout, ended.stderr) == ("unreachable\n", "")
 
 
+def test_topics_that_many_create_at_once_succeed_or_fail_each_by_itself(admin: Admin, topic_name: Callable[[str], str]):
+    names = [topic_name(f"many-{n}") for n in range(20)]
+    wanted = [(name, 1) for name in (*names, *names[:5])]
+    wanted += [(topic_name("large"), 20_000), (topic_name("none"), 0), ("not/a/name", 1)]
+
+    def create(topic: tuple[str, int]) -> str:
+        try:
+            admin.create(*topic, 1)
+        except KafkaFailure as failure:
+            return failure.code
+        return "created"
+
+    with ThreadPoolExecutor(len(wanted)) as pool:
+        results = list(pool.map(create, wanted))
+    assert results.count("created") == 20 and results.count("TOPIC_ALREADY_EXISTS") == 5
+    assert admin.find(names).keys() == set(names)
+    assert results[-3:] == ["POLICY_VIOLATION", "INVALID_PARTITIONS", "INVALID_TOPIC_EXCEPTION"]
+
+
 def test_a_wrong_password_is_told_from_an_absent_broker(secured):
     admin = Admin(secured.props(password="hunter2"))
     with pytest.raises(KafkaFailure) as raised:

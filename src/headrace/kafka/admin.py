@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeVar, cast
 from weakref import WeakValueDictionary
 
@@ -25,6 +26,7 @@ from confluent_kafka.admin import (
 
 from headrace.config.client_options import client_value
 from headrace.kafka import clients
+from headrace.kafka.batched_calls import BatchedCalls
 from headrace.kafka.connection_diagnosis import ConnectionDiagnosis
 from headrace.kafka.failures import REQUEST_TIMED_OUT, KafkaFailure, leader_moves
 from headrace.kafka.groups import GroupOffsets, Partition
@@ -76,6 +78,7 @@ class Admin:
         self._asking: list[AdminClient] = []
         # The client lives as long as this object: librdkafka cancels the calls under way of one that is collected.
         self._client = clients.admin(props, error_cb=self._reach.note)
+        self._creations = BatchedCalls(partial(_create_all, self._client), _is_of_request)
 
     @property
     def api_timeout_s(self) -> float:
@@ -126,9 +129,7 @@ class Admin:
         """Create a topic; -1 partitions or replication factor: the broker's default. Returns when it can be described."""
         deadline = time.monotonic() + timeout_s
         topic = NewTopic(name, num_partitions=partitions, replication_factor=replication_factor, config=dict(configs or {}))
-        self._wait_all(
-            lambda: self._client.create_topics([topic], operation_timeout=timeout_s, request_timeout=timeout_s), timeout_s
-        )
+        self._wait(lambda: self._creations.call(name, (topic, timeout_s)), timeout_s)
         self._wait_until(name, deadline, lambda info: info is not None and None not in info.partitions.values())
 
     def delete(self, names: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
@@ -362,6 +363,18 @@ def shared(props: Mapping[str, str]) -> Admin:
         if admin is None:
             admin = _shared[key] = Admin(props)
         return admin
+
+
+def _create_all(client: AdminClient, topics: Sequence[tuple[str, tuple[NewTopic, float]]]) -> Mapping[str, Future[None]]:
+    longest_s = max(timeout_s for _, (_, timeout_s) in topics)
+    return client.create_topics([topic for _, (topic, _) in topics], operation_timeout=longest_s, request_timeout=longest_s)
+
+
+def _is_of_request(error: Exception) -> bool:
+    """Whether another topic of a request may have caused this error: one that is invalid, or that has too many partitions."""
+    return not isinstance(error, KafkaException) or error.args[0].name() in (
+        "POLICY_VIOLATION", "INVALID_REQUEST", "UNKNOWN_SERVER_ERROR", "UNKNOWN",
+    )  # fmt: skip
 
 
 def _info(topic: Any) -> TopicInfo:
