@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import functions as F
 
-from headrace.streams import JoinWindows, Materialized, Serdes, StreamsBuilder
+from headrace.streams import JoinWindows, Materialized, Serdes, SessionWindows, StreamsBuilder, TimeWindows
+from headrace.streams.serdes import WindowedSerde
 from tests.streams.running import reference
 from tests.streams.running.conftest import STRINGS, batches, feed, randomly
 from tests.support import seeds
@@ -114,3 +115,34 @@ def test_a_global_table_is_looked_up_by_any_key(drive):
         feed(driver, "right", [("x", "one", 1), ("y", "two", 1), ("y", None, 2)])
         feed(driver, "left", [("a", "x", 3), ("a", "y", 4)])
         assert [(r.key, r.value) for r in _out(driver)] == [("a", "x-one"), ("a", "y-None")]
+
+
+def test_the_rows_of_sessions_are_joined(drive):
+    builder = StreamsBuilder()
+    sessions = builder.stream("in", STRINGS).group_by_key().windowed_by(SessionWindows.of_inactivity_gap_and_grace(5, 100))
+    counts, values = sessions.count(), sessions.reduce(lambda one, other: F.concat(one, other))
+    counts.join(values, lambda n, v: F.concat_ws("-", n, v)).to_stream().to("out")
+    serde, state = WindowedSerde("session_windowed", None, Serdes.string()), {}
+    with drive(builder) as driver:
+        for batch in ([("a", "x", 1), ("a", "y", 20)], [("a", "z", 4)], [("a", "u", 8), ("b", "v", 8)]):
+            feed(driver, "in", batch)
+            for r in driver.create_output_topic("out", serde, Serdes.string()).read_records():
+                state[r.key["key"], r.key["start"], r.key["end"]] = r.value
+    assert {k: v for k, v in state.items() if v} == {("a", 1, 8): "3-xzu", ("a", 20, 20): "1-y", ("b", 8, 8): "1-v"}
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_a_stream_meets_every_change_of_a_windowed_table(drive, counts):
+    builder = StreamsBuilder()
+    stream, windows = builder.stream("in", STRINGS), TimeWindows.of_size_and_grace(10, 0)
+    some = stream.filter(lambda k, v: v != "y").group_by_key().windowed_by(windows).count().to_stream()
+    every = stream.group_by_key().windowed_by(windows)
+    table = every.count() if counts else every.reduce(lambda one, other: F.concat(one, other))
+    some.join(table, lambda n, v: F.concat_ws("-", n, v)).to("out")
+    serde = WindowedSerde("time_windowed", None, Serdes.string(), 10)
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("a", "y", 2), ("a", "z", 3), ("a", "y", 4), ("b", "x", 12), ("b", "x", 13)])
+        found = driver.create_output_topic("out", serde, Serdes.string()).read_records()
+    # The stream comes before the table.
+    wanted = {("a", 0): "2-2", ("b", 10): "2-1"} if counts else {("a", 0): "2-xy", ("b", 10): "2-x"}
+    assert {(r.key["key"], r.key["start"]): r.value for r in found} == wanted
