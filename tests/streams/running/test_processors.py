@@ -9,6 +9,7 @@ import pytest
 from headrace.errors import TopologyError
 from headrace.streams import (
     AggregationWithHeaders,
+    BufferConfig,
     Materialized,
     Named,
     Produced,
@@ -17,6 +18,8 @@ from headrace.streams import (
     Serdes,
     Stores,
     StreamsBuilder,
+    Suppressed,
+    TimeWindows,
     ValueAndTimestamp,
     ValueTimestampHeaders,
 )
@@ -288,3 +291,42 @@ def test_a_store_that_is_not_connected_says_so(drive):
 
 class AsksForAnother(Totals):
     stores = None  # type: ignore[assignment]
+
+
+def _global(builder: StreamsBuilder) -> None:
+    store = Stores.key_value_store_builder(Stores.in_memory_key_value_store("all"), Serdes.string(), Serdes.string())
+    builder.add_global_store(store, "in", STRINGS, Passes)
+
+
+def _partitioned(builder: StreamsBuilder) -> None:
+    to = Produced.with_(Serdes.string(), Serdes.string()).with_stream_partitioner(lambda topic, key, value, count: 0)
+    builder.stream("in", STRINGS).to(lambda key, value, context: value, to)
+
+
+def _reads_windows(builder: StreamsBuilder) -> None:
+    windows = builder.stream("in", STRINGS).group_by_key().windowed_by(TimeWindows.of_size_and_grace(5, 5))
+    windows.count(Named("counts")).filter(lambda k, n: n > 1, Materialized.as_("many"))
+    builder.stream("looks", STRINGS).process(Passes, "many", Named("looks"))
+
+
+def _reads_suppressed(builder: StreamsBuilder) -> None:
+    counts = builder.stream("in", STRINGS).group_by_key().count()
+    held = counts.suppress(Suppressed.until_time_limit(5, BufferConfig.unbounded()).with_name("held"))
+    held.map_values(lambda n: n + 1, Materialized.as_("more"))
+    builder.stream("looks", STRINGS).process(Passes, "more", Named("looks"))
+
+
+@pytest.mark.parametrize(
+    ("define", "sentence"),
+    [
+        (_global, "fills the global store all, which processors do not do here"),
+        (_partitioned, "a partitioner needs a topic with a fixed name"),
+        (_reads_windows, "looks uses the store many of .*, which follows from counts"),
+        (_reads_suppressed, "looks uses the store more of .*, which follows from held"),
+    ],
+)
+def test_what_does_not_run_is_refused_when_it_is_built(define, sentence):
+    builder = StreamsBuilder()
+    define(builder)
+    with pytest.raises(TopologyError, match=sentence):
+        builder.build()
