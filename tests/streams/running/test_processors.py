@@ -293,6 +293,50 @@ class AsksForAnother(Totals):
     stores = None  # type: ignore[assignment]
 
 
+class Expires:
+    """Puts each value into the window and the session that it names, and tells what it finds."""
+
+    value_serde = Serdes.string()
+
+    @staticmethod
+    def stores():
+        windows, sessions = (
+            Stores.persistent_window_store("windows", 20, 10, False),
+            Stores.persistent_session_store("sessions", 20),
+        )
+        return [
+            Stores.window_store_builder(windows, Serdes.string(), Serdes.string()),
+            Stores.session_store_builder(sessions, Serdes.string(), Serdes.string()),
+        ]
+
+    def init(self, context) -> None:
+        self.context = context
+        self.windows, self.sessions = context.get_state_store("windows"), context.get_state_store("sessions")
+
+    def process(self, record) -> None:
+        at = int(record.value)
+        self.windows.put(record.key, record.value, at)
+        self.sessions.put((record.key, at, at), record.value)
+        found = [value for _, value in self.windows.all()], [value for _, value in self.windows.fetch(record.key, 0, 100)]
+        ended = [value for _, value in self.sessions.fetch(record.key)], [self.sessions.fetch_session(record.key, 50, 50)]
+        single = [self.windows.fetch(record.key, 50)]
+        assert found[0] == found[1] == ended[0] and single == ended[1]
+        self.context.forward(record.with_value(f"{' '.join(found[0])}, {single[0]}"))
+
+
+def test_what_has_expired_is_neither_put_into_a_store_nor_found_in_it(drive):
+    builder = StreamsBuilder()
+    builder.stream("in", STRINGS).process(Expires).to("out", Produced.with_(Serdes.string(), Serdes.string()))
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "50", 1), ("a", "69", 2), ("a", "49", 3)])
+        feed(driver, "in", [("a", "70", 4), ("a", "50", 5), ("a", "51", 6)])
+        assert [value for _, value in _out(driver, Serdes.string())] == [
+            "50, 50", "50 69, 50", "50 69, 50", "69 70, None", "69 70, None", "51 69 70, None",
+        ]  # fmt: skip
+        assert [start for start, _ in driver.store("windows").fetch("a")] == [50, 51, 69, 70]  # until it is looked for
+        assert driver._tasks[0].metrics["dropped"] == 4
+
+
 def _global(builder: StreamsBuilder) -> None:
     store = Stores.key_value_store_builder(Stores.in_memory_key_value_store("all"), Serdes.string(), Serdes.string())
     builder.add_global_store(store, "in", STRINGS, Passes)

@@ -127,9 +127,11 @@ class Context:
         self.outputs.append(Output("show", "", None, frame))
         self.shown.append(Shown(frame, action))
 
-    def skip(self, frame: DataFrame) -> None:
-        """Say that records are left out. frame: topic, partition, offset."""
-        self.outputs.append(Output("skip", "", None, frame.select("topic", "partition", "offset")))
+    def skip(self, frame: DataFrame, store: str = "") -> None:
+        """Say that records are left out. frame: topic, partition, offset; of what came too late for a store its name, the
+        partition and the time.
+        """
+        self.outputs.append(Output("skip", store, None, frame.select("topic", "partition", "offset")))
 
     def clock(self, node: str) -> Column:
         """The stream time of a row's task `p` at an operator before the batch; NULL if there is none."""

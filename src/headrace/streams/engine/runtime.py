@@ -267,9 +267,11 @@ class TaskRuntime:
         """The stream times that the batch has come to: operator, partition, time."""
         return [(node, int(partition), int(time)) for node, partition, time in _values(self._java.ticks())]
 
-    def skipped(self) -> list[tuple[str, int, int]]:
-        """Topic, partition and offset of the first records that were left out."""
-        return [(topic, int(partition), int(offset)) for topic, partition, offset in _values(self._java.skipped())]
+    def skipped(self) -> list[tuple[str, int, int, str]]:
+        """Topic, partition and offset of the first records that were left out; or, of what came too late for a store, its name,
+        the partition, the time, and the name.
+        """
+        return [(topic, int(partition), int(offset), store) for store, topic, partition, offset in _values(self._java.skipped())]
 
     def skips(self) -> int:
         """How many records were left out so."""

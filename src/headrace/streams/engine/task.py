@@ -360,9 +360,9 @@ class StreamTask:
         try:
             batch = StreamBatch(job, self.number, sorted({p for _, p in ranges}), self.transactions is not None)
             self.cluster.run(runtime, batch, inputs)
-            if self.reading.skips:
+            if skips := runtime.skips():
                 log_skipped(runtime.skipped())
-                self.metrics["dropped"] += runtime.skips()
+                self.metrics["dropped"] += skips
             clocks = clocks_after(self.memory.clocks, runtime.ticks())
             if self.transactions is not None:
                 self._commit_once(self.transactions, clocks, ranges)

@@ -131,7 +131,7 @@ final class BatchResult {
                     found.put(row.getInt(1), row.getLong(2));
                 }
             }
-            case "skip" -> skip(row.getUTF8String(0) + "\t" + row.getInt(1) + "\t" + row.getLong(2));
+            case "skip" -> skip(output.name() + "\t" + row.getUTF8String(0) + "\t" + row.getInt(1) + "\t" + row.getLong(2));
             default -> { }
         }
     }
