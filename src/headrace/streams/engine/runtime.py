@@ -81,7 +81,7 @@ class TaskRuntime:
         limits: Mapping[str, int] | None = None,
     ) -> None:
         """partitions: how many its topics have; consumer, producer: Java settings; state_dir: scratch, else the system's; limits:
-        by topic, how many bytes of a record it takes, unless records are compressed on their way.
+        by topic, how many bytes of a record it takes.
 
         Raises StreamsError if tasks of Spark run elsewhere.
         """
@@ -241,6 +241,14 @@ class TaskRuntime:
     def be_careful(self) -> None:
         """Write nothing of a batch before all of it is computed: one with a record that cannot be processed leaves no trace."""
         self._java.beCareful(_lines(self._limits.items()))
+
+    def take_limits(self, limits: Mapping[str, int]) -> bool:
+        """Go by what topics take now; whether one of them takes more than before."""
+        more = any(limit > self._limits.get(topic, limit) for topic, limit in limits.items())
+        if more:
+            self._limits = dict(limits)
+            self.be_careful()
+        return more
 
     def set_letter(self, failure: RecordFailedError) -> None:
         """What went wrong with the record that `dead_letters` writes next."""

@@ -332,7 +332,9 @@ class StreamTask:
         if not any(start < end for start, end in ranges.values()):  # a schedule has failed, and no record
             raise failure
         parts = self.skipping.halves(ranges)
-        if not parts:
+        if not parts and failure.of_production and self.memory.runtime.take_limits(self.cluster.limits()):
+            self._batch(ranges)
+        elif not parts:
             self._leave_out_one(ranges, failure)
         for part in parts:
             self._unfinished = part
