@@ -13,6 +13,7 @@ from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.context import Memory
 from headrace.streams.engine.globals import GlobalTable
+from headrace.streams.engine.order import BatchRanges
 from headrace.streams.engine.program import Program
 from headrace.streams.engine.sinks import SinkTopics
 from headrace.streams.engine.skipping import Skipping
@@ -97,9 +98,10 @@ def _task(
     skipping = Skipping(config.skips_failed_records, config.skips_unwritable_results)
     if skipping:
         memory.runtime.be_careful()
+    reading = SourceReading(topics, config.skips_bad_records, merged, config.dead_letter_topic)
     return StreamTask(
-        program, SourceReading(topics, config.skips_bad_records, merged, config.dead_letter_topic), memory, cluster, read,
-        [(name, p) for name in names for p in range(counts[name])], config.max_batch_records,
+        program, reading, memory, cluster, read, [(name, p) for name in names for p in range(counts[name])],
+        BatchRanges(reading, cluster, program.sources, read, config.max_batch_records),
         reset | dict.fromkeys(internal, "earliest"),
         source_changelogs={s: full for s, t in topology.source_changelogs.items() if (full := topics.full(t)) in names},
         internal=internal, skipping=skipping,

@@ -24,6 +24,7 @@ from headrace.streams.engine.cluster import FIGURES, BatchTransactions, Cluster,
 from headrace.streams.engine.context import Clocks, Context, Memory
 from headrace.streams.engine.flows import Flow
 from headrace.streams.engine.notes import clocks_after, clocks_of, require_filled, require_same_stores
+from headrace.streams.engine.order import BatchRanges
 from headrace.streams.engine.program import Program
 from headrace.streams.engine.registered import learning
 from headrace.streams.engine.restore import StoreRestore
@@ -52,8 +53,8 @@ class StreamTask:
     topics: Mapping[str, list[str]]
     """By source, names on the cluster."""
     partitions: list[Partition]
-    limit: int
-    """How many records of a partition a batch takes at most."""
+    ranges: BatchRanges
+    """What batches take."""
     reset: Mapping[str, str] = field(default_factory=dict)
     source_changelogs: Mapping[str, str] = field(default_factory=dict)
     internal: frozenset[str] = frozenset()
@@ -129,11 +130,11 @@ class StreamTask:
         if self._lost:
             self.recover()
         ends = self.cluster.ends(self.memory.runtime, self._starts())
-        ranges = self._unfinished or self._ranges(ends or {})
+        ranges = self._unfinished or self.ranges.of(self.positions, ends or {})
         asked = time.monotonic()
         if ends is None or (not ranges and asked > self._look_at):
             ends = self._go_back()
-            ranges, self._look_at = self._unfinished or self._ranges(ends), asked + _LOOK_S
+            ranges, self._look_at = self._unfinished or self.ranges.of(self.positions, ends), asked + _LOOK_S
             if not ranges and self.dirty:
                 self.rest()
         if not ranges and self.is_due():
@@ -161,11 +162,6 @@ class StreamTask:
     def _starts(self) -> dict[str, dict[Partition, int]]:
         """By input, where the next batch begins."""
         return {source: {p: offset for p, offset in self.positions.items() if p[0] in t} for source, t in self.topics.items()}
-
-    def _ranges(self, ends: Mapping[Partition, int]) -> Ranges:
-        """What a batch may take."""
-        begin = self.positions.items()
-        return {p: (start, min(ends[p], start + self.limit)) for p, start in begin if ends.get(p, start) > start}
 
     def close(self) -> None:
         """The work is over."""
@@ -331,7 +327,7 @@ class StreamTask:
         """Do a batch that a record has failed, which has left no trace: in halves, until that record is alone and is left out."""
         if not any(start < end for start, end in ranges.values()):  # a schedule has failed, and no record
             raise failure
-        parts = self.skipping.halves(ranges)
+        parts = self.ranges.halves(ranges)
         if not parts and failure.of_production and self.memory.runtime.take_limits(self.cluster.limits()):
             self._batch(ranges)
         elif not parts:
