@@ -277,9 +277,10 @@ class Engine:
             if waiting is not None:
                 waiting.abort()
             with self._failure:
-                if not self._stopping.is_set():
-                    self._stopping.set()
-                    failed(_as_streams_error(error, number))
+                first = not self._stopping.is_set()
+                self._stopping.set()
+            if first:  # it waits for the other threads, which need the lock to end
+                failed(_as_streams_error(error, number))
         finally:
             with self._locks[number]:
                 task.close()
