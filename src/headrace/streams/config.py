@@ -164,8 +164,8 @@ class StreamsConfig(TopologyConfig):
         doc="What happens to a record of which a result is larger than `max.request.size` of the producer, or than "
         "`max.message.bytes` of its topic, or a row of a store than that of its changelog: `fail` ends the application, "
         "`continue` leaves the record out, as `processing.exception.handler` does. What a broker refuses is known when other "
-        "results of the batch are written: with `at_least_once` they are written again, and a changelog counts as it is when "
-        "the work begins, if `compression.type` is `none`; else the application ends when a broker refuses a row.",
+        "results of the batch are written: with `at_least_once` they are written again. Rows for changelogs are measured before "
+        "that, then, by what their topics took at the start or take since; a topic that takes less now ends the application.",
     )  # fmt: skip
     dead_letter_topic: str | None = option(
         "errors.dead.letter.queue.topic.name", Type.STRING, None,

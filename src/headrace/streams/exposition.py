@@ -24,7 +24,7 @@ _COUNTERS = {
 _GAUGES = {"batch-ms": ("batch_ms", "Time of the last batch."), "lag": ("record_lag", "Records that are still to be read.")}
 _TASK = {
     "records": ("process", "Records that were processed."),
-    "dropped": ("dropped_records", "Records that were left out because they cannot be read or processed."),
+    "dropped": ("dropped_records", "Records that were left out: they cannot be read or processed, or are too late for a store."),
 }
 _KAFKA = "kafka_streams_stream"
 

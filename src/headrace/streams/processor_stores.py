@@ -99,6 +99,8 @@ class ChangedRows:
         """By key, the value (None: deleted) and the time."""
         self.stream_time = -1
         """The greatest time that the store has got: since when a version holds, where a window begins or a session ends."""
+        self.dropped: list[int] = []
+        """The times of what came too late for the store."""
 
     def get(self, key: bytes, ahead: Iterable[bytes] = ()) -> tuple[bytes, int] | None:
         """Value and time of a key. ahead: keys that are going to be asked for, which go with the same request."""
@@ -174,6 +176,19 @@ class _ProcessorStore:
             encoded = headed(headers, encoded)
         self._rows.put(key, encoded, self._time() if timestamp is None else timestamp)
 
+    def _takes(self, time: int) -> bool:
+        """Whether a window that begins, or a session that ends, at a time is still kept, which moves stream time on."""
+        self._check_writes()
+        self._rows.stream_time = max(self._rows.stream_time, time)
+        if time < self._first:
+            self._rows.dropped.append(time)
+        return time >= self._first
+
+    @property
+    def _first(self) -> int:
+        """The time from which windows and sessions are kept; what is before it may be there still, and is not shown."""
+        return self._rows.stream_time - self._retention + 1
+
     def _found(self, value: bytes, time: int) -> Any:
         if not self._with_headers:
             found = self._value_of(value)
@@ -243,16 +258,18 @@ class WindowStore(_ProcessorStore):
     """Values of keys and windows, by the start of the window in ms."""
 
     def put(self, key: Any, value: Any, window_start: int) -> None:
-        """Set the value of a window; None deletes it."""
-        self._put(self._bytes(key) + _long(window_start) + _NUMBER, value, None)
-        self._rows.stream_time = max(self._rows.stream_time, window_start)
+        """Set the value of a window; None deletes it. One that has expired is left out."""
+        row = self._bytes(key) + _long(window_start) + _NUMBER
+        if self._takes(window_start):
+            self._put(row, value)
 
     def fetch(self, key: Any, time_from: int, time_to: int | None = None) -> Any:
         """The value of the window that begins at a time, None if there is none; with two times (start, value) of all between."""
         prefix = self._bytes(key)
         if time_to is None:
             row = self._rows.get(prefix + _long(time_from) + _NUMBER)
-            return None if row is None else self._found(*row)
+            return None if row is None or time_from < self._first else self._found(*row)
+        time_from = max(time_from, self._first)
         rows = self._rows.scan(prefix + _long(max(time_from, 0)), prefix + _long(max(time_to, -1) + 1))
         whole = len(prefix) + _LONG + len(_NUMBER)
         near = (row for row in rows if len(row[0]) == whole and time_from <= _start(row[0]) <= time_to)
@@ -264,6 +281,7 @@ class WindowStore(_ProcessorStore):
 
     def fetch_all(self, time_from: int, time_to: int) -> Iterator[tuple[tuple[Any, int, int], Any]]:
         """The same for windows that begin between two times, both inclusive."""
+        time_from = max(time_from, self._first)
         for key, value, time in self._rows.scan(b"", None):
             start = _start(key)
             if time_from <= start <= time_to:
@@ -274,19 +292,21 @@ class SessionStore(_ProcessorStore):
     """Values of keys and sessions: a session is (key, start, end), in ms."""
 
     def put(self, session: tuple[Any, int, int], value: Any) -> None:
-        """Set the value of a session; None deletes it."""
+        """Set the value of a session; None deletes it. One that has expired is left out."""
         key, start, end = session
-        self._put(self._bytes(key) + _long(end) + _long(start), value)
-        self._rows.stream_time = max(self._rows.stream_time, end)
+        row = self._bytes(key) + _long(end) + _long(start)
+        if self._takes(end):
+            self._put(row, value)
 
     def remove(self, session: tuple[Any, int, int]) -> None:
         """Delete a session."""
-        self.put(session, None)
+        key, start, end = session
+        self._put(self._bytes(key) + _long(end) + _long(start), None)
 
     def fetch_session(self, key: Any, start: int, end: int) -> Any:
         """The value of a session, None if there is none."""
         row = self._rows.get(self._bytes(key) + _long(end) + _long(start))
-        return None if row is None else self._found(*row)
+        return None if row is None or end < self._first else self._found(*row)
 
     def fetch(self, key: Any) -> Iterator[tuple[tuple[Any, int, int], Any]]:
         """All sessions of a key: ((key, start, end), value)."""
@@ -294,7 +314,7 @@ class SessionStore(_ProcessorStore):
 
     def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> Iterator[tuple[tuple[Any, int, int], Any]]:
         """Sessions of a key that end at or after a time and start at or before another one."""
-        prefix = self._bytes(key)
+        prefix, earliest_end = self._bytes(key), max(earliest_end, self._first)
         after = prefix + b"\xff" * (2 * _LONG)
         for found, value, time in self._rows.scan(prefix + _long(max(earliest_end, 0)), after):
             start, end = int.from_bytes(found[-_LONG:], "big"), int.from_bytes(found[-2 * _LONG : -_LONG], "big")

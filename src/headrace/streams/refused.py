@@ -6,19 +6,28 @@ from collections.abc import Iterator
 
 from headrace.errors import TopologyError
 from headrace.streams import operations as ops
-from headrace.streams.nodes import Node, ProcessorNode
+from headrace.streams.nodes import Node, ProcessorNode, SinkNode
 from headrace.streams.processor_groups import owns, processor_groups
 from headrace.streams.stores import StoreKind
 from headrace.streams.topology import Topology
 
 _NO_HISTORY = ops.StreamAggregate, ops.CogroupMerge, ops.TableAggregate, ops.TableJoinMerge, ops.ForeignKeyRespond
 _SEEN_THROUGH = ops.TableFilter, ops.TableMapValues, ops.TableTransformValues
+_FOLLOW = (*_SEEN_THROUGH, ops.Suppress, ops.CogroupMerge, ops.TableJoin, ops.TableJoinMerge)
 _NEED_ROWS = ops.TableGroupBy, ops.TableJoin, ops.Suppress, ops.ForeignKeySend, ops.ForeignKeyChange
 
 
 def refuse(topology: Topology) -> None:
     """Raise TopologyError for the first operation that is not run here."""
+    for node in topology.nodes.values():
+        if isinstance(node, SinkNode) and node.produced.partitioner is not None and not isinstance(node.topic, str):
+            raise TopologyError(f"{node.name}: a partitioner needs a topic with a fixed name.")
     for node in _processors(topology):
+        if isinstance(node.operation, ops.UserProcessor) and topology.global_stores.keys() & set(node.stores):
+            raise TopologyError(
+                f"{node.name} fills the global store {node.stores[0]}, which processors do not do here: global_table puts each "
+                "record of a topic into a store as it is."
+            )
         for store in (topology.stores[name] for name in node.stores if name in topology.stores):
             if store.kind is StoreKind.VERSIONED and isinstance(node.operation, _NO_HISTORY):
                 raise TopologyError(
@@ -54,6 +63,11 @@ def _refuse_shared(topology: Topology, node: ProcessorNode) -> None:
                 f"{node.name} uses the store {store} of {owner.name}, which comes behind it: a processor gets all records of a "
                 "batch before the next operator does, so it can read only what comes before it or beside it."
             )
+        if (hidden := _windows_or_suppressed(topology, owner)) is not None:
+            raise TopologyError(
+                f"{node.name} uses the store {store} of {owner.name}, which follows from {hidden}: a processor can read neither "
+                "what has windows as its keys, nor what was held back. Keep what it needs in a store of its own."
+            )
 
 
 def _refuse_apart(topology: Topology, node: ProcessorNode, others: list[ProcessorNode], store: str) -> None:
@@ -66,6 +80,20 @@ def _refuse_apart(topology: Topology, node: ProcessorNode, others: list[Processo
             "them or between them. An operator gets all records of a batch before the next one does: only processors that follow "
             "each other, or stand side by side, can share a store."
         )
+
+
+def _windows_or_suppressed(topology: Topology, table: Node, suppressed: bool = True) -> str | None:
+    """An operator with windows from which a table follows, or a suppression whose changes it passes on; None if there is none."""
+    operation = table.operation if isinstance(table, ProcessorNode) else None
+    if isinstance(operation, ops.StreamAggregate):
+        return None if operation.windows is None else table.name
+    if isinstance(operation, ops.Suppress) and suppressed:
+        return table.name
+    if not isinstance(operation, _FOLLOW):
+        return None
+    suppressed = suppressed and not isinstance(operation, ops.TableTransformValues)  # which is told of each change
+    found = (_windows_or_suppressed(topology, topology.nodes[parent], suppressed) for parent in table.parents)
+    return next((name for name in found if name is not None), None)
 
 
 def _is_processor(node: Node) -> bool:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,12 @@ import pytest
 
 from headrace.errors import MissingInternalTopicsError, StreamsError
 from headrace.rest import RestServer
-from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder
+from headrace.streams import Consumed, KafkaStreams, Materialized, Produced, Serdes, StreamsBuilder
 from headrace.streams.states import State
 from tests.clusters import record
 from tests.rest.conftest import Client, worker_config
 from tests.rest.memory_herder import MemoryHerder
-from tests.streams.running.application import WAIT_S
+from tests.streams.running.application import WAIT_S, Application
 from tests.support import quick_java, seeds, wait_until
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "streams"
@@ -169,3 +169,24 @@ def test_an_uncaught_error_reaches_the_handler_and_ends_the_client(make):
         assert ended.wait(WAIT_S)
         assert streams.wait_for(State.ERROR, timeout=WAIT_S * 1000)
     assert f"The value of the record at {app.source}-0 offset 0 cannot be read by the long serde" in seen[0]
+
+
+@pytest.mark.parametrize("through", [False, True])
+def test_a_changelog_that_was_created_again_ends_the_application(make: Callable[..., Application], through: bool):
+    app = make()
+    builder = StreamsBuilder()
+    stream = builder.stream(app.source, Consumed.with_(Serdes.string(), Serdes.string()))
+    counts = stream.group_by(lambda key, value: value) if through else stream.group_by_key()
+    counts.count(Materialized.as_("counts")).to_stream().to(app.sink, Produced.with_(Serdes.string(), Serdes.long()))
+    topology = builder.build(app.config)
+    app.cluster.produce(app.source, [record(b"a", b"a"), record(b"a", b"a")])
+    with KafkaStreams(topology, app.config) as streams:
+        streams.start()
+        app.await_results({"a": 2})
+    topics = [app.changelog, *([app.repartition] if through else [])]
+    app.cluster.admin.delete(topics)
+    wait_until(lambda: not {*topics} & {*app.cluster.admin.topics()}, WAIT_S, "the topics are gone")
+    with KafkaStreams(topology, app.config) as streams:
+        streams.start()
+        assert streams.wait_for(State.ERROR, timeout=30_000), streams.state()  # no thread waits for another one
+        assert "deleted and created again" in str(streams.error) and topics[-1] in str(streams.error)

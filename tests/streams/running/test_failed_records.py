@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
+from string import ascii_letters
 
 import pytest
 
@@ -77,29 +79,40 @@ def test_a_result_that_a_broker_refuses_is_a_dead_letter(
     assert (dict(letter.headers)["__streams.errors.exception"] or b"").endswith(b".RecordTooLargeException")
 
 
-@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+@pytest.mark.parametrize(
+    ("guarantee", "compression"), [("at_least_once", "none"), ("exactly_once_v2", "none"), ("at_least_once", "zstd")]
+)
 def test_a_row_that_is_too_large_for_its_changelog_leaves_a_dead_letter_and_no_trace(
-    make: Callable[..., Application], topic_name: Callable[[str], str], guarantee: str
+    make: Callable[..., Application], topic_name: Callable[[str], str], guarantee: str, compression: str
 ):
     dead = topic_name("dead")
     more = {"production_exception_handler": "continue", "errors_dead_letter_queue_topic_name": dead}
-    app = make(processing_guarantee=guarantee, **more)
+    app = make(processing_guarantee=guarantee, producer_compression_type=compression, **more)
     app.cluster.create(dead, 1)
     kept = Materialized.as_("kept").with_logging_enabled({"max.message.bytes": "20000"})
     builder = StreamsBuilder()
     stream = builder.stream(app.source, Consumed.with_(Serdes.string(), Serdes.string()))
     last = stream.group_by(lambda key, value: value.substr(1, 1)).reduce(lambda old, new: new, kept)
     last.to_stream().map_values(lambda value: value.substr(1, 9)).to(app.sink, Produced.with_(Serdes.string(), Serdes.string()))
-    large = "x" * 50_000
+    large = "x" + "".join(random.Random(1).choices(ascii_letters, k=50_000))  # more than 20,000 bytes however it is compressed
     small = [*"abcdefghijklm"]  # a few bytes each: they fit beside the large one into its batch, which splits without an end
     app.send("a", large, *small)
     with KafkaStreams(builder.build(app.config), app.config) as streams:
         streams.start()
         wait_until(lambda: len(app.cluster.read(dead)) == 1, WAIT_S, lambda: f"a dead letter; {streams.error}")
-        app.send("x")
-        small.append("x")
-        wait_until(lambda: {one.value.decode() for one in app.cluster.read(app.sink)} == {*small}, WAIT_S, "the results")
-        wait_until(lambda: dict(streams.store("kept").all()) == dict(zip(small, small, strict=True)), WAIT_S, "the rows")
+        rows = {one: one for one in small}
+        if compression == "none":
+            app.send("x")
+            rows["x"] = "x"
+        else:
+            rows["y"] = "y" * 50_000  # which is small on its way
+            app.send(rows["y"])
+        results = {one[:9] for one in rows.values()}
+        wait_until(lambda: {(one.value or b"").decode() for one in app.cluster.read(app.sink)} == results, WAIT_S, "the results")
+        wait_until(lambda: dict(streams.store("kept").all()) == rows, WAIT_S, "the rows")
+        app.cluster.admin.alter(f"{app.id}-kept-changelog", {"max.message.bytes": "100000"})
+        app.send(large)  # which fits by now
+        wait_until(lambda: streams.store("kept").get("x") == large, WAIT_S, lambda: f"the large row; {streams.error}")
         assert streams.state() is State.RUNNING
     (letter,) = app.cluster.read(dead)
     assert letter.value == large.encode()

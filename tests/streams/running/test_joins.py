@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import functions as F
 
-from headrace.streams import JoinWindows, Materialized, Serdes, StreamsBuilder
+from headrace.streams import JoinWindows, KafkaStreams, Materialized, Serdes, SessionWindows, StreamsBuilder, TimeWindows
+from headrace.streams.serdes import WindowedSerde
+from tests.clusters import record
 from tests.streams.running import reference
+from tests.streams.running.application import WAIT_S
 from tests.streams.running.conftest import STRINGS, batches, feed, randomly
-from tests.support import seeds
+from tests.support import seeds, wait_until
 
 
 def both(left, right):
@@ -34,14 +37,15 @@ def _feed_both(driver, left, right) -> None:
     driver.pipe("left", [])
 
 
-@pytest.mark.parametrize("kind", ["inner", "left"])
-@pytest.mark.parametrize("seed", seeds(1, 2))
-def test_a_record_gets_the_row_that_the_table_has_at_its_turn(drive, kind, seed):
+@pytest.mark.parametrize(
+    ("kind", "seed", "limit"), [*((kind, seed, "500000") for kind in ("inner", "left") for seed in seeds(1, 2)), ("left", 3, "3")]
+)
+def test_a_record_gets_the_row_that_the_table_has_at_its_turn(drive, kind, seed, limit):
     builder = StreamsBuilder()
     stream, table = builder.stream("left", STRINGS), builder.table("right", STRINGS)
     (stream.join if kind == "inner" else stream.left_join)(table, both).to("out")
     rows = {}
-    with drive(builder) as driver:
+    with drive(builder, config={"headrace.max.batch.records": limit}) as driver:
         for number, (left, right) in enumerate(zip(batches(seed), batches(seed + 50), strict=True)):
             right = [] if number == 1 else right
             expected = []
@@ -54,6 +58,17 @@ def test_a_record_gets_the_row_that_the_table_has_at_its_turn(drive, kind, seed)
                         expected.append((key, f"{value}-{row}", t))
             _feed_both(driver, left, right)
             assert sorted(map(str, [(r.key, r.value, r.timestamp) for r in _out(driver)])) == sorted(map(str, expected))
+
+
+def test_what_is_left_out_leaves_the_order_of_the_others_as_it_is(drive):
+    builder = StreamsBuilder()
+    stream, table = builder.stream("left", STRINGS), builder.table("right", STRINGS)
+    numbers = stream.map_values(lambda value: value.cast("int").cast("string"))
+    numbers.join(table, both).to("out")
+    left = [("a", "bad" if i == 7 else f"{i}", 10 * i) for i in range(12)]
+    with drive(builder, config={"processing.exception.handler": "continue"}) as driver:
+        _feed_both(driver, left, [("a", f"{i}", 30 * i) for i in range(4)])
+        assert [r.value for r in _out(driver)] == [f"{i}-{(i - 1) // 3}" for i in range(1, 12) if i != 7]
 
 
 def test_a_stream_meets_the_rows_of_a_table_that_was_mapped_and_filtered(drive):
@@ -114,3 +129,52 @@ def test_a_global_table_is_looked_up_by_any_key(drive):
         feed(driver, "right", [("x", "one", 1), ("y", "two", 1), ("y", None, 2)])
         feed(driver, "left", [("a", "x", 3), ("a", "y", 4)])
         assert [(r.key, r.value) for r in _out(driver)] == [("a", "x-one"), ("a", "y-None")]
+
+
+def test_the_rows_of_sessions_are_joined(drive):
+    builder = StreamsBuilder()
+    sessions = builder.stream("in", STRINGS).group_by_key().windowed_by(SessionWindows.of_inactivity_gap_and_grace(5, 100))
+    counts, values = sessions.count(), sessions.reduce(lambda one, other: F.concat(one, other))
+    counts.join(values, lambda n, v: F.concat_ws("-", n, v)).to_stream().to("out")
+    serde, state = WindowedSerde("session_windowed", None, Serdes.string()), {}
+    with drive(builder) as driver:
+        for batch in ([("a", "x", 1), ("a", "y", 20)], [("a", "z", 4)], [("a", "u", 8), ("b", "v", 8)]):
+            feed(driver, "in", batch)
+            for r in driver.create_output_topic("out", serde, Serdes.string()).read_records():
+                state[r.key["key"], r.key["start"], r.key["end"]] = r.value
+    assert {k: v for k, v in state.items() if v} == {("a", 1, 8): "3-xzu", ("a", 20, 20): "1-y", ("b", 8, 8): "1-v"}
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_a_stream_meets_every_change_of_a_windowed_table(drive, counts):
+    builder = StreamsBuilder()
+    stream, windows = builder.stream("in", STRINGS), TimeWindows.of_size_and_grace(10, 0)
+    some = stream.filter(lambda k, v: v != "y").group_by_key().windowed_by(windows).count().to_stream()
+    every = stream.group_by_key().windowed_by(windows)
+    table = every.count() if counts else every.reduce(lambda one, other: F.concat(one, other))
+    some.join(table, lambda n, v: F.concat_ws("-", n, v)).to("out")
+    serde = WindowedSerde("time_windowed", None, Serdes.string(), 10)
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 1), ("a", "y", 2), ("a", "z", 3), ("a", "y", 4), ("b", "x", 12), ("b", "x", 13)])
+        found = driver.create_output_topic("out", serde, Serdes.string()).read_records()
+    # The stream comes before the table.
+    wanted = {("a", 0): "2-2", ("b", 10): "2-1"} if counts else {("a", 0): "2-xy", ("b", 10): "2-x"}
+    assert {(r.key["key"], r.key["start"]): r.value for r in found} == wanted
+
+
+def test_with_more_than_a_batch_takes_no_topic_runs_ahead_of_another(make):
+    app = make(headrace_max_batch_records="4")
+    rows = app.id + "-rows"
+    app.cluster.create(rows, 2)
+    # In their topic a few rows stand for as much time as many records do; partitions go by themselves.
+    for p, key in enumerate((b"a", b"b")):
+        app.cluster.produce(rows, [record(key, b"%d" % i, timestamp=1000 * i, partition=p) for i in range(1, 9 - 7 * p)])
+        app.cluster.produce(app.source, [record(key, b"%d" % (i // 4), timestamp=250 * i + 1, partition=p) for i in range(4, 24)])
+    builder = StreamsBuilder()
+    builder.stream(app.source, STRINGS).join(builder.table(rows, STRINGS), lambda v, row: F.concat_ws("-", v, row)).to(app.sink)
+    with KafkaStreams(builder.build(app.config), app.config) as streams:
+        streams.start()
+        wait_until(lambda: len(app.cluster.read(app.sink)) == 40, WAIT_S, lambda: f"all results; {streams.error}")
+    found = [(r.key, r.value) for r in app.cluster.read(app.sink)]
+    assert [value for key, value in found if key == b"a"] == [b"%d-%d" % (i // 4, i // 4) for i in range(4, 24)]
+    assert [value for key, value in found if key == b"b"] == [b"%d-1" % (i // 4) for i in range(4, 24)]

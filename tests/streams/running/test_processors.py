@@ -9,6 +9,7 @@ import pytest
 from headrace.errors import TopologyError
 from headrace.streams import (
     AggregationWithHeaders,
+    BufferConfig,
     Materialized,
     Named,
     Produced,
@@ -17,6 +18,8 @@ from headrace.streams import (
     Serdes,
     Stores,
     StreamsBuilder,
+    Suppressed,
+    TimeWindows,
     ValueAndTimestamp,
     ValueTimestampHeaders,
 )
@@ -288,3 +291,86 @@ def test_a_store_that_is_not_connected_says_so(drive):
 
 class AsksForAnother(Totals):
     stores = None  # type: ignore[assignment]
+
+
+class Expires:
+    """Puts each value into the window and the session that it names, and tells what it finds."""
+
+    value_serde = Serdes.string()
+
+    @staticmethod
+    def stores():
+        windows, sessions = (
+            Stores.persistent_window_store("windows", 20, 10, False),
+            Stores.persistent_session_store("sessions", 20),
+        )
+        return [
+            Stores.window_store_builder(windows, Serdes.string(), Serdes.string()),
+            Stores.session_store_builder(sessions, Serdes.string(), Serdes.string()),
+        ]
+
+    def init(self, context) -> None:
+        self.context = context
+        self.windows, self.sessions = context.get_state_store("windows"), context.get_state_store("sessions")
+
+    def process(self, record) -> None:
+        at = int(record.value)
+        self.windows.put(record.key, record.value, at)
+        self.sessions.put((record.key, at, at), record.value)
+        found = [value for _, value in self.windows.all()], [value for _, value in self.windows.fetch(record.key, 0, 100)]
+        ended = [value for _, value in self.sessions.fetch(record.key)], [self.sessions.fetch_session(record.key, 50, 50)]
+        single = [self.windows.fetch(record.key, 50)]
+        assert found[0] == found[1] == ended[0] and single == ended[1]
+        self.context.forward(record.with_value(f"{' '.join(found[0])}, {single[0]}"))
+
+
+def test_what_has_expired_is_neither_put_into_a_store_nor_found_in_it(drive):
+    builder = StreamsBuilder()
+    builder.stream("in", STRINGS).process(Expires).to("out", Produced.with_(Serdes.string(), Serdes.string()))
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "50", 1), ("a", "69", 2), ("a", "49", 3)])
+        feed(driver, "in", [("a", "70", 4), ("a", "50", 5), ("a", "51", 6)])
+        assert [value for _, value in _out(driver, Serdes.string())] == [
+            "50, 50", "50 69, 50", "50 69, 50", "69 70, None", "69 70, None", "51 69 70, None",
+        ]  # fmt: skip
+        assert [start for start, _ in driver.store("windows").fetch("a")] == [50, 51, 69, 70]  # until it is looked for
+        assert driver._tasks[0].metrics["dropped"] == 4
+
+
+def _global(builder: StreamsBuilder) -> None:
+    store = Stores.key_value_store_builder(Stores.in_memory_key_value_store("all"), Serdes.string(), Serdes.string())
+    builder.add_global_store(store, "in", STRINGS, Passes)
+
+
+def _partitioned(builder: StreamsBuilder) -> None:
+    to = Produced.with_(Serdes.string(), Serdes.string()).with_stream_partitioner(lambda topic, key, value, count: 0)
+    builder.stream("in", STRINGS).to(lambda key, value, context: value, to)
+
+
+def _reads_windows(builder: StreamsBuilder) -> None:
+    windows = builder.stream("in", STRINGS).group_by_key().windowed_by(TimeWindows.of_size_and_grace(5, 5))
+    windows.count(Named("counts")).filter(lambda k, n: n > 1, Materialized.as_("many"))
+    builder.stream("looks", STRINGS).process(Passes, "many", Named("looks"))
+
+
+def _reads_suppressed(builder: StreamsBuilder) -> None:
+    counts = builder.stream("in", STRINGS).group_by_key().count()
+    held = counts.suppress(Suppressed.until_time_limit(5, BufferConfig.unbounded()).with_name("held"))
+    held.map_values(lambda n: n + 1, Materialized.as_("more"))
+    builder.stream("looks", STRINGS).process(Passes, "more", Named("looks"))
+
+
+@pytest.mark.parametrize(
+    ("define", "sentence"),
+    [
+        (_global, "fills the global store all, which processors do not do here"),
+        (_partitioned, "a partitioner needs a topic with a fixed name"),
+        (_reads_windows, "looks uses the store many of .*, which follows from counts"),
+        (_reads_suppressed, "looks uses the store more of .*, which follows from held"),
+    ],
+)
+def test_what_does_not_run_is_refused_when_it_is_built(define, sentence):
+    builder = StreamsBuilder()
+    define(builder)
+    with pytest.raises(TopologyError, match=sentence):
+        builder.build()

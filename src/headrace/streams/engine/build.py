@@ -13,14 +13,15 @@ from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.context import Memory
 from headrace.streams.engine.globals import GlobalTable
+from headrace.streams.engine.order import BatchRanges
 from headrace.streams.engine.program import Program
 from headrace.streams.engine.sinks import SinkTopics
 from headrace.streams.engine.skipping import Skipping
-from headrace.streams.engine.source import SourceReading
+from headrace.streams.engine.source import Partition, SourceReading
 from headrace.streams.engine.state import StoreTable
 from headrace.streams.engine.task import StreamTask
 from headrace.streams.internal_topics import changelog_name, full_name
-from headrace.streams.nodes import SinkNode, SourceNode
+from headrace.streams.nodes import ProcessorNode, SinkNode, SourceNode
 from headrace.streams.refused import refuse
 from headrace.streams.stores import StateStore, StoreKind
 from headrace.streams.topology import Topology
@@ -58,7 +59,8 @@ def assemble(
     }
     shared = cast("dict[str, StoreTable]", {name: table.table for name, table in tables.items()})
     programs = [Program.of(topology, number, names) for number, names in groups if not topology.is_global(names)]
-    tasks = _prepared([_task(topology, config, cluster, counts, one, topics, shared) for one in programs])
+    fed = _fed(topology, config, counts, programs)
+    tasks = _prepared([_task(topology, config, cluster, counts, one, topics, shared, fed) for one in programs])
     return [task for task in tasks if task.partitions], list(tables.values())
 
 
@@ -80,7 +82,7 @@ def _prepared(tasks: list[StreamTask]) -> list[StreamTask]:
 
 def _task(
     topology: Topology, config: StreamsConfig, cluster: Cluster, counts: Mapping[str, int], program: Program,
-    topics: SinkTopics, shared: dict[str, StoreTable],
+    topics: SinkTopics, shared: dict[str, StoreTable], fed: Mapping[str, list[Partition]],
 ) -> StreamTask:  # fmt: skip
     read = {source.name: _topics(source, topics, counts) for source in program.sources}
     names = sorted({name for found in read.values() for name in found})
@@ -88,7 +90,9 @@ def _task(
         raise MissingSourceTopicError(missing)
 
     changelog = partial(changelog_name, topology, config.topic_prefix)
-    memory = Memory(cluster.runtime(max((counts[name] for name in names), default=1)), topology.stores, changelog, shared)
+    memory = Memory(
+        cluster.runtime(max((counts[name] for name in names), default=1)), topology.stores, changelog, shared, fed=fed
+    )
     merged = program.has_state and len(names) > 1
     reset = {
         name: source.consumed.reset_policy or config.offset_reset for source in program.sources for name in read[source.name]
@@ -97,13 +101,29 @@ def _task(
     skipping = Skipping(config.skips_failed_records, config.skips_unwritable_results)
     if skipping:
         memory.runtime.be_careful()
+    reading = SourceReading(topics, config.skips_bad_records, merged, config.dead_letter_topic)
     return StreamTask(
-        program, SourceReading(topics, config.skips_bad_records, merged, config.dead_letter_topic), memory, cluster, read,
-        [(name, p) for name in names for p in range(counts[name])], config.max_batch_records,
+        program, reading, memory, cluster, read, [(name, p) for name in names for p in range(counts[name])],
+        BatchRanges(reading, cluster, program.sources, read, config.max_batch_records),
         reset | dict.fromkeys(internal, "earliest"),
         source_changelogs={s: full for s, t in topology.source_changelogs.items() if (full := topics.full(t)) in names},
         internal=internal, skipping=skipping,
     )  # fmt: skip
+
+
+def _fed(
+    topology: Topology, config: StreamsConfig, counts: Mapping[str, int], programs: list[Program]
+) -> dict[str, list[Partition]]:
+    """`Memory.fed`."""
+    prefix, found = config.topic_prefix, {}
+    for program in programs:
+        read = {topic for source in program.sources for topic in source.topics}
+        stores = {store for node in program.nodes if isinstance(node, ProcessorNode) for store in node.stores}
+        logs = {log for store in stores if (log := changelog_name(topology, prefix, store))}
+        if logs and read and read <= topology.repartition_topics.keys():
+            for topic in (full_name(topology, prefix, one) for one in read):
+                found[topic] = [(name, p) for name in (topic, *sorted(logs)) for p in range(counts.get(name, 0))]
+    return found
 
 
 def _topics(source: SourceNode, topics: SinkTopics, counts: Mapping[str, int]) -> list[str]:

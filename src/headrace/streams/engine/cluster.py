@@ -32,6 +32,10 @@ class Cluster(Protocol):
         """Where topics end, as far as is known without asking brokers; None: ask. inputs: where the next batch begins."""
         ...
 
+    def limits(self) -> Mapping[str, int]:
+        """By topic that is written to, how many bytes of a record it takes now."""
+        ...
+
     def read(self, ranges: Ranges) -> DataFrame:
         """Records of ranges of offsets, those of a partition in their order."""
         ...

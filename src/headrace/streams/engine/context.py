@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,8 @@ class Memory:
     clocks: Clocks = field(default_factory=dict)
     expires: dict[str, str] = field(default_factory=dict)
     """Windowed stores, each with the operator by whose stream time its rows expire."""
+    fed: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
+    """By repartition topic whose readers read nothing else, its partitions and those of their changelogs."""
 
     def set_clocks(self, clocks: Clocks) -> None:
         """The stream times that operators have come to."""
@@ -53,6 +55,14 @@ class Memory:
             if retention is not None:
                 table.kept_from = {p: time - retention for p, time in self.clocks.get(node, {}).items()}
                 table.sweep(self.runtime.changed(store))
+
+    def kept_in(self, partitions: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
+        """Those of some partitions of topics that are of changelogs, each with the name of the store; and the topics of `fed`, as
+        if they had one partition.
+        """
+        stores, written = {self.changelog(store): store for store in self.logs}, list(partitions)
+        fed = {(topic, 0) for topic, _ in written if topic in self.fed}
+        return fed | {(stores[topic], p) for topic, p in written if topic in stores}
 
     def table(self, store: str, layout: Layout, time: Column | None = None, size: Column | None = None) -> StoreTable:
         """The rows of a store, which is made at the first call. Raises StreamsError for a store that has another layout.
@@ -127,9 +137,11 @@ class Context:
         self.outputs.append(Output("show", "", None, frame))
         self.shown.append(Shown(frame, action))
 
-    def skip(self, frame: DataFrame) -> None:
-        """Say that records are left out. frame: topic, partition, offset."""
-        self.outputs.append(Output("skip", "", None, frame.select("topic", "partition", "offset")))
+    def skip(self, frame: DataFrame, store: str = "") -> None:
+        """Say that records are left out. frame: topic, partition, offset; of what came too late for a store its name, the
+        partition and the time.
+        """
+        self.outputs.append(Output("skip", store, None, frame.select("topic", "partition", "offset")))
 
     def clock(self, node: str) -> Column:
         """The stream time of a row's task `p` at an operator before the batch; NULL if there is none."""

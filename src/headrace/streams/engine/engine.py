@@ -50,6 +50,7 @@ class OnCluster:
         self._spark, self._config = spark, config
         self._topics = KafkaTopics(spark, config.consumer_settings)
         self._producer = config.producer_settings
+        self._written: frozenset[str] = frozenset()
         self._limits: Mapping[str, int] = {}
         self._admin, self._instances = admin, instances
         self._generation: int | None = instances.generation
@@ -63,12 +64,19 @@ class OnCluster:
 
     def fit_batches(self, topics: Iterable[str]) -> None:
         """Send no larger batches than topics take, of those that exist. Raises KafkaFailure, RetriableError."""
-        known = self._admin.topics()
-        limits = max_message_bytes(self._admin, [topic for topic in topics if topic in known])
+        self._written = frozenset(topics)
+        limits = self._read_limits()
         fitting = fitting_batch_bytes(limits, client_value("producer", self._producer, "batch.size"))
         self._producer = {**self._producer, "batch.size": str(fitting)}
-        compresses = client_value("producer", self._producer, "compression.type").lower() != "none"
-        self._limits = {} if compresses else limits or {}
+        self._limits = limits or {}
+
+    def limits(self) -> Mapping[str, int]:
+        """How many bytes of a record topics take now, as far as that may be read. Raises KafkaFailure, RetriableError."""
+        return self._read_limits() or {}
+
+    def _read_limits(self) -> dict[str, int] | None:
+        known = self._admin.topics()
+        return max_message_bytes(self._admin, [topic for topic in self._written if topic in known])
 
     def ends(self, runtime: TaskRuntime, inputs: Mapping[str, Mapping[Partition, int]]) -> dict[Partition, int] | None:
         """Where the topics of a sub-topology end, which are followed from these offsets on unless they are followed already."""
@@ -269,9 +277,10 @@ class Engine:
             if waiting is not None:
                 waiting.abort()
             with self._failure:
-                if not self._stopping.is_set():
-                    self._stopping.set()
-                    failed(_as_streams_error(error, number))
+                first = not self._stopping.is_set()
+                self._stopping.set()
+            if first:  # it waits for the other threads, which need the lock to end
+                failed(_as_streams_error(error, number))
         finally:
             with self._locks[number]:
                 task.close()

@@ -1,11 +1,13 @@
 """What stands in the texts of committed offsets, and what it says about the stores. By partition, the JSON of a text:
 
 `n`, the number of the batch that is done, or of the one that begins; then `to`, the offset after that; `c`, stream times by
-operator; `s`, by store what it holds; `e`, stores whose changelogs are being filled again.
+operator; `s`, by store what it holds; `e`, stores whose changelogs are being filled again; `w`, those whose changelogs have got
+rows in this partition, and repartition topics (`Memory.kept_in`).
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,6 +20,14 @@ from headrace.streams.engine.source import Partition
 
 log = structlog.get_logger(__name__)
 Notes = Mapping[Partition, Mapping[str, Any]]
+
+
+def note(number: int, partition: Partition, clocks: Clocks, written: Iterable[tuple[str, int]], more: Mapping[str, Any]) -> str:
+    """The text of a partition. more: what is not said of every one, None where there is nothing."""
+    clock = {node: times[partition[1]] for node, times in clocks.items() if partition[1] in times}
+    stores = sorted(store for store, p in written if p == partition[1])
+    parts = {**more, "c": clock or None, "w": stores or None}
+    return json.dumps({"n": number, **{key: part for key, part in parts.items() if part is not None}})
 
 
 def require_same_stores(notes: Notes, now: Mapping[str, str]) -> None:
@@ -44,6 +54,11 @@ def require_filled(notes: Notes, memory: Memory) -> None:
             f"Changelogs were deleted while the application ran, and it ended before they were filled again: {topics}. A "
             "part of their state is lost. Reset the application (kafka-streams-application-reset.sh) to compute it again."
         )
+
+
+def written_of(notes: Notes) -> set[tuple[str, int]]:
+    """What has got rows, as `Memory.kept_in` has it."""
+    return {(store, p) for (_, p), note in notes.items() for store in note.get("w", ())}
 
 
 def clocks_after(before: Clocks, ticks: Iterable[tuple[str, int, int]]) -> Clocks:

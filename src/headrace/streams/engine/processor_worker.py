@@ -180,6 +180,8 @@ class _ProcessedTask:
             before = changed.before()
             if changed.stream_time >= 0:
                 yield (self._partition, changed.stream_time, None, None, None, name, None, None, None, -2, *pairs)
+            for time in changed.dropped:
+                yield (self._partition, time, None, None, None, name, None, None, None, -3, *pairs)
             for key, (value, time) in changed.changes.items():
                 if value is not None or before[key] is not None:
                     yield (self._partition, time, None, None, None, name, key, value, before[key], None, *pairs)

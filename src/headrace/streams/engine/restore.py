@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headrace.errors import StreamsError
 from headrace.streams.engine.cluster import Cluster
 from headrace.streams.engine.context import Memory
 from headrace.streams.engine.flows import Flow, Records
@@ -26,16 +27,30 @@ class StoreRestore:
     partitions: Sequence[Partition]
     """What the sub-topology reads."""
 
-    def from_changelogs(self, pending: Mapping[int, int], counts: Callable[[str, DataFrame], bool]) -> None:
-        """Restore every store that has a changelog. pending: by partition, the number of the batch that was cut off; counts:
-        whether a changelog with these records is to be believed. Raises what `counts` raises.
+    def from_changelogs(
+        self, pending: Mapping[int, int], written: Collection[tuple[str, int]], counts: Callable[[str, DataFrame], bool]
+    ) -> None:
+        """Restore every store that has a changelog. pending: by partition, the number of the batch that was cut off; written:
+        what has got rows, as `Memory.kept_in` has it; counts: whether a changelog with these records is to be believed.
+        Raises what `counts` raises, and StreamsError for a changelog that is another one than before.
         """
+        for topic, partitions in self.memory.fed.items():
+            if (topic, 0) in written and not any(self.cluster.offsets(partitions, "latest").values()):
+                raise StreamsError(
+                    f"{topic} and the changelogs of what reads it were deleted and created again: their state is lost, but the "
+                    "application has committed offsets. Reset it (kafka-streams-application-reset.sh) to compute it again."
+                )
         for store, changelog in self.memory.logs.items():
             topic = self.memory.changelog(store)
             if topic is None:
                 continue
             partitions = [(topic, p) for p in sorted({p for _, p in self.partitions})]
             first, last = self.cluster.offsets(partitions, "earliest"), self.cluster.offsets(partitions, "latest")
+            if any((store, p) in written and last.get((topic, p)) == 0 for _, p in partitions):  # no clean-up takes offsets back
+                raise StreamsError(
+                    f"The changelog {topic} was deleted and created again: what the store {store} held is lost, but the "
+                    "application has committed offsets. Reset it (kafka-streams-application-reset.sh) to compute it again."
+                )
             ranges = {p: (first[p], last[p]) for p in first if last.get(p, 0) > first[p]}
             self.memory.tables[store].clear()
             if not ranges:

@@ -81,7 +81,7 @@ class TaskRuntime:
         limits: Mapping[str, int] | None = None,
     ) -> None:
         """partitions: how many its topics have; consumer, producer: Java settings; state_dir: scratch, else the system's; limits:
-        by topic, how many bytes of a record it takes, unless records are compressed on their way.
+        by topic, how many bytes of a record it takes.
 
         Raises StreamsError if tasks of Spark run elsewhere.
         """
@@ -242,6 +242,14 @@ class TaskRuntime:
         """Write nothing of a batch before all of it is computed: one with a record that cannot be processed leaves no trace."""
         self._java.beCareful(_lines(self._limits.items()))
 
+    def take_limits(self, limits: Mapping[str, int]) -> bool:
+        """Go by what topics take now; whether one of them takes more than before."""
+        more = any(limit > self._limits.get(topic, limit) for topic, limit in limits.items())
+        if more:
+            self._limits = dict(limits)
+            self.be_careful()
+        return more
+
     def set_letter(self, failure: RecordFailedError) -> None:
         """What went wrong with the record that `dead_letters` writes next."""
         self._java.setLetter("\0".join((failure.exception, failure.text, failure.trace)))
@@ -267,9 +275,11 @@ class TaskRuntime:
         """The stream times that the batch has come to: operator, partition, time."""
         return [(node, int(partition), int(time)) for node, partition, time in _values(self._java.ticks())]
 
-    def skipped(self) -> list[tuple[str, int, int]]:
-        """Topic, partition and offset of the first records that were left out."""
-        return [(topic, int(partition), int(offset)) for topic, partition, offset in _values(self._java.skipped())]
+    def skipped(self) -> list[tuple[str, int, int, str]]:
+        """Topic, partition and offset of the first records that were left out; or, of what came too late for a store, its name,
+        the partition, the time, and the name.
+        """
+        return [(topic, int(partition), int(offset), store) for store, topic, partition, offset in _values(self._java.skipped())]
 
     def skips(self) -> int:
         """How many records were left out so."""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import StreamsError
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, apply, checked, column, kind_of
 from headrace.streams.engine.flows import Answers, Changes, Flow, Questions, Records, Regrouped
@@ -107,8 +106,7 @@ def _partition(node: SinkNode, topics: SinkTopics, answers: bool) -> Column:
     partitioner = node.produced.partitioner
     if partitioner is None:
         return F.col("home") if answers else F.lit(None).cast("int")
-    if not isinstance(node.topic, str):
-        raise StreamsError(f"{node.name}: a partitioner needs a topic with a fixed name.")
+    assert isinstance(node.topic, str)  # else `refused`
     full = topics.full(node.topic)
     given: Any = apply(partitioner, node.name, F.lit(full), F.col("k"), F.col("v"), F.lit(topics.partitions(full) or 1))
     return column(given).cast("int")

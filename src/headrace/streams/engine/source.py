@@ -149,14 +149,17 @@ class SourceReading:
         return F.array(F.col("rt"), F.lit(number).cast("bigint"), F.col("offset")), 3, raw
 
 
-def log_skipped(places: Iterable[tuple[str, int, int]]) -> None:
-    """Name records that are left out. places: topic, partition, offset."""
-    for topic, partition, offset in places:
-        log.warning("Skipping record due to deserialization error.", topic=topic, partition=partition, offset=offset)
+def log_skipped(places: Iterable[tuple[str, int, int, str]]) -> None:
+    """Name records that are left out, as `TaskRuntime.skipped` has them."""
+    for topic, partition, offset, store in places:
+        if store:
+            log.warning("Skipping record for expired segment.", store=store, partition=partition, time=offset)
+        else:
+            log.warning("Skipping record due to deserialization error.", topic=topic, partition=partition, offset=offset)
 
 
 def _log_skipped(bad: DataFrame) -> None:
-    log_skipped((row[0], row[1], row[2]) for row in bad.select("topic", "partition", "offset").limit(100).collect())
+    log_skipped((row[0], row[1], row[2], "") for row in bad.select("topic", "partition", "offset").limit(100).collect())
 
 
 def _or_fail(value: Column, bad: Column, what: str, serde: Serde) -> Column:

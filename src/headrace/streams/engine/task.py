@@ -23,7 +23,8 @@ from headrace.streams.engine import dead_letters
 from headrace.streams.engine.cluster import FIGURES, BatchTransactions, Cluster, first_offsets
 from headrace.streams.engine.context import Clocks, Context, Memory
 from headrace.streams.engine.flows import Flow
-from headrace.streams.engine.notes import clocks_after, clocks_of, require_filled, require_same_stores
+from headrace.streams.engine.notes import clocks_after, clocks_of, note, require_filled, require_same_stores, written_of
+from headrace.streams.engine.order import BatchRanges
 from headrace.streams.engine.program import Program
 from headrace.streams.engine.registered import learning
 from headrace.streams.engine.restore import StoreRestore
@@ -52,8 +53,8 @@ class StreamTask:
     topics: Mapping[str, list[str]]
     """By source, names on the cluster."""
     partitions: list[Partition]
-    limit: int
-    """How many records of a partition a batch takes at most."""
+    ranges: BatchRanges
+    """What batches take."""
     reset: Mapping[str, str] = field(default_factory=dict)
     source_changelogs: Mapping[str, str] = field(default_factory=dict)
     internal: frozenset[str] = frozenset()
@@ -72,6 +73,7 @@ class StreamTask:
     _program_job: Any = None
     _letters_job: Any = None
     _volatile: bool = False
+    _written: set[tuple[str, int]] = field(default_factory=set)  # as `Memory.kept_in` has it
     _unfinished: Ranges = field(default_factory=dict)
     _pending: dict[Partition, tuple[int, int]] = field(default_factory=dict)
     _lost: bool = False  # whether nobody here knows if the last batch is committed
@@ -101,16 +103,17 @@ class StreamTask:
         self._lost, self._unfinished = False, {}
         found = self.cluster.committed(self.partitions)
         first = first_offsets(self.cluster, [p for p in self.partitions if p not in found], self.reset)
-        notes = {partition: json.loads(note) for partition, (_, note) in found.items() if note}
+        notes = {partition: json.loads(text) for partition, (_, text) in found.items() if text}
         self.positions = first | {partition: offset for partition, (offset, _) in found.items()}
-        self.number = max((int(note["n"]) for note in notes.values()), default=0)
-        self._pending = {p: (self.positions[p], int(note["to"])) for p, note in notes.items() if "to" in note}
+        self.number = max((int(one["n"]) for one in notes.values()), default=0)
+        self._pending = {p: (self.positions[p], int(one["to"])) for p, one in notes.items() if "to" in one}
         self.memory.set_clocks(clocks_of(notes))
         require_filled(notes, self.memory)
         require_same_stores(notes, self._signatures())
         stores = StoreRestore(self.memory, self.cluster, self.partitions)
         pending = {p: self.number for _, p in self._pending}
-        stores.from_changelogs(pending, lambda topic, rows: bool(found) or self._is_true(topic, rows))
+        self._written = written_of(notes)
+        stores.from_changelogs(pending, self._written, lambda topic, rows: bool(found) or self._is_true(topic, rows))
         self._ends = self._go_back(restoring=True)
         for store, topic in self.source_changelogs.items():
             source = next(one for one in self.program.sources if topic in self.topics[one.name])
@@ -129,11 +132,11 @@ class StreamTask:
         if self._lost:
             self.recover()
         ends = self.cluster.ends(self.memory.runtime, self._starts())
-        ranges = self._unfinished or self._ranges(ends or {})
+        ranges = self._unfinished or self.ranges.of(self.positions, ends or {})
         asked = time.monotonic()
         if ends is None or (not ranges and asked > self._look_at):
             ends = self._go_back()
-            ranges, self._look_at = self._unfinished or self._ranges(ends), asked + _LOOK_S
+            ranges, self._look_at = self._unfinished or self.ranges.of(self.positions, ends), asked + _LOOK_S
             if not ranges and self.dirty:
                 self.rest()
         if not ranges and self.is_due():
@@ -161,11 +164,6 @@ class StreamTask:
     def _starts(self) -> dict[str, dict[Partition, int]]:
         """By input, where the next batch begins."""
         return {source: {p: offset for p, offset in self.positions.items() if p[0] in t} for source, t in self.topics.items()}
-
-    def _ranges(self, ends: Mapping[Partition, int]) -> Ranges:
-        """What a batch may take."""
-        begin = self.positions.items()
-        return {p: (start, min(ends[p], start + self.limit)) for p, start in begin if ends.get(p, start) > start}
 
     def close(self) -> None:
         """The work is over."""
@@ -204,7 +202,8 @@ class StreamTask:
         self._ends = {p: end for p, end in self._ends.items() if p[0] not in topics}
         self.memory.runtime.forget(topics)
         self.memory.runtime.following = False
-        self.emptied |= {store for store in self.memory.logs if self.memory.changelog(store) in topics}
+        new = {store for store in self.memory.logs if self.memory.changelog(store) in topics}
+        self.emptied, self._written = self.emptied | new, {w for w in self._written if w[0] not in {*new, *topics}}
         self.renewed = self.renewed or bool(begin or self.emptied)
 
     def refill(self) -> None:
@@ -266,12 +265,10 @@ class StreamTask:
         self.done = dict(self.positions)
 
     def _note(self, partition: Partition, to: int | None = None, clocks: Clocks | None = None) -> str:
-        found = self.memory.clocks if clocks is None else clocks
-        clock = {node: times[partition[1]] for node, times in found.items() if partition[1] in times}
-        parts: dict[str, Any] = {"to": to, "c": clock or None}
+        more: dict[str, Any] = {"to": to}
         if partition == self.partitions[0]:
-            parts |= {"s": self._signatures() or None, "e": sorted(self.emptied) or None}
-        return json.dumps({"n": self.number, **{key: part for key, part in parts.items() if part is not None}})
+            more |= {"s": self._signatures() or None, "e": sorted(self.emptied) or None}
+        return note(self.number, partition, self.memory.clocks if clocks is None else clocks, self._written, more)
 
     def _signatures(self) -> dict[str, str]:
         return {name: log.signature for name, log in self.memory.logs.items() if self.memory.changelog(name) is not None}
@@ -331,8 +328,10 @@ class StreamTask:
         """Do a batch that a record has failed, which has left no trace: in halves, until that record is alone and is left out."""
         if not any(start < end for start, end in ranges.values()):  # a schedule has failed, and no record
             raise failure
-        parts = self.skipping.halves(ranges)
-        if not parts:
+        parts = self.ranges.halves(ranges)
+        if not parts and failure.of_production and self.memory.runtime.take_limits(self.cluster.limits()):
+            self._batch(ranges)
+        elif not parts:
             self._leave_out_one(ranges, failure)
         for part in parts:
             self._unfinished = part
@@ -360,10 +359,11 @@ class StreamTask:
         try:
             batch = StreamBatch(job, self.number, sorted({p for _, p in ranges}), self.transactions is not None)
             self.cluster.run(runtime, batch, inputs)
-            if self.reading.skips:
+            if skips := runtime.skips():
                 log_skipped(runtime.skipped())
-                self.metrics["dropped"] += runtime.skips()
+                self.metrics["dropped"] += skips
             clocks = clocks_after(self.memory.clocks, runtime.ticks())
+            self._written |= self.memory.kept_in(runtime.written())
             if self.transactions is not None:
                 self._commit_once(self.transactions, clocks, ranges)
             self._take_in(clocks, job is not self._letters_job)

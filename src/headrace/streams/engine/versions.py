@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from headrace.streams.engine.columns import kind_of
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 Step = Callable[["Column", "Column"], "Column"]
 
 
-def folded(grouped: DataFrame, items: str, kind: DataType, step: Step) -> DataFrame:
-    """Of an aggregation. grouped: p, k, `sv` (the value before) and a list of structs whose first field is the place; step: the
+def folded(grouped: DataFrame, items: str, kind: DataType, step: Step, names: Sequence[str] = ("p", "k")) -> DataFrame:
+    """Of an aggregation. grouped: names, `sv` (the value before) and a list of structs whose first field is the place; step: the
     value after one of these.
     """
     from pyspark.sql import functions as F
@@ -29,15 +29,15 @@ def folded(grouped: DataFrame, items: str, kind: DataType, step: Step) -> DataFr
         return F.struct(value.alias("v"), F.array_append(found["all"], value).alias("all"))
 
     values = F.aggregate(items, before, add, lambda found: found["all"])
-    return _listed(grouped, F.transform(items, lambda item: item[place]), values)
+    return _listed(grouped, F.transform(items, lambda item: item[place]), values, names)
 
 
-def counted(grouped: DataFrame, places: str) -> DataFrame:
-    """Of a count. grouped: p, k, `sv` (the number before) and the list of places."""
+def counted(grouped: DataFrame, places: str, names: Sequence[str]) -> DataFrame:
+    """Of a count. grouped: names, `sv` (the number before) and the list of places."""
     from pyspark.sql import functions as F
 
     before = F.coalesce("sv", F.lit(0))
-    return _listed(grouped, F.col(places), F.transform(places, lambda _, i: before + i + F.lit(1)))
+    return _listed(grouped, F.col(places), F.transform(places, lambda _, i: before + i + F.lit(1)), names)
 
 
 def joined(left: Changes, right: Changes, row: Callable[[Column, Column], Column]) -> DataFrame:
@@ -59,8 +59,8 @@ def joined(left: Changes, right: Changes, row: Callable[[Column, Column], Column
     return frame.select("p", "k", row(*sides).alias("v"), "o", "at")
 
 
-def _listed(grouped: DataFrame, places: Column, values: Column) -> DataFrame:
+def _listed(grouped: DataFrame, places: Column, values: Column, names: Sequence[str]) -> DataFrame:
     from pyspark.sql import functions as F
 
-    rows = grouped.select("p", "k", F.explode(F.arrays_zip(places.alias("o"), values.alias("v"))).alias("x"))
-    return rows.select("p", "k", "x.v", "x.o", F.col("x.o").alias("at"))
+    rows = grouped.select(*names, F.explode(F.arrays_zip(places.alias("o"), values.alias("v"))).alias("x"))
+    return rows.select(*names, "x.v", "x.o", F.col("x.o").alias("at"))

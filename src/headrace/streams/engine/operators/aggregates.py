@@ -56,21 +56,22 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
     )
     context.put(operation.store, frame)
     versions = None
-    if operation.windows is None and node in context.watched:
+    if node in context.watched and operation.emit is EmitStrategy.ON_WINDOW_UPDATE:
         versions = _versions(table, rows, inputs, kind)
     return changes(context, node, operation, table, frame, versions)
 
 
 def _versions(table: StoreTable, rows: DataFrame, inputs: list[Pending], kind: DataType) -> DataFrame:
-    """Every single change. rows: of `_rows`."""
+    """Every single change, with the names of the layout. rows: of `_rows`."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import ArrayType
 
+    names = table.layout.names
     places = rows if isinstance(kind_of(rows, "s"), ArrayType) else rows.withColumn("s", F.array("s"))
     if _counts(inputs):
-        return counted(table.lookup(places.groupBy("p", "k").agg(F.sort_array(F.collect_list("s")).alias("x"))), "x")
+        return counted(table.lookup(places.groupBy(*names).agg(F.sort_array(F.collect_list("s")).alias("x"))), "x", names)
     listed = fold.ordered([F.col("s")], _values(inputs), [kind_of(given.records.frame, "v") for given in inputs])
-    return folded(table.lookup(places.groupBy("p", "k").agg(listed.alias("x"))), "x", kind, _step(inputs, kind))
+    return folded(table.lookup(places.groupBy(*names).agg(listed.alias("x"))), "x", kind, _step(inputs, kind), names)
 
 
 def stored(context: Context, node: str, operation: StreamAggregate, inputs: list[Pending]) -> tuple[StoreTable, DataType]:
@@ -155,7 +156,7 @@ def changes(
     versions: DataFrame | None = None,
 ) -> Changes:
     """What is passed on. frame: the rows that changed: names of the layout, v, t; ov and ot of the row before; mo and mst, the
-    last place and stream time of what changed it; versions: every single change, if they are wanted.
+    last place and stream time of what changed it; versions: every single change with names of the layout, if they are wanted.
     """
     from pyspark.sql import functions as F
 
@@ -177,7 +178,9 @@ def changes(
         opened = asked.withColumns({"__k": F.col("k")["key"], "__w": F.col("k")["start"]})
         return table.lookup(opened, ["p", "__k", "__w"]).drop("__k", "__w")
 
-    return Changes(changed, lookup)
+    if versions is not None:
+        versions = versions.withColumn("k", windowed(size)).drop("w")
+    return Changes(changed, lookup, versions)
 
 
 def windowed(size_ms: int) -> Column:

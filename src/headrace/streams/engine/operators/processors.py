@@ -70,7 +70,10 @@ def process(context: Context, together: Sequence[Processing], stores: ProcessorS
         mine = found.where(F.col("store") == store)
         context.put_encoded(store, mine.where("due is null").select("p", "key", "value", "t", "old"))
         if context.memory.stores[store].kind is not StoreKind.KEY_VALUE:  # expires by what has been put into it
-            context.tick(store, mine.where("due is not null").select("p", F.col("t").alias("ct")), store)
+            context.tick(store, mine.where("due = -2").select("p", F.col("t").alias("ct")), store)
+            if context.memory.stores[store].kind is not StoreKind.VERSIONED:  # which says so to who puts
+                late = mine.where("due = -3").select(F.lit(store).alias("topic"), "p", "t")
+                context.skip(late.toDF("topic", "partition", "offset"), store)
     forwarded = []
     for number, one in enumerate(together):
         mine = found.where((F.col("m") == number) & F.col("store").isNull())

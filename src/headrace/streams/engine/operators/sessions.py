@@ -47,7 +47,12 @@ def aggregate(context: Context, node: str, operation: StreamAggregate, inputs: l
         cut = closed_windows(context, node, windows, table, cut, times)
     key = F.struct(F.col("k").alias("key"), F.col("w").alias("start"), F.col("e").alias("end"))
     values = F.col("ov").alias("old"), F.col("v").alias("new")
-    return Changes(cut.select("p", key.alias("k"), *values, "t", F.col("mo").alias("o")))
+
+    def lookup(asked: DataFrame) -> DataFrame:
+        session = {f"__{name}": F.col("k")[name] for name in ("key", "start", "end")}
+        return table.lookup(asked.withColumns(session), ["p", "__key", "__end", "__start"]).drop(*session)
+
+    return Changes(cut.select("p", key.alias("k"), *values, "t", F.col("mo").alias("o")), lookup)
 
 
 def _changed(sessions: DataFrame, kind: DataType) -> DataFrame:

@@ -11,11 +11,6 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.RecordTooLargeException;
-import org.apache.kafka.common.header.Header;
-import org.apache.kafka.common.header.internals.RecordHeader;
-import org.apache.kafka.common.record.DefaultRecord;
-import org.apache.kafka.common.record.DefaultRecordBatch;
-import org.apache.kafka.common.utils.Utils;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /** What a batch has made so far. Its records are sent at once, if there is a writer; everything else waits for its end. */
@@ -40,15 +35,17 @@ final class BatchResult {
     /**
      * Fail if a record that is held is larger than a producer sends, or one of a changelog than its topic takes.
      *
+     * @param producers Java settings of the producer
      * @param limits of topics, where nothing is in a transaction: once results are acknowledged, a row that is refused leaves a trace
      */
-    void checkSizes(int most, Map<String, Integer> limits) {
+    void checkSizes(Map<String, Object> producers, Map<String, Integer> limits) {
+        int most = Integer.parseInt(producers.getOrDefault(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, 1 << 20).toString());
         for (Object[] one : held) {
             if (size(one) + OVERHEAD_BYTES > most) {
                 throw tooLarge(one, most, ProducerConfig.MAX_REQUEST_SIZE_CONFIG);
             }
             Integer limit = (boolean) one[6] ? limits.get((String) one[0]) : null;
-            if (limit != null && size(one) + OVERHEAD_BYTES > limit && sizeAlone(one) > limit) {
+            if (limit != null && size(one) + size(one) / 64 + OVERHEAD_BYTES > limit && RecordSize.alone(one, producers) > limit) {
                 throw tooLarge(one, limit, TopicConfig.MAX_MESSAGE_BYTES_CONFIG);
             }
         }
@@ -57,14 +54,6 @@ final class BatchResult {
     private static RecordTooLargeException tooLarge(Object[] record, int most, String setting) {
         return new RecordTooLargeException("A record for " + record[0] + " has " + size(record) + " bytes, which is more than the "
             + most + " of " + setting + ".");
-    }
-
-    /** How large a record is for a broker, in a batch of its own that is not compressed. */
-    private static int sizeAlone(Object[] record) {
-        Header[] headers = ((List<?>) record[4]).stream().map(one -> (byte[][]) one)
-            .map(one -> new RecordHeader(TaskRuntime.text(one[0]), one[1])).toArray(Header[]::new);
-        return DefaultRecordBatch.RECORD_BATCH_OVERHEAD
-            + DefaultRecord.sizeInBytes(0, 0L, Utils.wrapNullable((byte[]) record[2]), Utils.wrapNullable((byte[]) record[3]), headers);
     }
 
     /** Bytes of a record's key, value and headers. */
@@ -131,7 +120,7 @@ final class BatchResult {
                     found.put(row.getInt(1), row.getLong(2));
                 }
             }
-            case "skip" -> skip(row.getUTF8String(0) + "\t" + row.getInt(1) + "\t" + row.getLong(2));
+            case "skip" -> skip(output.name() + "\t" + row.getUTF8String(0) + "\t" + row.getInt(1) + "\t" + row.getLong(2));
             default -> { }
         }
     }

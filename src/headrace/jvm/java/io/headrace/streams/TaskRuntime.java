@@ -11,7 +11,6 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
-import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
@@ -194,7 +193,7 @@ public final class TaskRuntime {
         inputs.begin(ranges);
         try {
             program.run(new ArrayList<>(pieces.of(partitions)), inputs.size(), threads);
-            batch.checkSizes(bytes(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, 1 << 20), numbered ? limits : Map.of());
+            batch.checkSizes(producers, numbered ? limits : Map.of());
         } catch (Throwable error) {
             failure = RecordFailure.of(error);
             if (failure.isEmpty()) {
@@ -256,10 +255,6 @@ public final class TaskRuntime {
 
     String letter(int part) {
         return letter.get(part);
-    }
-
-    private int bytes(String setting, int otherwise) {
-        return Integer.parseInt(producers.getOrDefault(setting, otherwise).toString());
     }
 
     private synchronized void begin(long number) {
