@@ -17,7 +17,8 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
 
 from headrace.testing.registry import SchemaRegistry
-from tests.avro.chains import AVRO, props, through
+from headrace.testing.registry.store import RefusedError
+from tests.avro.chains import AVRO, BYTES, props, through
 from tests.transforms.chains import JSON, Failed, Record
 
 VALUE = SerializationContext("orders", MessageField.VALUE)
@@ -93,9 +94,9 @@ def test_every_type_is_read_as_connect_has_it(spark: SparkSession, registry: Sch
 
 @pytest.mark.parametrize("wire", ["prefix", "guid"])
 def test_what_was_read_is_written_again(spark: SparkSession, registry: SchemaRegistry, wire: str) -> None:
-    record = Record(serialized(registry, ALL, DATA))
+    record = Record(serialized(registry, ALL, DATA), headers=[("other", b"1")])
     if wire == "guid":  # in a header
-        headers: list[tuple[str, bytes | None]] = []
+        headers: list[tuple[str, bytes | None]] = [("other", b"1")]
         serializer: Any = AvroSerializer
         context = SerializationContext("orders", MessageField.VALUE, cast("Any", headers))
         with client(registry) as confluent:
@@ -103,6 +104,7 @@ def test_what_was_read_is_written_again(spark: SparkSession, registry: SchemaReg
             record = Record(made(DATA, context), headers=headers)
     found, tombstone = through(spark, props(registry, enhanced_avro_schema_support="true"), [record, Record(None)])
     assert isinstance(found, Record), found
+    assert list(found.headers) == [("other", b"1")]  # the id stands before the data now
     assert deserialized(registry, found.value) == DATA | {"micros": 1795417200123456}  # which Connect has no type for
     assert (found.value or b"")[5:] == (record.value or b"")[0 if wire == "guid" else 5 :]
     assert tombstone.value is None
@@ -199,6 +201,41 @@ def test_data_that_cannot_be_read_fails_with_one_sentence(
     assert found.step == "input.value"
     assert found.message == "Failed to deserialize data for topic orders to Avro: "
     assert why in (found.cause or "")
+
+
+def test_bytes_that_are_copied_keep_the_header_of_their_schema(spark: SparkSession, registry: SchemaRegistry) -> None:
+    given = Record(b"\x06", b"\x06", headers=[("__value_schema_id", b"\1" + bytes(16)), ("__key_schema_id", b"\1" + bytes(16))])
+    [found] = through(spark, props(registry) | {"value.converter": BYTES}, [given])
+    assert (found.value, list(found.headers)) == (given.value, given.headers)
+
+
+def test_items_without_bytes_do_not_fill_the_memory(spark: SparkSession, registry: SchemaRegistry) -> None:
+    empty = {"type": "record", "name": "Empty", "fields": []}
+    field = {"name": "list", "type": {"type": "array", "items": empty}}
+    id = registry.register("orders-value", {"type": "record", "name": "R", "fields": [field]}).to_bytes(4)
+    many, few = b"\xfe\xff\xff\xff\x0f\0", b"\x06\0"
+    failed, read = through(spark, props(registry), [Record(b"\0" + id + many), Record(b"\0" + id + few)], TO_JSON)
+    assert isinstance(failed, Failed), failed
+    assert "its arrays have 2147483647 items, more than its bytes and 100000 items without any" in (failed.cause or "")
+    assert isinstance(read, Record), read
+    assert len(json.loads(read.value or b"")["list"]) == 3
+
+
+class Older(SchemaRegistry):
+    """A registry that does not say where a schema is registered."""
+
+    def answer(self, method: str, path: str, query: dict[str, str], body: Any) -> Any:
+        """As the registry does otherwise."""
+        if path.startswith("/schemas/ids/") and path.endswith("/versions"):
+            raise RefusedError(404, 404, "HTTP 404 Not Found")
+        return super().answer(method, path, query, body)
+
+
+def test_data_is_read_where_the_registry_does_not_say_the_versions(spark: SparkSession) -> None:
+    with Older() as registry:
+        [found] = through(spark, props(registry), [Record(serialized(registry, "int", 5))])
+        assert isinstance(found, Record), found
+        assert deserialized(registry, found.value) == 5
 
 
 def test_a_payload_that_ends_early_fails(spark: SparkSession, registry: SchemaRegistry) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from uuid import UUID
 
 import fastavro
 import pytest
@@ -46,3 +47,17 @@ def test_a_record_is_shown_with_id_subject_and_version(preview, registry):
     show({"records": [record], "type": "source"}, console)
     line = f"value: read with schema {id} (subject orders-value, version 1), written with a schema that would be registered"
     assert line in shown.getvalue()
+
+
+def test_a_guid_is_shown_as_its_schema_and_a_topic_has_the_subject_of_its_own_name(preview, registry):
+    registry.register("orders-eu-value", ORDER)
+    id = registry.register("orders-value", ORDER)
+    guid = b"\1" + UUID(registry.store.schemas[id].guid).bytes
+    settings = {f"{side}value.converter{key}": text for side in ("source.", "")
+                for key, text in (("", AVRO), (".schema.registry.url", registry.url), (".max.retries", "0"))}  # fmt: skip
+    config = {k: v for k, v in MIRROR.items() if "value.converter" not in k} | settings
+    prefixed = {"value": {"base64": base64.b64encode(guid + b"\x0a").decode()}}
+    header = [["__value_schema_id", {"base64": base64.b64encode(guid).decode()}]]
+    by_header = {"value": {"base64": base64.b64encode(b"\x00").decode()}, "headers": header}
+    for record in preview(config, prefixed, by_header):
+        assert record["schemas"]["value"]["read"] == {"id": id, "subject": "orders-value", "version": 1}

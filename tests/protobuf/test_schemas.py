@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -11,9 +13,12 @@ from hypothesis import strategies as st
 from headrace.errors import DataError
 from headrace.protobuf.from_connect import from_connect
 from headrace.protobuf.mapping import ProtobufOptions
+from headrace.protobuf.model import File, Message, all_types
 from headrace.protobuf.parse import parse
+from headrace.protobuf.serialized import as_text
 from headrace.protobuf.to_connect import to_connect
 from headrace.protobuf.types import Types
+from headrace.protobuf.well_known import FILES
 from headrace.protobuf.writing import index_bytes, writing_plan
 from headrace.values.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 
@@ -282,3 +287,32 @@ def test_a_file_is_parsed_to_its_messages() -> None:
     file = parse(ORDER)
     assert (file.package, [message.name for message in file.messages]) == ("shop", ["shop.Order", "shop.Other"])
     assert file.messages[0].fields[-1].params == {"a": "b"}
+
+
+def shapes(file: File) -> dict[str, Any]:
+    """What the types of a file are, by their names; types of fields without their packages."""
+
+    def fields(of: Message) -> list[tuple[Any, ...]]:
+        return sorted((f.number, f.name, f.type.rpartition(".")[2], f.label, f.map_key, f.oneof) for f in of.fields)
+
+    return {t.name: fields(t) if isinstance(t, Message) else t for t in all_types(file.messages, file.enums)}
+
+
+def test_files_that_no_registry_has_are_those_of_google_and_confluent() -> None:
+    for name, text in FILES.items():
+        module = name.removesuffix(".proto").replace("/", ".") + "_pb2"
+        inside = "confluent_kafka.schema_registry." if name.startswith("confluent/") else ""
+        serialized = import_module(inside + module).DESCRIPTOR.serialized_pb
+        if name == "google/protobuf/descriptor.proto":
+            continue  # its messages are of schemas, not of data
+        official, own = parse(as_text(base64.b64encode(serialized).decode())), parse(f'syntax = "proto3"; {text}')
+        assert shapes(own) == shapes(official), name
+        Types(f'syntax = "proto3"; import "{name}"; message R {{}}', {})
+
+
+@pytest.mark.parametrize("syntax", ["proto2", "proto3"])
+def test_what_extends_a_message_is_not_of_its_schema(syntax: str) -> None:
+    extend = "extend R { optional string b = 100; }"
+    text = f'syntax = "{syntax}"; message R {{ optional string a = 1; extensions 100 to 199; {extend} }} {extend}'
+    [message] = parse(text).messages
+    assert [field.name for field in message.fields] == ["a"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import pytest
 from pyspark.sql import SparkSession
@@ -48,6 +49,8 @@ def test_data_that_cannot_be_read_fails_alone_and_says_why(spark: SparkSession, 
     bad = {
         b"\0\0\0\x03\xe7" + form.payload: "Schema 999 not found",
         b"\0" + other + form.payload: f"not {form.type}",
+        b"\0\x80\0\0\1" + form.payload: "Schema -2147483647 not found",  # an id is Java's int
+        b"\0\xff\xff\xff\xff" + form.payload: "Schema -1 not found",
         b"no schema": "Unknown magic byte! The data begins with 0x6e instead of 0x00",
         b"": "The data has 0 bytes: that is too short for the id of a schema",
         b"\0" + bytes(8) + form.payload: "The id of the schema is 0: it may have eight bytes, as Apicurio's",
@@ -55,7 +58,9 @@ def test_data_that_cannot_be_read_fails_alone_and_says_why(spark: SparkSession, 
         b"\0" + id + form.payload[:-2]: "it is no JSON" if form.type == "JSON" else "the data ends before the record does",
     }
     good = Record(b"\0" + id + form.payload)
-    first, *found, last = through(spark, props(registry, form.converter), [good, *map(Record, bad), good])
+    guid = UUID(registry.store.schemas[int.from_bytes(id)].guid).bytes
+    by_guid = Record(b"\1" + guid + form.payload)
+    first, *found, last = through(spark, props(registry, form.converter), [good, *map(Record, bad), by_guid])
     for failed, why in zip(found, bad.values(), strict=True):
         assert isinstance(failed, Failed), failed
         assert failed.step == "input.value"

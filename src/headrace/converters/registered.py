@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
+from uuid import UUID
 
 import structlog
 
@@ -35,6 +36,8 @@ log = structlog.get_logger(__name__)
 _LOGIN = (401, 403)
 _VALIDATES = ("json.fail.invalid.schema", "true")
 _ID_SIZE = 5  # a byte 0 before it
+_GUID_SIZE = 17  # a byte 1 before it
+_GUID_LENGTH = 36  # as text; ids are shorter, and may have a sign
 _MOST_TARGETS = 256  # schemas of Connect that a converter keeps the ids and plans of; others are asked for again
 
 
@@ -173,10 +176,13 @@ class RegisteredConverter(RegistryConfig, Converter):
         """How data is read whose schema has this id, or GUID; behind a colon the indexes of the message."""
         registry = self.registry
         id, _, indexes = text.partition(":")
-        schema = registry.schema(id if "-" in id else int(id))
+        schema = registry.schema(id if len(id) == _GUID_LENGTH else int(id))
         if schema.type != self.type:
             raise DataError(f"The schema with the id {id} is of type {schema.type}, not {self.type}")
-        places = registry.places(schema.id)
+        try:
+            places = registry.places(schema.id)
+        except RegistryError:  # older registries do not say it, and not of deleted subjects
+            places = []
         versions = {place.version for place in places}
         version = versions.pop() if len(versions) == 1 else None
         subject = next((place.subject for place in places if place.subject.endswith(f"-{self.part}")), None)
@@ -185,23 +191,35 @@ class RegisteredConverter(RegistryConfig, Converter):
         self.uses.add("read", self.part, schema.id, self.type, (subject, version), reading.schema)
         return reading
 
-    def registered(self, data: bytes | None, topic: str) -> dict[str, Any] | None:
+    def registered(
+        self, data: bytes | None, topic: str, headers: Sequence[tuple[str, bytes | None]] = ()
+    ) -> dict[str, Any] | None:
         """The schema of data of a record of a topic: `id`, `subject` and `version`, None where that is not known.
 
         None for data without an id. Asks the registry for the version.
         """
-        if data is None or len(data) < _ID_SIZE or data[0] != 0:
+        header = next((value for name, value in reversed(headers) if name == f"__{self.part}_schema_id"), None)
+        guid = next((b[1:_GUID_SIZE] for b in (header, data) if b and len(b) >= _GUID_SIZE and b[0] == 1), None)
+        if data is None or (guid is None and (len(data) < _ID_SIZE or data[0] != 0)):
             return None
-        id = int.from_bytes(data[1:_ID_SIZE])
-        if id == 0:
-            return {"id": None, "subject": None, "version": None}
+        id = int.from_bytes(data[1:_ID_SIZE], signed=True) if guid is None else self._id_of_guid(guid)
+        if id is None:
+            return None
         try:
-            places = self.registry.places(id)
+            places = self.registry.places(id) if id else []
         except RegistryError:
-            return {"id": id, "subject": None, "version": None}
-        of_topic = [place for place in places if place.subject.startswith(topic)] or places
+            places = []
+        exact = [place for place in places if place.subject == f"{topic}-{self.part}"]
+        of_topic = exact or [place for place in places if place.subject.startswith(f"{topic}-")] or places
         place = of_topic[0] if of_topic else None
-        return {"id": id, "subject": place.subject if place else None, "version": place.version if place else None}
+        return {"id": id or None, "subject": place.subject if place else None, "version": place.version if place else None}
+
+    def _id_of_guid(self, guid: bytes) -> int | None:
+        try:
+            id = self.registry.schema(str(UUID(bytes=guid))).id
+        except RegistryError:
+            return None
+        return id if isinstance(id, int) else None  # a registry need not say it
 
     def write(self, run: CompileContext, value: Value) -> Sql:
         """The data behind its schema's id; a schema that has no id yet is asked for (`CompileContext.ask`)."""

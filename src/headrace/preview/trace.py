@@ -56,7 +56,7 @@ def _with_schemas(trace: Json, plan: Plan, record: GivenRecord) -> Json:
         reading, writing = getattr(plan.reading, part), getattr(plan.writing, part)
         data = as_bytes(written[part])
         schemas = {
-            "read": reading.registered(getattr(arriving, part), arriving.topic) if reading.registers else None,
+            "read": reading.registered(getattr(arriving, part), arriving.topic, arriving.headers) if reading.registers else None,
             "written": writing.registered(data, output["topic"]) if writing.registers and data else None,
         }
         if any(schemas.values()):

@@ -14,8 +14,11 @@ final class AvroInput {
     private static final VarHandle FLOAT = MethodHandles.byteArrayViewVarHandle(float[].class, ByteOrder.LITTLE_ENDIAN);
     private static final VarHandle DOUBLE = MethodHandles.byteArrayViewVarHandle(double[].class, ByteOrder.LITTLE_ENDIAN);
 
+    private static final int MOST_EMPTY_ITEMS = 100_000; // those of a record that have no bytes: nulls, records without fields
+
     private final byte[] bytes;
     private int position;
+    private long items;
 
     AvroInput(byte[] bytes) {
         this.bytes = bytes;
@@ -83,6 +86,10 @@ final class AvroInput {
         }
         if (count < 0 || count > Integer.MAX_VALUE) {
             throw new IOException("an array has " + count + " items");
+        }
+        items += count;
+        if (items > bytes.length + (long) MOST_EMPTY_ITEMS) {
+            throw new IOException("its arrays have " + items + " items, more than its bytes and " + MOST_EMPTY_ITEMS + " items without any");
         }
         return (int) count;
     }

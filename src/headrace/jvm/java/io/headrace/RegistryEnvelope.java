@@ -22,6 +22,7 @@ public final class RegistryEnvelope {
     private static final byte GUID = 1;
     private static final int ID_SIZE = 5;
     private static final int GUID_SIZE = 17;
+    private static final long NO_ID = Long.MIN_VALUE; // an id is an int, of either sign
     private static final String PROBLEM = "org.apache.kafka.common.errors.SerializationException: ";
     private static final String AS_CONFLUENT = " Have what writes it set apicurio.registry.as-confluent=true and "
         + "apicurio.registry.headers.enabled=false.";
@@ -43,7 +44,7 @@ public final class RegistryEnvelope {
         final UTF8String header;
         final boolean indexed;
         final String[] texts;
-        final long[] ids; // -1 where the text is a GUID, or has indexes
+        final long[] ids; // NO_ID where the text is a GUID, or has indexes
 
         Known(String text) {
             String[] parts = text.split("\0", -1);
@@ -52,7 +53,7 @@ public final class RegistryEnvelope {
             texts = Arrays.copyOfRange(parts, 2, parts.length);
             ids = new long[texts.length];
             for (int i = 0; i < ids.length; i++) {
-                ids[i] = texts[i].indexOf('-') < 0 && texts[i].indexOf(':') < 0 ? Long.parseLong(texts[i]) : -1;
+                ids[i] = texts[i].indexOf('-', 1) < 0 && texts[i].indexOf(':') < 0 ? Integer.parseInt(texts[i]) : NO_ID;
             }
         }
 
