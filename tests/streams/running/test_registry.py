@@ -62,6 +62,19 @@ def test_avro_is_read_transformed_and_written_with_the_schema_of_a_subject(drive
         assert tombstone[5] is None
 
 
+def test_what_is_written_has_no_header_of_the_schema_that_it_was_read_with(drive, registry):
+    given = encoded(registry, ORDER, VALUE)
+    guid = bytes.fromhex(registry.store.schemas[int.from_bytes(given[1:5])].guid.replace("-", ""))
+    orders = Serdes.avro("orders-value", registry.url)
+    builder = StreamsBuilder()
+    builder.stream("orders", Consumed.with_(Serdes.string(), orders)).to("copies", Produced.with_(Serdes.string(), orders))
+    with drive(builder) as driver:
+        driver.pipe("orders", [(b"k", given[5:], 1, [("__value_schema_id", b"\1" + guid), ("h", b"1")])])
+        [copy] = driver.read("copies")
+    assert decoded(registry, copy[5]) == VALUE
+    assert [tuple(header) for header in copy[6]] == [("h", b"1")]
+
+
 def test_records_of_other_versions_are_fitted_to_the_schema_while_the_application_runs(drive, registry):
     registry.store.levels[None] = "NONE"
     fields: Any = ORDER["fields"]

@@ -11,7 +11,7 @@ from headrace.streams.engine.columns import HEADERS, apply, checked, column, kin
 from headrace.streams.engine.flows import Answers, Changes, Flow, Questions, Records, Regrouped
 from headrace.streams.engine.repartition_format import InternalFormat, packed
 from headrace.streams.nodes import SinkNode
-from headrace.streams.serdes import Serde
+from headrace.streams.serdes import RegistrySerde, Serde
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -66,9 +66,18 @@ def rows(node: SinkNode, flow: Flow, topics: SinkTopics) -> list[DataFrame]:
         topics.wires[node.topic] = InternalFormat(key_serde, kinds[0], value_serde, kinds[1], through)
     topic, partition = _topic(node, topics), _partition(node, topics, isinstance(flow, Answers))
     written = [topic.alias("topic"), partition.alias("partition"), key.alias("key"), value.alias("value"),
-               F.col("h").alias("headers"), F.col("t").cast("bigint").alias("t")]  # fmt: skip
+               _headers(key_serde, value_serde).alias("headers"), F.col("t").cast("bigint").alias("t")]  # fmt: skip
     # What goes through one producer stays in the order of the task.
     return [checked(lambda: frame.select(*written), node.name)]
+
+
+def _headers(key: Serde, value: Serde) -> Column:
+    """The headers without those that say which schema data was read with, where it is written with another one before it."""
+    from pyspark.sql import functions as F
+
+    serdes = {"key": key, "value": value}
+    names = [f"__{part}_schema_id" for part, serde in serdes.items() if isinstance(serde, RegistrySerde)]
+    return F.filter("h", lambda header: ~header["key"].isin(names)) if names else F.col("h")
 
 
 def _frame(flow: Flow) -> DataFrame:
