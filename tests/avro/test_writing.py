@@ -36,6 +36,18 @@ def test_fields_are_written_in_the_order_of_the_newest_schema(spark: SparkSessio
     assert deserialized(registry, found.value) == payload | {"middle": None}
 
 
+def test_the_branches_of_a_union_are_those_of_the_newest_schema(spark: SparkSession, registry: SchemaRegistry) -> None:
+    registry.store.levels[None] = "NONE"
+    old, newest = (record("R", u=branches) for branches in (["string", "long", "null"], ["null", "long", "string"]))
+    data = [{"u": value} for value in ("é", 5, None)]
+    records = [Record(serialized(registry, old, one)) for one in data]
+    registry.register("orders-value", newest)
+    config = props(registry, auto_register_schemas="false", use_latest_version="true", latest_compatibility_strict="false")
+    found = through(spark, config, records, config)
+    assert [deserialized(registry, one.value) for one in found] == data
+    assert len({one.value[:5] for one in found} | {one.value[:5] for one in records}) == 2
+
+
 def test_arrays_and_maps_of_any_size_are_written(spark: SparkSession, registry: SchemaRegistry) -> None:
     schema = record("R", list={"type": "array", "items": "long"}, map={"type": "map", "values": "string"})
     data = [{"list": [*range(n)], "map": {f"k{i}": "é" * (i % 3) for i in range(n)}} for n in (0, 1, 63, 64, 8191, 8192)]
