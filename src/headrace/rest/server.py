@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
 import socket
 import ssl
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
@@ -27,6 +29,7 @@ from headrace.runtime.listeners import ListenerAddress
 from headrace.runtime.worker_config import WorkerConfig
 
 BACKLOG = 128
+_TICK_S = 1.0
 STOP_S = 5  # how long running requests may take when the server stops
 
 
@@ -127,7 +130,7 @@ class _Service:
             raise SetupError(f"The REST interface could not be started at {self.url}; the log says why.")
 
     def stop(self) -> None:
-        self._server.should_exit = True
+        self._server.exit()
         if self._thread.is_alive():
             self._thread.join()
         _close(self._sockets)
@@ -154,15 +157,29 @@ class _Config(uvicorn.Config):
 
 
 class _Uvicorn(uvicorn.Server):
-    """Tells when it accepts."""
+    """Tells when it accepts, and wakes once a second where uvicorn itself does ten times, to see whether it has to end."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.up = threading.Event()
+        self._wake: Callable[[], object] = lambda: None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        exiting, loop = asyncio.Event(), asyncio.get_running_loop()
+        self._exiting, self._wake = exiting, lambda: loop.call_soon_threadsafe(exiting.set)
         await super().startup(sockets)
         self.up.set()
+
+    async def main_loop(self) -> None:
+        while not await self.on_tick(0):  # which renews the header `Date`
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._exiting.wait(), _TICK_S)
+
+    def exit(self) -> None:
+        """End; may be called from any thread."""
+        self.should_exit = True
+        with suppress(RuntimeError):  # it has ended
+            self._wake()
 
 
 def exposure(url: str, addresses: Sequence[str], context: ssl.SSLContext | None, authenticated: bool) -> str | None:
