@@ -50,7 +50,9 @@ def test_a_reader_may_not_replay_and_a_refusal_is_in_the_audit(
     serve: Callable[..., Client], herder: MemoryHerder, tmp_path: Path
 ):
     herder.create("c", dict(CONFIG))
-    (tmp_path / "users").write_text("".join(f"{name}:{passwords.hashed('x')}\n" for name in ("rita=read", "olaf=operate")))
+    (tmp_path / "users").write_text(
+        "".join(f"{name}:{passwords.hashed('x')}\n" for name in ("rita=read", "olaf=operate", "anna=admin"))
+    )
     client = serve({"rest.authentication": "basic", "rest.authentication.users.file": str(tmp_path / "users")})
 
     def ask(user: str, what: str) -> int:
@@ -58,7 +60,7 @@ def test_a_reader_may_not_replay_and_a_refusal_is_in_the_audit(
         headers = {"Authorization": login, "Content-Type": "application/json"}
         return client("POST", f"{PATH}/{what}", headers=headers, raw=json.dumps({"letters": ["0-1"]})).status
 
-    asked = {(user, what): ask(user, what) for user in ("rita", "olaf") for what in ("replay", "preview")}
-    assert asked == {("rita", "replay"): 403, ("rita", "preview"): 400, ("olaf", "replay"): 400, ("olaf", "preview"): 400}
+    assert [ask(user, "replay") for user in ("rita", "olaf")] == [403, 400]
+    assert [ask(user, "preview") for user in ("rita", "olaf", "anna")] == [403, 403, 400]
     entries = [(one["user"], one["status"], one.get("detail")) for one in herder.audit.last(9)]
     assert entries == [("rita", 403, None), ("olaf", 400, "letters: 0-1")]  # a body that is refused is not read
