@@ -180,6 +180,12 @@ def events() -> Iterator[list[MutableMapping[str, Any]]]:
         yield entries
 
 
+@pytest.fixture(scope="session", autouse=True)
+def base_directory(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Have pytest make the directory of all temporary ones before two threads of a test can ask for it at the same time."""
+    tmp_path_factory.getbasetemp()
+
+
 def _echo(_logger: object, level: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     print(datetime.now().isoformat(timespec="milliseconds"), level, dict(entry))  # where pytest shows it if the test fails
     return entry

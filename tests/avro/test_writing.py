@@ -45,7 +45,8 @@ def test_the_branches_of_a_union_are_those_of_the_newest_schema(spark: SparkSess
     config = props(registry, auto_register_schemas="false", use_latest_version="true", latest_compatibility_strict="false")
     found = through(spark, config, records, config)
     assert [deserialized(registry, one.value) for one in found] == data
-    assert len({one.value[:5] for one in found} | {one.value[:5] for one in records}) == 2
+    ids = {(one.value or b"")[:5] for one in (*found, *records)}
+    assert len(ids) == 2
 
 
 def test_arrays_and_maps_of_any_size_are_written(spark: SparkSession, registry: SchemaRegistry) -> None:

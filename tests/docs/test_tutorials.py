@@ -47,10 +47,8 @@ def runs(
     needs_database = any("$DATABASE" in tutorial.read_text(encoding="utf-8") for tutorial in tutorials)
     database = {"DATABASE": request.getfixturevalue("postgres").url} if needs_database else {}
 
-    directories = {one: tmp_path_factory.mktemp(one.stem) for one in tutorials}  # pytest makes them from one thread only
-
     def run(tutorial: Path) -> None:
-        directory = directories[tutorial]
+        directory = tmp_path_factory.mktemp(tutorial.stem)
         path = commands(directory / "bin", {"headrace": "-m headrace.cli", "python": ""})
         check(tutorial, environ | {"PATH": path}, directory)
 

@@ -15,12 +15,19 @@ from tests.clusters import Cluster, record
 from tests.support import wait_until
 
 
+def connected(cluster: Cluster) -> Admin:
+    """A client whose requests do not wait for its first connection: half a second is all the patience that there is."""
+    admin = Admin({"bootstrap.servers": cluster.bootstrap})
+    admin.cluster_id()
+    return admin
+
+
 def test_each_who_asks_gets_the_ends_of_its_own_partitions(source: Cluster, topic_name: Callable[[str], str]) -> None:
     first, second = topic_name("first"), topic_name("second")
     source.create(first, 2)
     source.create(second)
     source.produce(first, [record(partition=1)] * 3)
-    ends = latest_offsets(Admin({"bootstrap.servers": source.bootstrap}))
+    ends = latest_offsets(connected(source))
     assert ends.of([(first, 0), (first, 1)]) == {(first, 0): 0, (first, 1): 3}
     assert ends.of([(second, 0)]) == {(second, 0): 0}
     source.produce(first, [record(partition=0)])
@@ -31,7 +38,7 @@ def test_a_topic_that_is_gone_keeps_nobody_from_the_ends_of_others(source: Clust
     kept, gone = topic_name("kept"), topic_name("gone")
     source.create(kept)
     source.create(gone)
-    ends = latest_offsets(Admin({"bootstrap.servers": source.bootstrap}))
+    ends = latest_offsets(connected(source))
     assert ends.of([(gone, 0)]) == {(gone, 0): 0}
     source.admin.delete([gone])
     source.produce(kept, [record()])
