@@ -192,6 +192,10 @@ class SetupError(HeadraceError):
     """This machine lacks something that headrace needs; the message says what, and how to get it."""
 
 
+CAUSED_BY = "Caused by: "
+"""What the line of a cause begins with in a `trace`."""
+
+
 def trace(error: BaseException) -> str:
     """Render an error as the text of `trace` in a status record.
 
@@ -203,9 +207,9 @@ def trace(error: BaseException) -> str:
     while current is not None and id(current) not in seen:
         seen.add(id(current))
         if isinstance(current, HeadraceError) and current.java_trace is not None:
-            lines.append(("Caused by: " if len(seen) > 1 else "") + current.java_trace.rstrip())
+            lines.append((CAUSED_BY if len(seen) > 1 else "") + current.java_trace.rstrip())
             break
         java = current.java_class if isinstance(current, HeadraceError) else type(current).__name__
-        lines.append(("Caused by: " if len(seen) > 1 else "") + f"{java}: {current}")
+        lines.append((CAUSED_BY if len(seen) > 1 else "") + f"{java}: {current}")
         current = current.__cause__
     return "\n".join(lines) + "\n"

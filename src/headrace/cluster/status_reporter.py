@@ -148,8 +148,8 @@ def _say(event: str, error: BaseException | None, **where: object) -> None:
 
 def _causes(trace: str) -> str:
     """The first line, and each of the causes."""
-    first, *others = trace.splitlines()
-    return "\n".join([first, *(line for line in others if line.startswith("Caused by: "))])
+    first, *others = trace.split("\n")
+    return "\n".join([first, *(line for line in others if line.startswith(errors.CAUSED_BY))])
 
 
 def _trace(error: BaseException) -> str:

@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     from headrace.values.value import Value
 
 
+def schema_id_header(part: str) -> str:
+    """The header that may say which schema of a registry a record's `key` or `value` was written with."""
+    return f"__{part}_schema_id"
+
+
+def without_schema_ids(headers: Sql, parts: Sequence[str]) -> Sql:
+    """Headers without those that say which schema data was read with; parts: those written with another one."""
+    if not parts:
+        return headers
+    names = lit("".join("\0" + schema_id_header(part) for part in parts))
+    return f"CASE WHEN size({headers}) > 0 THEN {call('headrace_headers_without', headers, names)} ELSE {headers} END"
+
+
 class ConverterType(Config):
     """What almost every converter has; the worker fills it in."""
 

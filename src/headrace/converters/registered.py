@@ -12,7 +12,7 @@ from uuid import UUID
 
 import structlog
 
-from headrace.converters.base import Converter
+from headrace.converters.base import Converter, schema_id_header
 from headrace.errors import ConfigError, DataError
 from headrace.record import HEADERS_TYPE
 from headrace.registry.client import RegisteredSchema, Registry, registry_of
@@ -162,7 +162,7 @@ class RegisteredConverter(RegistryConfig, Converter):
     def _opened(self, source: Sql, known: Sequence[str]) -> Sql:
         # a call with NULL for an argument is NULL
         headers = f"coalesce(in_headers, cast(array() as {HEADERS_TYPE}))"
-        constants = [f"__{self.part}_schema_id", "indexed" if self.indexed else "", *known]
+        constants = [schema_id_header(self.part), "indexed" if self.indexed else "", *known]
         return call("headrace_registry_open", source, headers, lit("\0".join(constants)))
 
     def _unread(self, run: CompileContext, when: Sql, cause: Sql) -> None:
@@ -198,7 +198,7 @@ class RegisteredConverter(RegistryConfig, Converter):
 
         None for data without an id. Asks the registry for the version.
         """
-        header = next((value for name, value in reversed(headers) if name == f"__{self.part}_schema_id"), None)
+        header = next((value for name, value in reversed(headers) if name == schema_id_header(self.part)), None)
         guid = next((b[1:_GUID_SIZE] for b in (header, data) if b and len(b) >= _GUID_SIZE and b[0] == 1), None)
         if data is None or (guid is None and (len(data) < _ID_SIZE or data[0] != 0)):
             return None

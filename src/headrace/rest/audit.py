@@ -59,10 +59,11 @@ class Audit:
         try:
             return await self.app(scope, listen, remember)
         finally:
-            asked = asked_for(bytes(taken), before, whole=scope["method"] == "PUT")
-            event = _event(scope, status, bytes(failure)) | {"connector": name or asked[0], "detail": asked[1]}
-            several = {"connectors": names} if (names := named_in(bytes(taken))) else {}
-            self._herder.audit.add(**event, **several, worker_id=self._herder.worker_id)
+            asked = _object(bytes(taken))
+            one, detail = asked_for(asked, before, whole=scope["method"] == "PUT")
+            event = _event(scope, status, bytes(failure)) | {"connector": name or one, "detail": detail}
+            several = list(map(str, names)) if isinstance(names := asked.get("connectors"), list) else []
+            self._herder.audit.add(**event, connectors=several or None, worker_id=self._herder.worker_id)
 
     def _config(self, name: str | None) -> Mapping[str, Any]:
         try:
@@ -83,26 +84,21 @@ def _connector(path: str) -> str | None:
     return restore(segments[1]) if len(segments) > 1 and segments[0] == "connectors" else None
 
 
-def named_in(body: bytes) -> list[str]:
-    """The connectors that an action on several is about."""
+def _object(body: bytes) -> dict[str, Any]:
+    """A body that is a JSON object; an empty one for any other."""
     try:
         asked = json.loads(body) if body else None
     except ValueError:
-        return []
-    names = asked.get("connectors") if isinstance(asked, dict) else None
-    return [str(name) for name in names] if isinstance(names, list) else []
+        return {}
+    return asked if isinstance(asked, dict) else {}
 
 
-def asked_for(body: bytes, before: Mapping[str, Any], *, whole: bool) -> tuple[str | None, str | None]:
+def asked_for(asked: Mapping[str, Any], before: Mapping[str, Any], *, whole: bool) -> tuple[str | None, str | None]:
     """The connector that a body names, if it does, and in a few words what it asks for: never a value, which may be secret.
 
     before: the connector's configuration so far; whole: whether the body takes its place, so that what is not in it is removed.
     """
-    try:
-        asked = json.loads(body) if body else None
-    except ValueError:
-        asked = None
-    if not isinstance(asked, dict) or "offsets" in asked:
+    if "offsets" in asked:
         return None, None
     if (command := asked.get("command")) in ("init", "verify"):
         how = "".join(f", {name.replace('_', ' ')}" for name in ("dry_run", "setup_if_incomplete") if asked.get(name) is True)

@@ -13,12 +13,11 @@ from typing import Any
 
 from starlette.requests import Request
 
-from headrace.errors import HeadraceError, NotFoundError, RestError
+from headrace.errors import CAUSED_BY, HeadraceError, NotFoundError, RestError
 from headrace.rest.cluster_figures import ClusterFigures, ConnectorFigures
 from headrace.rest.herder import RestHerder
 
 PER_PAGE = 50
-_CAUSED_BY = "Caused by: "
 FAILED, UNASSIGNED, RUNNING = "FAILED", "UNASSIGNED", "RUNNING"
 _ORDER = {FAILED: 0, "RESTARTING": 1, UNASSIGNED: 2, "PAUSED": 4, "STOPPED": 5}
 _FRESH_S = 2.0
@@ -241,7 +240,7 @@ def first_line(trace: str) -> str:
 
 def causes(trace: str) -> list[str]:
     """Why, in the sentences of a trace: the first line, then what each `Caused by:` adds to it, the root cause last."""
-    lines = [line.removeprefix(_CAUSED_BY) for line in trace.strip().splitlines() if line.startswith(_CAUSED_BY)]
+    lines = [line.removeprefix(CAUSED_BY) for line in trace.strip().splitlines() if line.startswith(CAUSED_BY)]
     sentences = [first_line(trace)]
     for sentence in map(first_line, lines):
         if sentence and all(sentence not in before for before in sentences):

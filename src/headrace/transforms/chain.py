@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from headrace.converters.base import Converter, ConverterReader, HeaderConverter, HeaderReader, Writers
+from headrace.converters.base import Converter, ConverterReader, HeaderConverter, HeaderReader, Writers, without_schema_ids
 from headrace.record import HEADERS_TYPE
 from headrace.transforms.java import together
 from headrace.transforms.stages import Stage
 from headrace.values.compile_context import CompileContext, Learner
 from headrace.values.record import ConnectRecord
 from headrace.values.scope import Scope
-from headrace.values.sql import NEVER, Sql, both, call, case, concat, lit, negated
+from headrace.values.sql import NEVER, Sql, both, case, concat, lit, negated
 from headrace.values.value import choose
 
 if TYPE_CHECKING:
@@ -115,7 +115,8 @@ def compile_chain(
     if writing.topic_prefix:
         run.topic = scope.bind(concat(lit(writing.topic_prefix), record.topic))
     with run.step("output.headers"):
-        headers = scope.bind(_without_schema_ids(record.headers, writing))
+        registered = [part for part in ("key", "value") if getattr(writing, part).registers]
+        headers = scope.bind(without_schema_ids(record.headers, registered))
     with run.step("output.key"):
         key = scope.bind(writing.key.write(run, record.key))
     with run.step("output.value"):
@@ -128,15 +129,6 @@ def compile_chain(
     learners = {part: run.learners.get(part) or getattr(writing, part) for part in asked}
     known = {part: run.known[part] for part in asked if part in run.known}
     return Compiled(scope, columns, bool(run.failures), tuple(seen), known, asks, learners)
-
-
-def _without_schema_ids(headers: Sql, writing: Writers) -> Sql:
-    """The headers without those that say which schema data was read with, where it is written with another one before it."""
-    names = [f"__{part}_schema_id" for part in ("key", "value") if getattr(writing, part).registers]
-    if not names:
-        return headers
-    removed = call("headrace_headers_without", headers, lit("".join("\0" + name for name in names)))
-    return f"CASE WHEN size({headers}) > 0 THEN {removed} ELSE {headers} END"
 
 
 def _read(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -33,7 +33,7 @@ def list_connectors(herder: RestHerder, request: Request) -> Response:
 
 def _expand(herder: RestHerder, name: str, shown: list[str], public: PublicConfigs) -> Json | None:
     try:
-        views = {"status": herder.status, "info": lambda name: _public_body(herder.info(name), public)}
+        views = {"status": herder.status, "info": lambda name: info_body(herder.info(name), public)}
         return {view: views[view](name) for view in shown if view in views}
     except NotFoundError:  # deleted meanwhile
         return None
@@ -62,7 +62,7 @@ def create_connector(herder: RestHerder, request: Request, entity: JsonBody) -> 
 @resource.get("/connectors/{connector}", gives={200: "ConnectorInfo"}, errors=[404], known=True)
 def show_connector(herder: RestHerder, request: Request, connector: str) -> Response:
     """Configuration, tasks and type of a connector; secrets for admins only, where users have roles."""
-    return responses.ok(_public_body(herder.info(connector), PublicConfigs(herder, request)))
+    return responses.ok(info_body(herder.info(connector), PublicConfigs(herder, request)))
 
 
 @resource.delete("/connectors/{connector}", gives={204: None}, errors=[404, 409])
@@ -95,14 +95,10 @@ def _created_at(
     return info, status
 
 
-def info_body(info: ShownConnector) -> Json:
-    """A connector as JSON."""
+def info_body(info: ShownConnector, public: Callable[[Mapping[str, str | None]], Json] = dict) -> Json:
+    """A connector as JSON. public: makes of its configuration what is shown of it."""
     tasks = [{"connector": connector, "task": task} for connector, task in info.tasks]
-    return {"name": info.name, "config": dict(info.config), "tasks": tasks, "type": info.type}
-
-
-def _public_body(info: ShownConnector, public: PublicConfigs) -> Json:
-    return info_body(info) | {"config": public(info.config)}
+    return {"name": info.name, "config": public(info.config), "tasks": tasks, "type": info.type}
 
 
 def created(request: Request, info: ShownConnector, more: Json | None = None) -> Response:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from headrace.converters.base import without_schema_ids
 from headrace.streams.engine import formats
 from headrace.streams.engine.columns import HEADERS, apply, checked, column, kind_of
 from headrace.streams.engine.flows import Answers, Changes, Flow, Questions, Records, Regrouped
@@ -64,20 +65,12 @@ def rows(node: SinkNode, flow: Flow, topics: SinkTopics) -> list[DataFrame]:
         assert isinstance(node.topic, str)
         through = Records if isinstance(flow, Changes) else type(flow)
         topics.wires[node.topic] = InternalFormat(key_serde, kinds[0], value_serde, kinds[1], through)
+    registered = [part for part, serde in (("key", key_serde), ("value", value_serde)) if isinstance(serde, RegistrySerde)]
     topic, partition = _topic(node, topics), _partition(node, topics, isinstance(flow, Answers))
     written = [topic.alias("topic"), partition.alias("partition"), key.alias("key"), value.alias("value"),
-               _headers(key_serde, value_serde).alias("headers"), F.col("t").cast("bigint").alias("t")]  # fmt: skip
+               F.expr(without_schema_ids("h", registered)).alias("headers"), F.col("t").cast("bigint").alias("t")]  # fmt: skip
     # What goes through one producer stays in the order of the task.
     return [checked(lambda: frame.select(*written), node.name)]
-
-
-def _headers(key: Serde, value: Serde) -> Column:
-    """The headers without those that say which schema data was read with, where it is written with another one before it."""
-    from pyspark.sql import functions as F
-
-    serdes = {"key": key, "value": value}
-    names = [f"__{part}_schema_id" for part, serde in serdes.items() if isinstance(serde, RegistrySerde)]
-    return F.filter("h", lambda header: ~header["key"].isin(names)) if names else F.col("h")
 
 
 def _frame(flow: Flow) -> DataFrame:

@@ -25,17 +25,19 @@ abstract class AvroPut implements RegistryWrite.Writer {
         }
     }
 
+    /** What it writes, in a message. */
+    final String what;
+
+    AvroPut(String what) {
+        this.what = what;
+    }
+
     /** Write a value that is not null. */
     abstract void write(JsonParser json, AvroOutput out) throws IOException;
 
     /** Write null, or a field that is not there. */
     void writeNull(AvroOutput out) {
-        throw new Refused("null in a required " + what());
-    }
-
-    /** What it writes, in a message. */
-    String what() {
-        return "field";
+        throw new Refused("null in a required " + what);
     }
 
     final void writeAny(JsonParser json, AvroOutput out) throws IOException {
@@ -89,12 +91,8 @@ abstract class AvroPut implements RegistryWrite.Writer {
         private final AvroPut item;
 
         ArrayOf(AvroPut item) {
+            super("array");
             this.item = item;
-        }
-
-        @Override
-        String what() {
-            return "array";
         }
 
         @Override
@@ -116,14 +114,10 @@ abstract class AvroPut implements RegistryWrite.Writer {
         private final boolean isObject;
 
         Pairs(AvroPut key, AvroPut item, boolean isObject) {
+            super("map");
             this.key = key;
             this.item = item;
             this.isObject = isObject;
-        }
-
-        @Override
-        String what() {
-            return "map";
         }
 
         @Override
@@ -153,6 +147,7 @@ abstract class AvroPut implements RegistryWrite.Writer {
         private final Map<String, Integer> places = new HashMap<>();
 
         RecordOf(JsonNode node, Map<Integer, RecordOf> records) {
+            super("record");
             JsonNode fields = node.get("f");
             if (node.has("n")) {
                 records.put(node.get("n").asInt(), this); // before its fields, which refer to it
@@ -165,11 +160,6 @@ abstract class AvroPut implements RegistryWrite.Writer {
                 steps[i] = of(fields.get(i).get(1), records);
                 places.put(name, i);
             }
-        }
-
-        @Override
-        String what() {
-            return "record";
         }
 
         @Override
@@ -240,6 +230,7 @@ abstract class AvroPut implements RegistryWrite.Writer {
         private final String why;
 
         Refusing(String why) {
+            super("struct");
             this.why = why;
         }
 
@@ -269,6 +260,7 @@ abstract class AvroPut implements RegistryWrite.Writer {
         private final AvroPut inner;
 
         Optional(JsonNode node, Map<Integer, RecordOf> records) {
+            super("union");
             nullPlace = node.get("n").asInt();
             place = node.get("x").asInt();
             inner = of(node.get("i"), records);
@@ -294,6 +286,7 @@ abstract class AvroPut implements RegistryWrite.Writer {
         private final AvroPut[] steps;
 
         Union(JsonNode node, Map<Integer, RecordOf> records) {
+            super("union");
             nullPlace = node.get("n").asInt();
             JsonNode fields = node.get("f");
             names = new String[fields.size()];

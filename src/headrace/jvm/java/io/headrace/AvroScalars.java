@@ -14,15 +14,8 @@ final class AvroScalars {
     }
 
     static final class Whole extends AvroPut {
-        private final String type;
-
         Whole(String type) {
-            this.type = type;
-        }
-
-        @Override
-        String what() {
-            return type;
+            super(type);
         }
 
         @Override
@@ -35,9 +28,8 @@ final class AvroScalars {
     }
 
     static final class Text extends AvroPut {
-        @Override
-        String what() {
-            return "string";
+        Text() {
+            super("string");
         }
 
         @Override
@@ -47,20 +39,13 @@ final class AvroScalars {
     }
 
     static final class Primitive extends AvroPut {
-        private final String type;
-
         Primitive(String type) {
-            this.type = type;
-        }
-
-        @Override
-        String what() {
-            return type;
+            super(type);
         }
 
         @Override
         void write(JsonParser json, AvroOutput out) throws IOException {
-            switch (type) {
+            switch (what) {
                 case "boolean" -> out.writeBoolean(json.getValueAsBoolean());
                 case "float" -> out.writeFloat(isText(json) ? Float.parseFloat(json.getText()) : (float) json.getDoubleValue());
                 default -> out.writeDouble(isText(json) ? Double.parseDouble(json.getText()) : json.getDoubleValue());
@@ -78,13 +63,9 @@ final class AvroScalars {
         private final int size;
 
         Bytes(boolean isRaw, int size) {
+            super("bytes");
             this.isRaw = isRaw;
             this.size = size;
-        }
-
-        @Override
-        String what() {
-            return "bytes";
         }
 
         @Override
@@ -116,14 +97,10 @@ final class AvroScalars {
         private final Map<String, Integer> places = new HashMap<>();
 
         Symbol(JsonNode symbols) {
+            super("enum");
             for (JsonNode symbol : symbols) {
                 places.put(symbol.asText(), places.size());
             }
-        }
-
-        @Override
-        String what() {
-            return "enum";
         }
 
         @Override
@@ -147,6 +124,7 @@ final class AvroScalars {
         private final AvroPut[] steps = new AvroPut[MAP + 1];
 
         Any() {
+            super("value");
             steps[0] = new Primitive("boolean");
             steps[DOUBLE] = new Primitive("double");
             steps[LONG] = new Whole("long");
