@@ -15,6 +15,7 @@ from headrace.kafka.group_transactions import GroupTransactions, Write
 from headrace.kafka.groups import GroupOffsets
 from headrace.kafka.log import CompactedLog, LogRecord
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership
+from headrace.kafka.transactional_ids import fence
 
 
 class Worker:
@@ -133,6 +134,15 @@ def test_a_record_that_a_broker_takes_for_an_earlier_one_is_written_again(worker
     log.start()
     log.stop()
     assert [record.key for record in records] == [b"1", b"2", b"2"]
+
+
+def test_a_member_whose_producer_is_fenced_off_writes_with_a_new_one(worker, topic):
+    """As the coordinator does it to a transaction that took too long: behind a network that was cut, say."""
+    one = worker("a")
+    one.writes.write(Write([(topic, b"1", b"v")]), one.membership.session(), 30)
+    fence(one.props, [f"{topic}-a"], 30)
+    one.writes.write(Write([(topic, b"2", b"v")]), one.membership.session(), 30)
+    assert set(written(one, topic)) == {b"1", b"2"}
 
 
 def test_a_worker_completes_what_it_has_left_before_it_is_a_member(destination_broker, topic):

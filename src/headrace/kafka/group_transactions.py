@@ -31,9 +31,10 @@ GroupOffsets = Mapping[tuple[str, int], int]
 _TRANSACTION_MS, _CALL_S, _OFFSETS_S, _RETRY_S = 10_000, 10.0, 4.0, 0.05
 # A rebalance is under way, and the proof is of the generation before (the next one will do); or the transaction timed out, or
 # the one before it was aborted with records on their way; or it was spoilt, and no broker has said that a record is to blame.
+# A transaction that timed out fences its producer off, too. If a newer process of this name did it, the proof is refused.
 _AGAIN = {
     "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "REBALANCE_IN_PROGRESS", "INVALID_PRODUCER_EPOCH",
-    "OUT_OF_ORDER_SEQUENCE_NUMBER", "_STATE", "_INCONSISTENT",
+    "_FENCED", "_FATAL", "OUT_OF_ORDER_SEQUENCE_NUMBER", "_STATE", "_INCONSISTENT",
 }  # fmt: skip
 
 
