@@ -197,9 +197,33 @@ class TestConverters:
             "Invalid value x for configuration schemas.enable: Expected value to be either true or false"
         ]
 
+    def test_a_version_that_is_not_there_is_said_at_its_class_too(self, worker):
+        props = WELL | {"value.converter": "JsonConverter", "value.converter.plugin.version": "9"}
+        (why,) = errors_of("value.converter", props, worker())
+        assert why.startswith("Plugin org.apache.kafka.connect.json.JsonConverter not found that matches the version range [9,9]")
+        assert errors_of("value.converter.plugin.version", props, worker()) == [why]
+
+    def test_the_version_of_a_class_that_is_not_there_is_of_no_use(self, worker):
+        body = validation.validate(None, WELL | {"value.converter": "x.y.Z"}, worker())
+        shown = {e["value"]["name"]: e["value"]["visible"] for e in body["configs"]}
+        assert (shown["value.converter.plugin.version"], shown["key.converter.plugin.version"]) == (False, True)
+
     def test_the_workers_own_converter_is_not_checked_again(self, worker):
         props = WELL | {"value.converter.schemas.enable": "x"}
         assert validation.errors(props, worker(value_converter="JsonConverter")) == []
+
+
+@pytest.mark.usefixtures("installed")
+class TestChains:
+    def test_a_version_that_is_not_there_leaves_only_class_and_version(self, worker):
+        props = {f"transforms.x.{name}": value for name, value in (("type", "Filter"), ("plugin.version", "9"), ("negate", "x"))}
+        body = validation.validate(None, WELL | {"transforms": "x", **props, "transforms.x.predicate": "p"}, worker())
+        entries = {
+            e["value"]["name"]: e["value"]["errors"] for e in body["configs"] if e["definition"]["group"] == "Transforms: x"
+        }
+        why = "Plugin org.apache.kafka.connect.transforms.Filter not found that matches the version range [9,9]"
+        assert list(entries) == ["transforms.x.type", "transforms.x.plugin.version"]
+        assert all(len(errors) == 1 and errors[0].startswith(why) for errors in entries.values())
 
 
 @pytest.mark.usefixtures("installed")

@@ -9,7 +9,9 @@ class Plugin:
     version = "4.3.0"
 
 
-@pytest.mark.parametrize("wanted", [None, "latest", "4.3.0", "4.3", " 4.3.0 ", "[4.0,5.0)", "[4.3.0]", "(,4.3.0]", "(4.2,)"])
+@pytest.mark.parametrize(
+    "wanted", [None, "latest", "4.3.0", "4.3", " 4.3.0 ", "[4.0,5.0)", "[4.3.0]", "(,4.3.0]", "(4.2,)", "[1,2),[4,5)"]
+)
 def test_a_version_that_is_there_is_accepted(wanted):
     assert with_version(Plugin, wanted) is Plugin
 
@@ -23,6 +25,9 @@ def test_a_version_that_is_there_is_accepted(wanted):
         ("[5.0,6.0)", "[5.0,6.0)"),
         ("(4.3.0,)", "(4.3.0,)"),
         ("[4.0,4.3.0)", "[4.0,4.3.0)"),
+        ("[1,2),[3,4]", "[1,2),[3,4]"),
+        ("1,2", "[1,2]"),
+        ("[]", "[,]"),
     ],
 )
 def test_a_version_that_is_not_there_is_refused_in_kafkas_words(wanted, shown):
@@ -33,10 +38,22 @@ def test_a_version_that_is_not_there_is_refused_in_kafkas_words(wanted, shown):
     )
 
 
-@pytest.mark.parametrize("text", ["a,,b", "[1,2,3]", "[2.0,1.0]", "[1.0"])
-def test_a_range_that_is_none_is_an_error(text):
-    with pytest.raises(ConfigError, match="Range defies version ordering"):
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[2.0,1.0]", "Range defies version ordering: [2.0,1.0]"),
+        ("(1,1)", "Range defies version ordering: (1,1)"),
+        ("[1.0", "Unbounded range: [1.0"),
+        ("x]", "Only fully-qualified sets allowed in multiple set scenario: [x]]"),
+        ("[1,2) 3", "Only fully-qualified sets allowed in multiple set scenario: [1,2) 3"),
+        ("(1)", "Single version must be surrounded by []: (1)"),
+        ("[1,3),[2,5]", "Ranges overlap: [1,3),[2,5]"),
+    ],
+)
+def test_a_range_that_is_none_is_an_error_in_mavens_words(text, why):
+    with pytest.raises(ConfigError) as error:
         version_range(text)
+    assert error.value.message == why
 
 
 def test_a_pre_release_comes_before_its_release():

@@ -62,7 +62,7 @@ def common_definition(
     changed: dict[str, Option] = {}
     for name, slot in CONVERTERS.items():
         version = f"{name}.plugin.version"
-        changed[name] = _converter_option(declared.options[name], slot, converters.get(name))
+        changed[name] = _converter_option(declared.options[name], slot, converters.get(name), props)
         used = find(str(props.get(name) or converters.get(name) or ""), slot)
         changed[version] = _version_option(declared.options[version], used)
     version_option = declared.options[VERSION]  # whether it is there decides over the whole answer, before this
@@ -108,19 +108,19 @@ def add_aliases(definition: ConfigDef, key: str, slot: PluginOption, props: Prop
         cls = find(str(props.get(prefix + "type") or ""), slot)
         for option in _type_options(alias, prefix, group, slot, cls, props):
             definition.define(option)
+        cls = None if cls is None else _wanted(cls, props.get(prefix + "plugin.version"))
         if cls is not None:
-            cls = _wanted(cls, props.get(prefix + "plugin.version"))
             options = ConfigDef([*_chain_options(slot), *_checked(alias, cls, props)])
             embed(definition, options, prefix, group, first_order=2)
     return definition
 
 
-def _wanted(cls: type[Any], version: str | None) -> type[Any]:
-    """The version of a class that is asked for; if there is none, which the version's own rule says, the newest."""
+def _wanted(cls: type[Any], version: str | None) -> type[Any] | None:
+    """The version of a class that is asked for; None if there is none, which the rules of class and version say."""
     try:
         return with_version(cls, version)
     except HeadraceError:
-        return cls
+        return None
 
 
 def _checked(alias: str, cls: type[Any], props: Props) -> list[Option]:
@@ -231,15 +231,24 @@ def _installed(slot: PluginOption) -> Recommender:
     return Recommender(lambda _name, _parsed: sorted(cls.plugin_name for cls in plugins.every(*slot.kinds)))
 
 
-def _converter_option(declared: Option, slot: PluginOption, default: str | None) -> Option:
+def _converter_option(declared: Option, slot: PluginOption, default: str | None, props: Props) -> Option:
     fields: dict[str, Any] = {"default": default, "resolve": _resolver(slot), "recommender": _installed(slot)}
-    return replace(declared, validator=_implements(slot), **fields)
+    implements, version = _implements(slot), props.get(declared.name + ".plugin.version")
+    named = find(str(props.get(declared.name) or ""), slot)
+
+    def check(name: str, value: str | None) -> None:
+        implements(name, value)
+        if named is not None and find(value or "", slot) is named:  # a version of the worker's converter is none of its faults
+            InstalledVersion(named)(name, version)
+
+    return replace(declared, validator=Lambda(check, str(implements)), **fields)
 
 
 def _version_option(declared: Option, cls: type[Any] | None) -> Option:
     version = None if cls is None else str(plugins.versions(cls)[-1].version)
     rule = declared.validator if cls is None else InstalledVersion(cls)
-    return replace(declared, default=version, validator=rule, recommender=installed(cls))
+    recommender = replace(installed(cls), visible=lambda _name, _parsed: cls is not None)
+    return replace(declared, default=version, validator=rule, recommender=recommender)
 
 
 def _type_options(
@@ -285,6 +294,9 @@ def _alias_rule(prefix: str, slot: PluginOption, props: Props) -> Lambda:
             )
         _no_spaces(name, props)
         implements(name, value)
+        cls = find(value or "", slot)
+        if cls is not None:
+            InstalledVersion(cls)(name, props.get(prefix + "plugin.version"))
 
     return Lambda(check, f"valid configs for {slot.interface.lower()}")
 

@@ -16,20 +16,23 @@ from headrace.errors import BadRequestError, ConfigError
 
 T = TypeVar("T", bound=Any)
 _PARTS = 8  # of a version, at most
-_RANGE = re.compile(r"(?P<open>[\[(])(?P<low>[^,\[\]()]*)(?P<comma>,?)(?P<high>[^,\[\]()]*)(?P<close>[\])])")
+_CLOSED = re.compile(r"[\[(][^\])]*[\])]")
 
 
 @dataclass(frozen=True)
-class VersionRange:
-    """A range as Maven writes them; an empty bound is none."""
+class Restriction:
+    """One range as Maven writes it; an empty bound is none, except of a single version."""
 
     low: str
     high: str
     low_open: bool = False
     high_open: bool = False
+    single: bool = False
 
     def contains(self, version: str) -> bool:
-        """Whether the version lies in the range."""
+        """Whether the version lies in it."""
+        if self.single and not self.low:
+            return False
         at = _key(version)
         above = not self.low or (_key(self.low) < at if self.low_open else _key(self.low) <= at)
         below = not self.high or (at < _key(self.high) if self.high_open else at <= _key(self.high))
@@ -39,29 +42,66 @@ class VersionRange:
         return f"{'(' if self.low_open else '['}{self.low},{self.high}{')' if self.high_open else ']'}"
 
 
+@dataclass(frozen=True)
+class VersionRange:
+    """Ranges of which a version has to lie in one."""
+
+    restrictions: tuple[Restriction, ...]
+
+    def contains(self, version: str) -> bool:
+        """Whether the version lies in one of them."""
+        return any(restriction.contains(version) for restriction in self.restrictions)
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.restrictions))
+
+
 def version_range(text: str | None) -> VersionRange | None:
-    """Read a version setting.
+    """Read a version setting as Maven's `VersionRange` does; a version without brackets is exactly that.
 
     None for no requirement (absent or `latest`). Raises ConfigError for a range that is none.
     """
     if text is None or text == "latest":
         return None
     text = text.strip()
-    match = _RANGE.fullmatch(text)
-    if not match:
-        if any(mark in text for mark in ",[]()"):
-            raise ConfigError(f"Range defies version ordering: [{text}]")
-        return VersionRange(text, text)
-    low, high = match["low"].strip(), match["high"].strip() if match["comma"] else match["low"].strip()
-    if low and high and _key(high) < _key(low):
+    if not text.startswith(("[", "(")):
+        text = f"[{text}]"
+    rest, restrictions = text, list[Restriction]()
+    while rest.startswith(("[", "(")):
+        closed = _CLOSED.match(rest)
+        if closed is None:
+            raise ConfigError(f"Unbounded range: {text}")
+        restriction = _restriction(closed[0])
+        if restrictions and _overlap(restrictions[-1], restriction):
+            raise ConfigError(f"Ranges overlap: {text}")
+        restrictions.append(restriction)
+        rest = rest[closed.end() :].strip().removeprefix(",").strip()
+    if rest:
+        raise ConfigError(f"Only fully-qualified sets allowed in multiple set scenario: {text}")
+    return VersionRange(tuple(restrictions))
+
+
+def _restriction(text: str) -> Restriction:
+    low, comma, high = (part.strip() for part in text[1:-1].partition(","))
+    if not comma:
+        if text[0] != "[" or text[-1] != "]":
+            raise ConfigError(f"Single version must be surrounded by []: {text}")
+        return Restriction(low, low, single=True)
+    restriction = Restriction(low, high, text[0] == "(", text[-1] == ")")
+    empty = _key(low) == _key(high) and (restriction.low_open or restriction.high_open)
+    if low and high and (_key(high) < _key(low) or empty):
         raise ConfigError(f"Range defies version ordering: {text}")
-    return VersionRange(low, high, match["open"] == "(", match["close"] == ")")
+    return restriction
+
+
+def _overlap(one: Restriction, after: Restriction) -> bool:
+    return bool(one.high) and (not after.low or _key(after.low) < _key(one.high))
 
 
 def with_version(plugin: type[Any], wanted: str | None) -> type[Any]:
     """The newest version of a plugin's class that is wanted. Raises BadRequestError in Kafka's words if there is none."""
     asked, there = version_range(wanted), plugins.versions(plugin)
-    fitting = [cls for cls in there if asked is None or (wanted and asked.contains(str(cls.version)))]
+    fitting = [cls for cls in there if asked is None or asked.contains(str(cls.version))]
     if fitting:
         return fitting[-1]
     raise BadRequestError(
