@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from headrace.config.example import Example
@@ -29,15 +29,9 @@ class _Number(Converter):
 
     def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """The number that the bytes are, with Connect's optional schema of its type."""
-        width = _WIDTHS[self.kind]
-        wrong = f"({source} IS NOT NULL AND length({source}) <> {width})"
-        cause = f"{_SERIALIZATION}: Size of data received by {self.java.capitalize()}Deserializer is not {width}"
-        run.fail(wrong, lit(f"Failed to deserialize {self.java}: "), cause=lit(cause))
-        fits = f"(length({source}) <=> {width})"
+        fits = f"(length({source}) <=> {_WIDTHS[self.kind]})"
+        _refuse(run, self.kind, self.java, lambda wrong: wrong(source))
         if self.kind == "boolean":
-            odd = f"({fits} AND {source} NOT IN (X'00', X'01'))"
-            cause = f"{_SERIALIZATION}: Unexpected byte received by BooleanDeserializer"
-            run.fail(odd, lit("Failed to deserialize boolean: "), cause=lit(cause))
             sql = f"({source} = X'01')"
         elif self.kind in kinds.INTEGERS:
             sql = call("headrace_bytes_long", source)
@@ -48,6 +42,18 @@ class _Number(Converter):
     def write(self, run: CompileContext, value: Value) -> Sql:
         """The bytes of a value of this converter's type; any other is refused."""
         return written(run, value, self.kind, self.java)
+
+
+def _refuse(run: CompileContext, kind: str, java: str, any_of: Callable[[Callable[[Sql], Sql]], Sql]) -> None:
+    """Bytes that are none of this kind are a fault; any_of: whether one of the values is as the function that it takes says."""
+    width, failed = _WIDTHS[kind], lit(f"Failed to deserialize {java}: ")
+    # Kafka's deserializer of floats does not say its name.
+    name = "" if kind == "float32" else java.capitalize()
+    cause = f"{_SERIALIZATION}: Size of data received by {name}Deserializer is not {width}"
+    run.fail(any_of(lambda value: f"({value} IS NOT NULL AND length({value}) <> {width})"), failed, cause=lit(cause))
+    if kind == "boolean":
+        cause = f"{_SERIALIZATION}: Unexpected byte received by BooleanDeserializer"
+        run.fail(any_of(lambda value: f"(length({value}) <=> 1 AND {value} NOT IN (X'00', X'01'))"), failed, cause=lit(cause))
 
 
 def written(run: CompileContext, value: Value, kind: str, java: str) -> Sql:
@@ -89,6 +95,11 @@ class _NumberHeader(ConverterType, HeaderConverter):
 
     kind: ClassVar[str]
     java: ClassVar[str]
+
+    def read(self, run: CompileContext, headers: Sql) -> Sql:
+        """The headers as they are: what is written has the bytes of what was read. A value that is no such number is a fault."""
+        _refuse(run, self.kind, self.java, lambda wrong: f"exists({headers}, header -> {wrong('header.value')})")
+        return headers
 
     def write(self, value: Value, run: CompileContext) -> Sql:
         """The bytes of a value of this converter's type; any other is refused."""
