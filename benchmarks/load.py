@@ -48,12 +48,17 @@ def write(broker: str, topics: Sequence[str], value: bytes) -> None:
 
 
 def fill(broker: str, topic: str, records: int, size: int, log: Path, partitions: int = PARTITIONS) -> str:
-    """Create `topic` and write `records` records of `size` random bytes (no key, no headers) to it.
+    """Create `topic` and write to it as `append` does; returns what that returns."""
+    create_topic(broker, topic, partitions)
+    return append(broker, topic, records, size, log)
+
+
+def append(broker: str, topic: str, records: int, size: int, log: Path) -> str:
+    """Write `records` records of `size` random bytes (no key, no headers) to a topic.
 
     Returns the loader's own summary: records/s and its latencies. The partitions come out equal: the partitioner goes
     round them by size. The producer's settings are Kafka's defaults, so the batches are those of an ordinary producer.
     """
-    create_topic(broker, topic, partitions)
     properties = (f"bootstrap.servers={broker}", "acks=1", "partitioner.adaptive.partitioning.enable=false")
     child = Child(
         f"ProducerPerformance ({topic})",

@@ -25,19 +25,19 @@ from benchmarks.process import BenchmarkError
 KINDS: dict[str, type[Mirror]] = {"peer": MirrorMaker, "ours": Headrace}
 UNITS = {
     "created": "s", "delivered": "s", "latency-p50": "ms", "latency-p99": "ms", "idle-cpu": "% of a core", "memory": "MiB",
-    "list": "ms", "rest-status-p50": "ms", "rest-status-p99": "ms", "rest-status-rate": "requests/s",
+    "list": "ms", "hot": "records/s", "rest-status-p50": "ms", "rest-status-p99": "ms", "rest-status-rate": "requests/s",
     "rest-status-full-p50": "ms", "rest-status-full-p99": "ms", "rest-status-full-rate": "requests/s",
 }  # fmt: skip
 
 # The warm-up is longer than the brokers need for the first entry of each topic's index, which a record of the 22nd second makes:
 # with a hundred topics, to have the disk give them a block each holds up a broker for ten seconds, whoever copies.
 FULL = (
-    Size(30, limit_s=300, settle_s=10, idle_s=30, rate=1, warm_up_s=45, measured_s=60),
+    Size(30, limit_s=300, settle_s=10, idle_s=30, rate=1, warm_up_s=45, measured_s=60, hot_records=1_000_000),
     Size(100, limit_s=300, settle_s=10, idle_s=30, rate=1, warm_up_s=45, measured_s=60, rest_s=20),
     Size(1000, limit_s=900, settle_s=20, idle_s=30, lists=5),
 )
 QUICK = (
-    Size(4, limit_s=120, settle_s=2, idle_s=5, rate=1, warm_up_s=3, measured_s=5, rest_s=3),
+    Size(4, limit_s=120, settle_s=2, idle_s=5, rate=1, warm_up_s=3, measured_s=5, rest_s=3, hot_records=20_000),
     Size(12, limit_s=120, settle_s=2, idle_s=5, lists=2),
 )
 

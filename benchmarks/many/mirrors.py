@@ -41,6 +41,8 @@ class Size:
     """The bounded rate, in requests/s over all clients."""
     lists: int = 0
     """How often the list of all connectors with their states is asked for."""
+    hot_records: int = 0
+    """Records of 200 bytes that one mirror has to copy while the others have nothing; 0: not measured."""
 
     def rows(self) -> list[str]:
         """Return the names of what is measured, in its order."""
@@ -50,6 +52,7 @@ class Size:
             *(("latency-p50", "latency-p99") if self.rate else ()),
             *("idle-cpu", "memory"),
             *(("list",) if self.lists else ()),
+            *(("hot",) if self.hot_records else ()),
             *(rest if self.rest_s else ()),
         ]
 
@@ -81,6 +84,9 @@ class Mirrors:
         yield from ((name, idle[name]) for name in ("idle-cpu", "memory"))
         if self.size.lists:
             yield "list", self._list_ms()
+        if self.size.hot_records:
+            self._hot()  # a warm-up
+            yield "hot", self._hot()
         if self.size.rest_s:
             yield from self._rest()
 
@@ -136,6 +142,24 @@ class Mirrors:
             self.engine.call("GET", "/connectors?expand=status")
             taken.append((time.monotonic() - started) * 1000)
         return median(taken)
+
+    def _hot(self) -> float:
+        """Records/s of one mirror that has much to copy, from the moment when it is resumed; the others have nothing."""
+        records, copy = self.size.hot_records, self._route.copies[0]
+        self.engine.call("PUT", f"/connectors/{_name(0)}/pause")
+        while self.engine.call("GET", f"/connectors/{_name(0)}/status")["tasks"][0]["state"] != "PAUSED":
+            time.sleep(INTERVAL_S)
+        with EndOffsets(self.engine.destination, copy) as offsets:
+            partitions = offsets.partitions()
+            end = next(iter(offsets.ends(partitions))) + records
+            load.append(self.engine.source, self._topics[0], records, 200, self._log)
+            started = time.monotonic()
+            self.engine.call("PUT", f"/connectors/{_name(0)}/resume")
+            while next(iter(offsets.ends(partitions))) < end:
+                if time.monotonic() - started > self.size.limit_s:
+                    raise self._too_late(0, f"had copied {records} records")
+                time.sleep(0.02)
+            return records / (time.monotonic() - started)
 
     def _rest(self) -> Iterator[tuple[str, float]]:
         """Ask for the status of one connector after the other while records flow: at the bounded rate, then at full speed."""

@@ -16,8 +16,11 @@ _OWN = {
 }
 _CONSUMER = {
     # How long a broker keeps a request that it has nothing for; a partition that is added waits for its end (Kafka: 500).
-    "fetch.max.wait.ms": "100",
-    "max.poll.records": "2000",
+    "fetch.max.wait.ms": "250",
+    # A poll is to take all that a broker gives of a partition (1 MiB): what is left makes the next request be one for the other
+    # partitions only, which a broker keeps for as long as they have nothing. One busy feed among thirty idle ones copied
+    # 47,000 records of 200 bytes in a second with Kafka's way, and copies 300,000.
+    "max.poll.records": "20000",
 }
 _NOT_FOR_CONSUMER = {"group.id", "group.instance.id", "key.deserializer", "value.deserializer", *_OWN}
 _PRODUCER = {

@@ -32,7 +32,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  */
 final class Lane implements Runnable {
     private static final long MOST_IN_FLIGHT = 32L << 20;
-    private static final long MOST_OF_FEED = 8L << 20;
+    private static final long MOST_OF_FEED = 16L << 20;
     private static final long LEAST_OF_FEED = 64L << 10;
     private static final long IDLE_MS = 1000;
     private static final long SOON_MS = 100;
