@@ -21,6 +21,8 @@ _CONSUMER = {
     # partitions only, which a broker keeps for as long as they have nothing. One busy feed among thirty idle ones copied
     # 47,000 records of 200 bytes in a second with Kafka's way, and copies 300,000.
     "max.poll.records": "20000",
+    # What one poll may take beyond what a lane lets be on its way (32 MiB) is to fit into `buffer.memory` below.
+    "fetch.max.bytes": str(16 << 20),
 }
 _NOT_FOR_CONSUMER = {"group.id", "group.instance.id", "key.deserializer", "value.deserializer", *_OWN}
 _PRODUCER = {
