@@ -44,6 +44,7 @@ CONFIG: dict[str, str | None] = {
 SCREENS = (
     "/ui", "/ui?q=c&state=RUNNING&sort=-lag", "/ui/rows", "/ui/connector?name=c", "/ui/connector?name=c&tab=configuration",
     "/ui/connector?name=c&tab=offsets", "/ui/connector?name=c&tab=log", "/ui/connector/live?name=c", "/ui/connector/head?name=c",
+    "/ui/connector/charts?name=c",
     "/ui/connector/lag?name=c", "/ui/connector/topics?name=c", "/ui/connector/log/entries?name=c", "/ui/audit",
     "/ui/graph", "/ui/connector/history?name=c",
     "/ui/connector/log?name=c", "/ui/connector/offsets?name=c", "/ui/edit?name=c", "/ui/new",
