@@ -214,7 +214,9 @@ def test_the_admin_listener_has_no_page(herder: MemoryHerder):
     server.start()
     try:
         assert Client(server.admin_urls[0])("GET", "/ui").status == 404
-        assert Client(server.urls[0])("GET", "/ui").status == 200
+        main = Client(server.urls[0])
+        assert main("GET", "/ui").status == 200
+        assert "They are at http://localhost:0 alone (admin.listeners)." in main("GET", "/ui/workers/log-levels").text
     finally:
         server.stop()
 
