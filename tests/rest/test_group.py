@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
 import pytest
+from typer.testing import CliRunner
 
+from headrace.cli.app import app
 from headrace.embedded.ports import free_port
 from headrace.rest.cluster_figures import ConnectorFigures
 from headrace.runtime.metrics.figures import FigureSample
@@ -79,6 +82,26 @@ def test_the_graph_has_the_schemas_that_tasks_use_on_any_worker(serve: Callable[
     assert found["not_reached"] == [AWAY]
     graph = Page(client).get(f"/ui/graph?connector={NAME}").text
     assert "there-value" in graph and f"Not reached: {AWAY}" in graph
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        (("connectors", "figures", NAME), "900 ms"),
+        (("connectors", "schemas", NAME), "there-value"),
+        (("lineage", "--connector", NAME), NAME),
+    ],
+)
+def test_commands_name_a_worker_that_does_not_answer_and_show_the_rest(
+    serve: Callable[..., Client], command: tuple[str, ...], shown: str
+):
+    environ = {"HEADRACE_URL": f"http://{serve().address}", "COLUMNS": "200", "TERM": "dumb"}
+    ended = CliRunner().invoke(app, list(command), env=environ, catch_exceptions=False)
+    assert (ended.exit_code, ended.stderr.startswith(f"Not reached: {AWAY}. ")) == (0, True), ended.stderr
+    assert shown in ended.stdout
+    told = CliRunner().invoke(app, [*command, "--json"], env=environ, catch_exceptions=False)
+    assert (told.stderr, json.loads(told.stdout)["not_reached"]) == ("", [AWAY])
 
 
 def test_samples_of_two_workers_are_added_from_the_newest_backwards():
