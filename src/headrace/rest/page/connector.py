@@ -50,7 +50,7 @@ def _common(call: Call, name: str) -> dict[str, Any]:
         "status": status,
         "row": row,
         "failures": [(what, part) for what, part in parts if part["state"] == FAILED],
-        "not_reached": snapshot.not_reached,
+        "not_reached": [worker for worker in snapshot.not_reached if row is None or worker in row.workers],
     }
 
 
