@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 from rich.console import Console
@@ -18,6 +20,7 @@ from benchmarks.options import Options
 from benchmarks.ours import Headrace
 from benchmarks.process import BenchmarkError
 
+_CHANGED = "page-0"
 NOWHERE = "127.0.0.1:1"
 PAGES = 10
 _LIMIT_S, _POLL_S = 600, 1.0
@@ -28,7 +31,8 @@ PATHS = (
     f"/ui/connector?{_C}&tab=configuration", f"/ui/connector/history?{_C}", f"/ui/connector/log?{_C}",
     f"/ui/connector/log/entries?{_C}", f"/ui/edit?{_C}", "/ui/new?plugin=KafkaSourceConnector", "/ui/graph",
     "/ui/graph?connector=page-0", "/ui/dead-letters/topics", "/ui/workers/rows", "/ui/workers/log-levels", "/ui/streams/rows",
-    "/ui/audit", "/headrace/overview", "/headrace/figures", "/headrace/lineage", "/headrace/lineage?columns=true",
+    "/ui/audit", f"/ui/connector/charts?{_C}",
+    "/headrace/overview", "/headrace/figures", "/headrace/lineage", "/headrace/lineage?columns=true",
 )  # fmt: skip
 """Every screen, and every part of one that is loaded or renewed by itself."""
 
@@ -43,7 +47,8 @@ def run(options: Options, console: Console) -> None:
         worker = Headrace(*brokers, "page", Path(scratch))
         with worker, report.watched(foreign, console):
             _create(worker, connectors, running)
-            rows += [report.Row(f"p99 {path}", "ms", [value], []) for path, value in _answers(worker, asks)]
+            answers = (*_answers(worker, asks), *_changes(worker, asks))
+            rows += [report.Row(f"p99 {request}", "ms", [value], []) for request, value in answers]
             time.sleep(idle_s)
             rows.append(report.Row("idle-cpu", "% of a core", [worker.idle(idle_s)["idle-cpu"]], []))
             with _open_pages(worker.url):
@@ -86,6 +91,37 @@ def _answers(worker: Headrace, asks: int) -> Iterator[tuple[str, float]]:
                 browser.get(path).raise_for_status()
                 taken.append((time.monotonic() - begun) * 1000)
             yield path, percentile(taken, 0.99)
+
+
+def _changes(worker: Headrace, asks: int) -> Iterator[tuple[str, float]]:
+    """The same of each request that changes or tries something, over the page and over REST, about one connector that runs.
+
+    They are sent in turn, so that each pause has something to pause. A preview reads records with Spark: a tenth as many.
+    """
+    config = worker.call("GET", f"/connectors/{_CHANGED}")["config"]
+    typed = {"mode": "json", "name": _CHANGED, "json": json.dumps({k: v for k, v in config.items() if k != "name"}), "live": "3"}
+    requests: list[tuple[str, str, str, dict[str, Any]]] = [("", "POST", "/ui/confirm", {"data": _action("pause")})]
+    requests += [(action, "POST", "/ui/act", {"data": _action(action)}) for action in ("pause", "resume", "restart")]
+    requests += [("", "POST", f"/ui/edit/{step}", {"data": typed}) for step in ("validate", "review", "preview")]
+    requests += [("", "PUT", f"/connectors/{_CHANGED}/{state}", {}) for state in ("pause", "resume")]
+    requests += [("", "POST", f"/connectors/{_CHANGED}/restart?includeTasks=true", {})]
+    requests += [("", "PUT", f"/connector-plugins/{config['connector.class']}/config/validate", {"json": config})]
+    requests += [("", "POST", "/headrace/preview", {"json": {"config": config, "live": 3}})]
+    taken: dict[str, list[float]] = {}
+    proof = {"HX-Request": "true", "Origin": worker.url.rstrip("/")}
+    with httpx.Client(base_url=worker.url, timeout=60, headers=proof) as browser:
+        for turn in range(asks):
+            for what, method, path, body in requests:
+                if path.endswith("/preview") and turn % 10:
+                    continue
+                begun = time.monotonic()
+                browser.request(method, path, **body).raise_for_status()
+                taken.setdefault(f"{method} {path} {what}".strip(), []).append((time.monotonic() - begun) * 1000)
+    yield from ((request, percentile(times, 0.99)) for request, times in taken.items())
+
+
+def _action(action: str) -> dict[str, str]:
+    return {"action": action, "name": _CHANGED}
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from tests.cli.command import PLAIN, headrace
 Golden = Callable[[str, str], None]
 
 CONNECTORS = (
-    *("list", "describe", "topics", "lag", "schemas", "logs", "history", "validate", "create", "apply", "delete"),
+    *("list", "describe", "topics", "lag", "figures", "schemas", "logs", "history", "validate", "create", "apply", "delete"),
     *("pause", "resume", "stop", "restart", "bulk", "offsets", "offsets show", "offsets set", "offsets reset"),
     *("plugins", "loggers", "loggers show", "loggers set"),
 )

@@ -40,6 +40,8 @@ def test_letters_are_listed_shown_tried_and_replayed_once(worker: EmbeddedWorker
 
     listed = json.loads(run("list", "--json").stdout)["topics"]
     assert [(one["records"], one["problem"]) for one in listed if one["topic"] == topic] == [(2, None)]
+    answered = json.loads(run("show", topic, "--json").stdout)
+    assert [letter["id"] for letter in answered["letters"]] == ["0:1", "0:0"]
     shown = run("show", topic).stdout
     assert "bad" in shown and "<b>one" in shown and f"{origin}-0 offset 4" in shown
     assert "→ the sink" in run("preview", topic, "0:0").stdout

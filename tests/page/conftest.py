@@ -52,19 +52,21 @@ def meant() -> list[str]:
 
 @pytest.fixture
 def open_page(browser: Browser, worker: EmbeddedWorker, meant: list[str]) -> Iterator[Callable[..., Page]]:
-    """Opens a page of the worker: `open_page("/ui", width=390, scheme="dark")`. What it asks for, and what its scripts report,
-    is looked at in the end: everything has to be of the worker, and nothing may be refused by the policy.
+    """Opens a page of the worker: `open_page("/ui", width=390, scheme="dark")`; at: the address of another one, whose certificate
+    nobody has signed. What it asks for, and what its scripts report, is looked at in the end: everything has to be of the worker,
+    and nothing may be refused by the policy.
     """
-    asked: list[str] = []
+    asked: list[tuple[str, str]] = []
     said: list[str] = []
     contexts = []
 
-    def new(path: str, width: int = WIDE, scheme: Any = "light") -> Page:
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, base_url=worker.url)
+    def new(path: str, width: int = WIDE, scheme: Any = "light", at: str = "") -> Page:
+        size, url = {"width": width, "height": 900}, at or worker.url
+        context = browser.new_context(viewport=size, color_scheme=scheme, base_url=url, ignore_https_errors=bool(at))  # type: ignore[arg-type]
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(WAIT_S * 1000)
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("request", lambda request: asked.append((url, request.url)))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
         page.goto(path)
@@ -73,7 +75,7 @@ def open_page(browser: Browser, worker: EmbeddedWorker, meant: list[str]) -> Ite
     yield new
     for context in contexts:
         context.close()
-    assert not [url for url in asked if not url.startswith((worker.url, "data:"))]
+    assert not [url for own, url in asked if not url.startswith((own, "data:"))]
     assert not [text for text in said if not any(part in text for part in meant)]
 
 

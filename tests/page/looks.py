@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tests.page.conftest import NARROW, WIDE
 
@@ -44,6 +44,7 @@ PALE = """() => {
     const [a, b] = [light(parse(getComputedStyle(one).color)), light(ground(one))].sort((x, y) => y - x);
     if ((a + .05) / (b + .05) < 4.5) found.push(text + ' ' + ((a + .05) / (b + .05)).toFixed(2)); }
   return found; }"""
+_BOTH: tuple[tuple[Literal["dark", "light"], int], ...] = (("dark", NARROW), ("light", WIDE))
 UNSEEN = """() => {
   const controls = document.querySelectorAll('button, a[href], input:not([type=hidden]), select, textarea, summary');
   const found = [...controls].filter((one) => {
@@ -72,3 +73,14 @@ def look_at(page: Page, name: str, shot: Callable[..., None]) -> None:
             problems = problems_of(page)
             assert problems == {"wider": 0, "nameless": [], "pale": [], "unseen": []}, (name, scheme, width, problems)
             shot(page, f"{name}-{scheme}-{width}")
+
+
+def look_at_dialog(page: Page, name: str, shot: Callable[..., None]) -> None:
+    """Look at the dialog that is open, wide in light and narrow in dark; the page is as before afterwards."""
+    for scheme, width in _BOTH:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        cut = page.evaluate("(([one]) => one.scrollWidth - one.clientWidth)(document.querySelectorAll('dialog[open]'))")
+        problems = problems_of(page) | {"cut": cut}
+        assert problems == {"wider": 0, "nameless": [], "pale": [], "unseen": [], "cut": 0}, (name, scheme, width, problems)
+        shot(page, f"{name}-dialog-{scheme}-{width}")

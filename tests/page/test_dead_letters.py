@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
 from tests.page.conftest import WAIT_S, await_state
-from tests.page.looks import look_at, tab_to
+from tests.page.looks import look_at, look_at_dialog, tab_to
 from tests.support import wait_until
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def test_a_dead_letter_is_found_tried_with_a_changed_chain_and_replayed_once(
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text(f"to {topic}")
     shot(page, "dead-letters-replay")
+    look_at_dialog(page, "dead-letters-replay", shot)
     dialog.get_by_role("button", name="Replay 1").click()
     expect(page.locator("#messages")).to_contain_text("1 replayed.")
     expect(page.locator("tr.is-replayed")).to_contain_text(f"to {topic}")

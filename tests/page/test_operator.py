@@ -15,7 +15,7 @@ from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
 from tests.kafka_source.test_faults import silent
 from tests.page.conftest import WAIT_S, WIDE, await_state, mirror, state_of
-from tests.page.looks import look_at, tab_to
+from tests.page.looks import look_at, look_at_dialog, tab_to
 from tests.rest.test_lineage import TOPOLOGY
 from tests.rest.test_page import STREAMS
 from tests.support import wait_until
@@ -83,6 +83,7 @@ def test_a_failure_is_found_read_mended_and_seen_to_run(
     expect(dialog.locator("ins")).to_have_text([source.bootstrap, "1"])
     assert "s3cret" not in page.content()
     shot(page, "diff")
+    look_at_dialog(page, "diff", shot)
     dialog.get_by_role("button", name="Apply").click()
 
     page.wait_for_url(re.compile("/ui/connector"))
@@ -156,6 +157,7 @@ def test_thirty_are_chosen_and_what_failed_is_restarted(
     expect(dialog).to_contain_text(failed)
     expect(dialog).to_contain_text("29 chosen are left alone")
     shot(page, "bulk")
+    look_at_dialog(page, "bulk", shot)
     dialog.get_by_role("button", name="Restart what failed").click()
     expect(page.locator("#messages")).to_contain_text("asked for 1 connector")
     expect(page.locator("#chosen")).to_have_text("30")  # chosen until they are let go, through every renewal
@@ -235,6 +237,7 @@ def test_offsets_of_a_stopped_connector_are_edited(
     expect(dialog.locator("del")).to_have_text('{"offset": 4}')
     expect(dialog.locator("ins")).to_have_text('{"offset": 1}')
     shot(page, "offsets")
+    look_at_dialog(page, "offsets", shot)
     dialog.get_by_role("button", name="Set 1 offset").click()
     expect(page.locator("#messages")).to_contain_text("altered successfully")
     assert worker.call("GET", f"/connectors/{name}/offsets")["offsets"] == [{"partition": partition, "offset": {"offset": 1}}]

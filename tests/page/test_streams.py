@@ -12,7 +12,7 @@ from headrace.streams import Consumed, KafkaStreams, Serdes, StreamsBuilder
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
 from tests.page.conftest import WAIT_S
-from tests.page.looks import look_at, tab_to
+from tests.page.looks import look_at, look_at_dialog, tab_to
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -54,6 +54,7 @@ def test_an_application_is_verified_and_initialized_from_the_page(
     expect(dialog.locator("li")).to_have_count(1)
     topic = dialog.locator("li span").first.inner_text()
     shot(page, "streams-init")
+    look_at_dialog(page, "streams-init", shot)
     dialog.get_by_role("button", name="Dry run").click()
     expect(asked.first).to_contain_text("1 internal topic would be created.")
     assert destination.admin.describe(topic) is None

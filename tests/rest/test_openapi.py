@@ -21,8 +21,10 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from headrace.rest.cluster_figures import ClusterFigures
 from headrace.rest.forwarding import WorkerClient
-from headrace.rest.routes import MAIN, dead_letters, lineage, loggers, logs, metrics, preview, schemas, streams, workers
+from headrace.rest.overview import Overview
+from headrace.rest.routes import MAIN, dead_letters, lineage, loggers, logs, metrics, overview, preview, schemas, streams, workers
 from headrace.rest.streams_reports import GroupReports, StreamsReports
 from tests.rest.conftest import worker_config
 
@@ -73,7 +75,7 @@ _REPORTS = GroupReports(StreamsReports(), _OTHERS)
 RESOURCES = (
     *MAIN, loggers.resource, metrics.resource(StreamsReports()), preview.resource(_CONFIG), dead_letters.resource(_CONFIG),
     logs.resource(_OTHERS), schemas.resource(_OTHERS), workers.resource(_OTHERS), streams.resource(_REPORTS),
-    lineage.resource(_REPORTS),
+    lineage.resource(_REPORTS, _OTHERS), overview.resource(Overview(ClusterFigures(_OTHERS)), _OTHERS),
 )  # fmt: skip
 ROUTES = [(route.method, route.path) for resource in RESOURCES for route in resource.routes]
 

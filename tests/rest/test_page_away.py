@@ -27,7 +27,8 @@ class OneIsAway(KnowingHerder):
 
     def status(self, name: str, *, own: bool = False) -> dict:
         status = super().status(name, own=own)
-        return status | {"tasks": [{**task, "worker_id": self.away} for task in status["tasks"]]}
+        there = self.worker_id if name == "here" else self.away
+        return status | {"tasks": [{**task, "worker_id": there} for task in status["tasks"]]}
 
 
 @pytest.fixture
@@ -54,6 +55,12 @@ def page(serve: Callable[..., Client], herder: MemoryHerder) -> Page:
 def test_a_worker_that_is_away_is_named_and_what_is_known_is_shown(page: Page, path: str, rest: str):
     text = page.get(path).text
     assert f"Not reached: {OneIsAway.away}" in text and rest in text
+
+
+def test_a_worker_that_is_away_is_not_named_with_a_connector_that_it_has_nothing_of(page: Page, herder: MemoryHerder):
+    herder.create("here", dict(CONFIG))
+    assert f"Not reached: {OneIsAway.away}" in page.get("/ui/connector?name=copy-orders").text
+    assert "Not reached" not in page.get("/ui/connector?name=here").text
 
 
 def test_the_screen_of_workers_says_which_is_silent(page: Page):

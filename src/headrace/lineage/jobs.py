@@ -11,6 +11,7 @@ from headrace.rest.column_lineage import column_rows
 from headrace.rest.herder import RestHerder
 from headrace.rest.lineage import EXTERNAL, TOPIC, Lineage, LineageNode, lineage_of_connector
 from headrace.rest.streams_lineage import of_application
+from headrace.runtime.schema_usage import USAGE
 from headrace.transforms.column_lineage import ColumnRow
 
 CONNECTOR, APPLICATION = "CONNECTOR", "APPLICATION"
@@ -40,7 +41,7 @@ class JobLineage:
 
 def connector_job(herder: RestHerder, name: str, servers: str) -> JobLineage:
     """Of a connector. servers: the bootstrap servers of the workers."""
-    lineage, config = lineage_of_connector(herder, name), _config(herder, name)
+    lineage, config = lineage_of_connector(herder, name, USAGE.of(name)), _config(herder, name)
     clusters = _clusters(config, servers)
     sources, targets = sides(lineage, f"connector:{name}", clusters)
     description = f"The connector {name} of class {config.get('connector.class') or '?'}, run by headrace."

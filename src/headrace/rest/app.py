@@ -55,11 +55,11 @@ def create_app(
         dead_letters.resource(worker_config),
         connector_logs.resource(others),
         connector_schemas.resource(others),
-        overview.resource(snapshots),
+        overview.resource(snapshots, others),
         own_status.resource(figures),
         workers.resource(others),
         streams.resource(reports),
-        lineage.resource(reports),
+        lineage.resource(reports, others),
     ]
     app = _app(herder, worker_config, [*MAIN, *own_routes, *admin], others, limit_s)
     if worker_config.rest_page_enable:

@@ -11,10 +11,10 @@ from typing import Any
 
 from starlette.requests import Request
 
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, NotFoundError
 from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import RestHerder
-from headrace.runtime.metrics.figures import FigureSample
+from headrace.runtime.metrics.figures import INTERVAL_S, FigureSample
 from headrace.runtime.schema_usage import USAGE
 
 POINTS = 30
@@ -64,9 +64,13 @@ def _added(first: Sequence[FigureSample], other: Sequence[FigureSample]) -> Sequ
     return [*longer[:start], *summed]
 
 
-def figures_body(herder: RestHerder, points: int) -> dict[str, Any]:
-    """The answer of `GET /headrace/figures`: the tasks of this worker, and the last `points` samples of each connector."""
-    tasks = [{**asdict(task), "waiting_for": USAGE.waiting_for(task.connector, task.task)} for task in herder.metrics.figures()]
+def figures_body(herder: RestHerder, points: int, connector: str = "") -> dict[str, Any]:
+    """The answer of `GET /headrace/figures`: the tasks of this worker, and the last `points` samples of each connector.
+
+    connector: of this one only; empty: of all.
+    """
+    measured = [task for task in herder.metrics.figures() if not connector or task.connector == connector]
+    tasks = [{**asdict(task), "waiting_for": USAGE.waiting_for(task.connector, task.task)} for task in measured]
     names = {task["connector"] for task in tasks}
     series = {name: [[s.rate, s.age_ms] for s in herder.metrics.history.of(name)[-points:]] for name in names} if points else {}
     return {"worker_id": herder.worker_id, "tasks": tasks, "history": series}
@@ -85,6 +89,44 @@ def by_connector(body: Mapping[str, Any]) -> dict[str, ConnectorFigures]:
         connector_figures = ConnectorFigures(samples=[FigureSample(rate, age) for rate, age in samples])
         by_name[name] = by_name.get(name, ConnectorFigures()).plus(connector_figures)
     return by_name
+
+
+def connector_figures_body(
+    herder: RestHerder, others: WorkerClient, request: Request, connector: str, points: int
+) -> dict[str, Any]:
+    """The answer of `GET /headrace/connectors/{connector}/figures`: of all workers together, each asked now.
+
+    request: of the user who asks. Raises NotFoundError.
+    """
+    herder.info(connector)
+    now_ms = int(time.time() * 1000)
+    path, query = ["headrace", "figures"], {"points": str(points), "connector": connector}
+    answered = others.get_from_all(sorted(workers_of(herder, connector) - {herder.worker_id}), path, query, request)
+    figures = by_connector(figures_body(herder, points, connector)).get(connector, ConnectorFigures())
+    for answer in answered.values():
+        if answer is not None:
+            figures = figures.plus(by_connector(answer).get(connector, ConnectorFigures()))
+    first_ms = now_ms - (len(figures.samples) - 1) * int(INTERVAL_S * 1000)
+    samples = [
+        {"time_ms": first_ms + n * int(INTERVAL_S * 1000), "rate": round(sample.rate, 3), "age_ms": sample.age_ms}
+        for n, sample in enumerate(figures.samples)
+    ]
+    return {
+        "connector": connector,
+        "rate": round(figures.rate, 3),
+        "lag": figures.lag,
+        "age_ms": figures.age_ms,
+        "samples": samples,
+        "not_reached": [worker_id for worker_id, answer in answered.items() if answer is None],
+    }
+
+
+def workers_of(herder: RestHerder, connector: str) -> set[str]:
+    """The workers that the tasks of a connector are on, as far as these have reported a state."""
+    try:
+        return {task["worker_id"] for task in herder.status(connector)["tasks"]}
+    except NotFoundError:
+        return set()
 
 
 @dataclass

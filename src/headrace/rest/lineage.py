@@ -13,9 +13,10 @@ from urllib.parse import urlsplit
 from headrace.errors import HeadraceError
 from headrace.rest.herder import RestHerder
 from headrace.rest.overview import FAILED
-from headrace.runtime.schema_usage import USAGE
 
 CONNECTOR, TOPIC, EXTERNAL, APPLICATION = "connector", "topic", "external", "application"
+Uses = Sequence[Mapping[str, Any]]
+"""Of schemas, as `SchemaUsage.of` has them."""
 
 
 @dataclass(frozen=True)
@@ -137,27 +138,27 @@ def database(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def lineage_of(herder: RestHerder) -> Lineage:
-    """Of all connectors; what of a connector cannot be read is left out."""
-    return joined(lineage_of_connector(herder, name) for name in herder.connectors())
+def lineage_of(herder: RestHerder, uses: Mapping[str, Uses]) -> Lineage:
+    """Of all connectors; what of a connector cannot be read is left out. uses: of schemas, by connector."""
+    return joined(lineage_of_connector(herder, name, uses.get(name, ())) for name in herder.connectors())
 
 
-def lineage_of_connector(herder: RestHerder, name: str) -> Lineage:
-    """Of one connector; the connector alone where no more can be read."""
+def lineage_of_connector(herder: RestHerder, name: str, uses: Uses) -> Lineage:
+    """Of one connector; the connector alone where no more can be read. uses: of schemas, by its tasks."""
     node = LineageNode(f"connector:{name}", CONNECTOR, name)
     try:
         info = herder.info(name)
         node = replace(node, state=_state(herder, name))
         partitions = herder.source_partitions(name) if info.type == "source" else []
         lineage = of_connector(node, info.type, info.config, herder.topics_since(name), partitions)
-        return with_schemas(lineage, USAGE.of(name))
+        return with_schemas(lineage, uses)
     except HeadraceError:
         return Lineage([node], [])
 
 
-def with_schemas(lineage: Lineage, uses: Sequence[Mapping[str, Any]]) -> Lineage:
-    """With the schemas of topics. uses: of a connector (`SchemaUsage.of`), by time; subjects are named after topics."""
-    last = {use["subject"]: use for use in uses if use["subject"] is not None}
+def with_schemas(lineage: Lineage, uses: Uses) -> Lineage:
+    """With the schemas of topics. uses: of a connector; subjects are named after topics."""
+    last = {use["subject"]: use for use in sorted(uses, key=lambda use: use["since"]) if use["subject"] is not None}
     names = ("part", "id", "type", "subject", "version", "fields")
 
     def of_topic(name: str) -> list[dict[str, Any]]:

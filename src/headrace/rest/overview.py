@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 import time
 from collections import Counter
@@ -20,6 +21,8 @@ from headrace.rest.herder import RestHerder
 PER_PAGE = 50
 FAILED, UNASSIGNED, RUNNING = "FAILED", "UNASSIGNED", "RUNNING"
 _ORDER = {FAILED: 0, "RESTARTING": 1, UNASSIGNED: 2, "PAUSED": 4, "STOPPED": 5}
+_RECORD = re.compile(r"Tolerance exceeded in error handler: record (?P<origin>.*), at (?P<step>.*)")
+_SETTING = re.compile(r"for configuration (?P<invalid>[^\s:]+)|[Mm]issing required configuration \"(?P<missing>[^\"]+)\"")
 _FRESH_S = 2.0
 _GROUP_FRESH_S = 15.0  # Kafka is asked who is in the group
 
@@ -246,6 +249,14 @@ def causes(trace: str) -> list[str]:
         if sentence and all(sentence not in before for before in sentences):
             sentences.append(sentence)
     return sentences
+
+
+def named_in(trace: str) -> list[tuple[str, str]]:
+    """What a trace names that one can look for, as far as it names any: the record, the step of the chain, and settings."""
+    failed = _RECORD.search(trace)
+    found = [("Record", failed["origin"]), ("Step", failed["step"])] if failed else []
+    settings = dict.fromkeys(match["invalid"] or match["missing"] for match in _SETTING.finditer(trace))
+    return [*found, *(("Setting", name) for name in settings)]
 
 
 def _topics(herder: RestHerder, name: str) -> list[str]:

@@ -113,6 +113,12 @@ _LETTER = _object({
     "replayed": {"anyOf": [_object({"time": _TEXT, "topic": _TEXT}), {"type": "null"}]},
 }, description="The record that failed, and what its headers say; of long keys and values the first 8 KiB.")  # fmt: skip
 
+_SCHEMA_USE: Schema = {
+    "task": _INT, "worker_id": _TEXT, "direction": _one_of(("read", "written")), "part": _one_of(("key", "value")),
+    "id": _INT, "type": _TEXT, "subject": _TEXT_OR_NULL, "version": _INT_OR_NULL,
+    "since": {**_INT, "description": "When the task met it first, in ms since the epoch."},
+    "fields": _list(_object({"name": _TEXT, "type": _TEXT}), description="Of a record, with Connect's types."),
+}  # fmt: skip
 SCHEMAS: dict[str, Schema] = {
     "Error": _object({"error_code": _INT, "message": _TEXT}),
     "ServerInfo": _object({"version": _TEXT, "commit": _TEXT, "kafka_cluster_id": _TEXT_OR_NULL}),
@@ -169,14 +175,9 @@ SCHEMAS: dict[str, Schema] = {
         }), description="Oldest first (docs/metrics.md)."),
         "not_reached": _list(_TEXT),
     }),
+    "Schemas": _object({"entries": _list(_object({"connector": _TEXT, **_SCHEMA_USE}))}),
     "ConnectorSchemas": _object({
-        "connector": _TEXT,
-        "entries": _list(_object({
-            "task": _INT, "worker_id": _TEXT, "direction": _one_of(("read", "written")), "part": _one_of(("key", "value")),
-            "id": _INT, "type": _TEXT, "subject": _TEXT_OR_NULL, "version": _INT_OR_NULL,
-            "since": {**_INT, "description": "When the task met it first, in ms since the epoch."},
-            "fields": _list(_object({"name": _TEXT, "type": _TEXT}), description="Of a record, with Connect's types."),
-        })),
+        "connector": _TEXT, "entries": _list(_object(_SCHEMA_USE)),
         "not_reached": _list(_TEXT, description="Workers with tasks of it that did not answer."),
     }),
     "ConnectorLag": _object({
@@ -214,6 +215,15 @@ SCHEMAS: dict[str, Schema] = {
         })),
         "history": _map(_list(_list(_NUMBER_OR_NULL)), description="By connector: records per second and greatest age."),
     }),
+    "ConnectorFigures": _object({
+        "connector": _TEXT, "rate": {**_NUMBER, "description": "Records per second, of all tasks."}, "lag": _INT_OR_NULL,
+        "age_ms": {**_NUMBER_OR_NULL, "description": "The greatest age of a record when it was copied."},
+        "samples": _list(_object({
+            "time_ms": {**_INT, "description": "When it was taken, to ten seconds, in ms since the epoch."},
+            "rate": _NUMBER, "age_ms": _NUMBER_OR_NULL,
+        }), description="Oldest first."),
+        "not_reached": _list(_TEXT, description="Workers with tasks of it that did not answer."),
+    }),
     "BulkAction": _object({
         "action": _one_of(("pause", "resume", "stop", "restart-failed", "restart")), "connectors": _list(_TEXT, minItems=1),
     }),
@@ -246,7 +256,7 @@ SCHEMAS: dict[str, Schema] = {
             "schemas": _list(_object({
                 "part": _one_of(("key", "value")), "id": _INT, "type": _TEXT, "subject": _TEXT, "version": _INT_OR_NULL,
                 "fields": _list(_object({"name": _TEXT, "type": _TEXT})),
-            }), description="Of a topic: those that tasks of this worker have used last, from a registry."),
+            }), description="Of a topic: those that tasks have used last, from a registry."),
         })),
         "edges": _list(_object({
             "source": _TEXT, "target": _TEXT,
@@ -260,7 +270,7 @@ SCHEMAS: dict[str, Schema] = {
                 "transformation": _one_of(("IDENTITY", "TRANSFORMATION", "MASKED", "CONDITION", "FILTER")),
             }), description="None: it is a constant."),
         }), description="Of connectors with transforms, if asked for."),
-        "not_reached": _list(_TEXT, description="Workers that did not answer: applications that report to them are missing."),
+        "not_reached": _list(_TEXT, description="Workers that did not answer: what only they know is missing."),
     }),
     "Drift": _object({
         "connector": _TEXT,

@@ -51,6 +51,8 @@ class RestServer:
         self._sampler = Sampler(herder)
         self.reported = StreamsReports()
         """What streams applications have reported to this worker."""
+        self._own_client = None if others else WorkerClient(worker_config.rest_scheme())
+        others = others or self._own_client
         main = create_app(herder, worker_config, others, limit_s, self.reported)
         self._main = self._services(main, worker_config.listening(), tls.LISTENERS)
         admin_listeners = worker_config.admin_listening()
@@ -81,6 +83,8 @@ class RestServer:
         self._sampler.stop()
         for service in (*self._main, *self._admin):
             service.stop()
+        if self._own_client is not None:
+            self._own_client.close()
 
     @property
     def urls(self) -> list[str]:

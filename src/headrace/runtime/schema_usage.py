@@ -53,15 +53,20 @@ class SchemaUsage:
 
     def of(self, connector: str) -> list[dict[str, Any]]:
         """What the tasks of a connector have read and written: the attributes of `SchemaUse`, and `task`."""
+        return self.all().get(connector, [])
+
+    def all(self) -> dict[str, list[dict[str, Any]]]:
+        """The same of all connectors, by name; none without any."""
         with self._lock:
-            known = {task: list(converters) for (name, task), converters in self._converters.items() if name == connector}
-        uses = [
-            {"task": task, **asdict(use)}
-            for task, converters in known.items()
-            for converter in converters
-            for use in converter.uses.all()
-        ]
-        return sorted(uses, key=lambda use: (use["task"], use["since"], use["id"]))
+            known = {key: list(converters) for key, converters in self._converters.items()}
+        found: dict[str, list[dict[str, Any]]] = {}
+        for (name, task), converters in known.items():
+            found.setdefault(name, []).extend(
+                {"task": task, **asdict(use)} for converter in converters for use in converter.uses.all()
+            )
+        return {
+            name: sorted(uses, key=lambda use: (use["task"], use["since"], use["id"])) for name, uses in found.items() if uses
+        }
 
 
 USAGE = SchemaUsage()

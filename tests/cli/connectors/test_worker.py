@@ -75,8 +75,36 @@ def answers(url: str, path: str) -> str:
     return httpx.get(url.rstrip("/") + path).text
 
 
+def look_around(url: str, source: Cluster, destination: Cluster, topic: str) -> None:
+    """The commands that are not of connectors alone, about the one that runs and copies a topic."""
+
+    def run(*arguments: str, status: int = 0) -> str:
+        ended = headrace(*arguments, environ={"HEADRACE_URL": url, "COLUMNS": "200"})
+        assert (ended.returncode, ended.stderr) == (status, ""), ended
+        return ended.stdout
+
+    copy = f"copy.{topic}"
+    assert run("topics", "drift", NAME) == "Every topic is as its rule says.\n"
+    destination.grow(copy, 2)
+    assert json.loads(run("topics", "drift", "--json", status=1)) == {"drift": [
+        {"connector": NAME, "topic": copy, "group": "default", "what": "partitions", "wanted": "1", "actual": "2"},
+    ]}  # fmt: skip
+    flows = json.loads(run("lineage", "--connector", NAME, "--json"))
+    read, runs, written = f"topic:{source.bootstrap}/{topic}", f"connector:{NAME}", f"topic:{copy}"
+    assert [(edge["source"], edge["target"]) for edge in flows["edges"]] == [(runs, written), (read, runs)]
+    assert f"{topic} @ {source.bootstrap}" in run("lineage")
+    changes = json.loads(run("audit", "--connector", NAME, "--json"))["entries"]
+    assert [(one["method"], one["path"], one["status"]) for one in changes if one["status"] < 400] == [
+        ("POST", "/connectors", 201)
+    ]
+    assert "POST /connectors" in run("audit")
+    done_now = json.loads(run("connectors", "figures", NAME, "--json"))
+    assert (done_now["connector"], done_now["not_reached"], done_now["lag"]) == (NAME, [], 0)
+    assert "records/s, 0 behind" in run("connectors", "figures", NAME)
+
+
 def test_the_whole_life_of_a_connector(
-    cli: Cli, url: str, source_broker: Broker, tmp_path: Path, topic_name: Callable[[str], str]
+    cli: Cli, url: str, source_broker: Broker, destination: Cluster, tmp_path: Path, topic_name: Callable[[str], str]
 ):
     topic, source = topic_name("orders"), Cluster(source_broker.bootstrap)
     source.create(topic, 1)
@@ -107,6 +135,7 @@ def test_the_whole_life_of_a_connector(
     assert json.loads(done(cli, "lag", NAME, "--json"))["partitions"][0]["offset"] == 2
     assert "2023" not in done(cli, "lag", NAME, "--no-freshness")
     assert json.loads(done(cli, "topics", NAME, "--json")) == {NAME: {"topics": [f"copy.{topic}"]}}
+    look_around(url, source, destination, topic)
 
     assert done(cli, "pause", NAME) == f"{NAME} is being paused.\n"
     await_states(url, "PAUSED", "PAUSED")

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import typer
 
-from headrace.cli.connectors import apply, bulk, deploy, events, lag, loggers, logs, look, offsets, plugins, schemas, state
+from headrace.cli.connectors import (
+    apply,
+    bulk,
+    deploy,
+    events,
+    figures,
+    lag,
+    loggers,
+    logs,
+    look,
+    offsets,
+    plugins,
+    schemas,
+    state,
+)
 
 group = typer.Typer(no_args_is_help=True, help="Look at connectors, deploy and control them, over the REST API of a worker.")
 
@@ -13,6 +27,7 @@ group.command("list", rich_help_panel=_LOOK)(look.list_connectors)
 group.command("describe", rich_help_panel=_LOOK)(look.describe)
 group.command("topics", rich_help_panel=_LOOK)(look.topics)
 group.command("lag", rich_help_panel=_LOOK)(lag.lag)
+group.command("figures", rich_help_panel=_LOOK)(figures.figures)
 group.command("schemas", rich_help_panel=_LOOK)(schemas.schemas)
 group.command("logs", rich_help_panel=_LOOK)(logs.logs)
 group.command("history", rich_help_panel=_LOOK)(events.history)

@@ -28,7 +28,9 @@ def lineage(
     answer = options.connect(url).call("GET", "headrace", "lineage", query=query)
     if as_json:
         typer.echo(answer.text)
-    elif dot or mermaid:
+        return
+    options.say_not_reached(answer.object, "Streams applications that report to them, and schemas used there, are missing.")
+    if dot or mermaid:
         from headrace.rest.lineage import as_dot, as_mermaid  # here, so that `--help` does not wait for it
 
         typer.echo((as_dot if dot else as_mermaid)(answer.object))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from headrace.cli.connectors.texts import plain
 
 if TYPE_CHECKING:
     from headrace.cli.connectors.client import Answer, RestClient
@@ -45,6 +48,12 @@ def connect(url: str) -> RestClient:
 def close_clients() -> None:
     """Close the connections of the command, which has ended."""
     _OPEN.close()
+
+
+def say_not_reached(answer: Mapping[str, Any], missing: str) -> None:
+    """Name the workers that did not answer on standard error, with a sentence of what is missing for it."""
+    if silent := answer["not_reached"]:
+        typer.echo(f"Not reached: {', '.join(map(plain, silent))}. {missing}", err=True)
 
 
 def say(answer: Answer, as_json: bool, sentence: str) -> None:

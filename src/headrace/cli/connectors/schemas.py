@@ -13,4 +13,5 @@ def schemas(name: options.Name, url: options.Url = options.DEFAULT_URL, as_json:
     if as_json:
         typer.echo(answer.text)
         return
+    options.say_not_reached(answer.object, "What its tasks there use is missing.")
     tables.show(tables.schemas(answer.object))

@@ -124,6 +124,21 @@ def lag_of_all(answer: Json) -> str:
     return f"{records} behind" + (f", the oldest of them {age} old" if answer["lag"] and age else "")
 
 
+def figures(answer: Json) -> Table:
+    """Records per second and ages, oldest first (`GET /headrace/connectors/…/figures`)."""
+    table = _table("time", "records/s", "age when copied")
+    for sample in answer["samples"]:
+        table.add_row(*cells_of((_time(sample["time_ms"], "seconds"), f"{sample['rate']:,.1f}", _latency(sample["age_ms"]))))
+    return table
+
+
+def figures_now(answer: Json) -> str:
+    """The same now, in a sentence."""
+    behind = "" if answer["lag"] is None else f", {answer['lag']:,} behind"
+    age = f", copied when they were {_latency(answer['age_ms'])} old" if answer["age_ms"] is not None else ""
+    return f"{answer['rate']:,.1f} records/s{behind}{age}"
+
+
 def history(answer: Json) -> Table:
     """The states that a connector and its tasks went through (`GET /headrace/connectors/…/history`)."""
     table = _table("time", "", "state", "worker", "cause")
@@ -318,7 +333,12 @@ def _number(value: int | None) -> str:
     return "" if value is None else str(value)
 
 
-def _age(millis: int | None) -> str:
+def _latency(millis: float | None) -> str:
+    """As `_age`, of what is mostly less than a second."""
+    return f"{millis:.0f} ms" if millis is not None and millis < 1000 else _age(millis)
+
+
+def _age(millis: float | None) -> str:
     """A span of time as people read it."""
     if millis is None:
         return ""

@@ -45,15 +45,12 @@ def _common(call: Call, name: str) -> dict[str, Any]:
     parts = [("connector", status["connector"]), *((f"task {task['id']}", task) for task in status["tasks"])] if status else []
     snapshot = call.context.overview.read(call.herder, call.request)
     row = next((row for row in snapshot.rows if row.name == name), None)
-    history = call.herder.metrics.history.of(name)
     return {
         "name": name,
         "status": status,
         "row": row,
         "failures": [(what, part) for what, part in parts if part["state"] == FAILED],
-        "not_reached": snapshot.not_reached,
-        "rates": [sample.rate for sample in history] or list(row.rates if row else ()),
-        "ages": [sample.age_ms for sample in history],
+        "not_reached": [worker for worker in snapshot.not_reached if row is None or worker in row.workers],
     }
 
 
@@ -68,6 +65,13 @@ def _config(call: Call, name: str) -> dict[str, Any]:
     config = call.herder.info(name).config
     secrets = call.secrets(config.get("connector.class"))
     return {"letters": topic_of(config), "config": dict(sorted(secrets.public(config).items()))}
+
+
+def charts(call: Call) -> Response:
+    """Records per second and ages of the last hour; the workers of its tasks are asked, so the page loads it after itself."""
+    found = call.asked("GET", "headrace", "connectors", call.query("name"), "figures")
+    times, rates, ages = ([sample[what] for sample in found["samples"]] for what in ("time_ms", "rate", "age_ms"))
+    return call.page("connector_charts.html", found=found, times=times, rates=rates, ages=ages)
 
 
 def lag(call: Call) -> Response:
@@ -109,6 +113,7 @@ ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {
     ("GET", "/connector"): screen,
     ("GET", "/connector/live"): live,
     ("GET", "/connector/head"): head,
+    ("GET", "/connector/charts"): charts,
     ("GET", "/connector/lag"): lag,
     ("GET", "/connector/topics"): topics,
     ("GET", "/connector/log"): log,

@@ -45,7 +45,8 @@ _SOURCE = "The cluster that it reads from, or that of the workers,"
 _WAITS_FOR = {
     "/connector/lag": _SOURCE, "/connector/topics": _CLUSTER, "/connector/offsets": _CLUSTER,
     "/dead-letters/topics": "A cluster", "/dead-letters/page": _CLUSTER, "/connector/log": _WORKERS,
-    "/connector/log/entries": _WORKERS, "/workers/rows": _WORKERS, "/streams/rows": _WORKERS, "/streams/application": _WORKERS,
+    "/connector/log/entries": _WORKERS, "/connector/charts": _WORKERS,
+    "/workers/rows": _WORKERS, "/streams/rows": _WORKERS, "/streams/application": _WORKERS,
 }  # fmt: skip
 """The parts that a page loads after itself, as they ask somebody who may be away, and whom."""
 _LATE = {"X-Stamp": "late"}  # so that what comes next is not taken for what was there before

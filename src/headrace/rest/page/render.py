@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from headrace import __version__
-from headrace.rest.overview import causes, first_line
+from headrace.rest.overview import causes, first_line, named_in
 from headrace.runtime.metrics.figures import SAMPLES
 
 FOLDER = Path(__file__).parent
@@ -130,6 +130,6 @@ _environment = Environment(
 )
 _environment.filters |= {
     "number": number, "span": span, "mebibytes": mebibytes, "when": when, "short_class": short_class, "pretty": pretty,
-    "first_line": first_line, "causes": causes, "documentation": documentation, "greatest": greatest,
+    "first_line": first_line, "causes": causes, "named_in": named_in, "documentation": documentation, "greatest": greatest,
 }  # fmt: skip
 _environment.globals |= {"line": line, "to": to, "static": static, "version": __version__, "samples": SAMPLES}

@@ -24,7 +24,10 @@ def rows(call: Call) -> Response:
 
 
 def log_levels(call: Call) -> Response:
-    """The root logger's level, and those that have been changed; nothing where this is for `admin.listeners` alone."""
+    """The root logger's level, and those that have been changed; or a sentence, where they are at `admin.listeners` alone."""
+    if (listeners := call.context.config.admin_listeners) is not None:
+        where = f"They are at {', '.join(listeners)} alone" if listeners else "They can be neither seen nor set over REST"
+        return call.page("log_levels.html", loggers={}, shown={}, levels=LEVELS, sentence=f"{where} (admin.listeners).")
     reply = call.ask("GET", *_LOGGERS)
     loggers = reply.json if reply.ok else {}
     shown = {name: one for name, one in loggers.items() if name == ROOT or one["last_modified"]}

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.rest import responses
+from headrace.rest.cluster_figures import workers_of
 from headrace.rest.column_lineage import columns_of
+from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import RestHerder
 from headrace.rest.lineage import CONNECTOR, joined, lineage_of
 from headrace.rest.resource import Resource
 from headrace.rest.streams_lineage import of_application
 from headrace.rest.streams_reports import GroupReports, applications
+from headrace.runtime.schema_usage import USAGE
 
 
-def resource(reports: GroupReports) -> Resource:
-    """The resource of a worker; reports: of streams applications."""
+def resource(reports: GroupReports, others: WorkerClient) -> Resource:
+    """The resource of a worker; reports: of streams applications; others: asks the other workers."""
     resource = Resource("lineage")
 
     @resource.get("/headrace/lineage", gives={200: "Lineage"})
@@ -28,12 +34,22 @@ def resource(reports: GroupReports) -> Resource:
         transforms, also of which columns of its records each column is made.
         """
         reported = reports.read(herder, request, [])
-        graph = joined([lineage_of(herder), *map(of_application, applications(reported.instances))])
+        uses, silent = _uses(herder, request, reported.not_reached)
+        graph = joined([lineage_of(herder, uses), *map(of_application, applications(reported.instances))])
         if connector or topic or application:
             asked = {("connector", connector), ("topic", topic), ("application", application)}
             graph = graph.reached(node.id for node in graph.nodes if (node.kind, node.name) in asked)
         names = [node.name for node in graph.nodes if node.kind == CONNECTOR] if columns.lower() == "true" else []
         rows = [row for name in names for row in columns_of(herder, name)]
-        return responses.ok(graph.body() | {"columns": rows, "not_reached": reported.not_reached})
+        return responses.ok(graph.body() | {"columns": rows, "not_reached": [*reported.not_reached, *silent]})
+
+    def _uses(herder: RestHerder, request: Request, away: Sequence[str]) -> tuple[dict[str, list[Any]], list[str]]:
+        """Which schemas the tasks on all workers use, by connector, and who did not answer. away: nobody asks them again."""
+        uses: dict[str, list[Any]] = {**USAGE.all()}
+        workers = {worker for name in herder.connectors() for worker in workers_of(herder, name)} - {herder.worker_id, *away}
+        entries, silent = others.entries_from_all(sorted(workers), ["headrace", "schemas"], {}, request)
+        for use in entries:
+            uses[use["connector"]] = [*uses.get(use["connector"], ()), use]
+        return uses, silent
 
     return resource

@@ -1,4 +1,4 @@
-"""`/headrace/overview` and `/headrace/figures`: all connectors at a glance (of headrace)."""
+"""`/headrace/overview`, `/headrace/figures` and those of one connector: what is done now, and was (of headrace)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from starlette.responses import Response
 
 from headrace.errors import BadRequestError
 from headrace.rest import responses
-from headrace.rest.cluster_figures import POINTS, figures_body
+from headrace.rest.cluster_figures import POINTS, connector_figures_body, figures_body
+from headrace.rest.forwarding import WorkerClient
 from headrace.rest.herder import RestHerder
 from headrace.rest.overview import SORTS, Overview, OverviewQuery, overview_body
 from headrace.rest.resource import Resource
+from headrace.runtime.metrics.figures import SAMPLES
 
-_MOST_POINTS = 360
 
-
-def resource(overview: Overview) -> Resource:
-    """The resource over these snapshots."""
+def resource(overview: Overview, others: WorkerClient) -> Resource:
+    """The resource over these snapshots; others: asks the other workers."""
     resource = Resource("overview")
 
     @resource.get("/headrace/overview", gives={200: "Overview"}, errors=[400])
@@ -41,9 +41,20 @@ def resource(overview: Overview) -> Resource:
         return responses.ok(overview_body(overview.read(herder, request), query, herder))
 
     @resource.get("/headrace/figures", gives={200: "Figures"}, errors=[400])
-    def figures(herder: RestHerder, points: str = str(POINTS)) -> Response:
-        """What the tasks of this worker measure now, and the last `points` samples (every 10 s) of each connector."""
-        return responses.ok(figures_body(herder, min(_whole("points", points, 0), _MOST_POINTS)))
+    def figures(herder: RestHerder, points: str = str(POINTS), connector: str = "") -> Response:
+        """What the tasks of this worker measure now, of all connectors or of one `connector`, and the last `points` samples
+        (every 10 s) of each connector.
+        """
+        return responses.ok(figures_body(herder, min(_whole("points", points, 0), SAMPLES), connector))
+
+    @resource.get("/headrace/connectors/{connector}/figures", gives={200: "ConnectorFigures"}, errors=[400, 404])
+    def of_connector(herder: RestHerder, request: Request, connector: str, points: str = str(SAMPLES)) -> Response:
+        """Records per second and age of its records on all workers: now, and the last `points` samples (every 10 s, of an hour).
+
+        A sample is of the tasks that the workers have now: what a task measured before it went to another worker is not in it.
+        """
+        most = min(_whole("points", points, 1), SAMPLES)
+        return responses.ok(connector_figures_body(herder, others, request, connector, most))
 
     return resource
 

@@ -1,4 +1,4 @@
-"""`/headrace/connectors/{connector}/schemas`: the schemas of a registry that a connector reads and writes (of headrace)."""
+"""`/headrace/connectors/{connector}/schemas`, `/headrace/schemas`: what is read and written of a registry (of headrace)."""
 
 from __future__ import annotations
 
@@ -29,5 +29,12 @@ def resource(others: WorkerClient) -> Resource:
             more, silent = others.entries_from_all(sorted(workers), path, {"forward": "false"}, request)
             entries = sorted([*entries, *more], key=lambda entry: (entry["task"], entry["since"], entry["id"]))
         return responses.ok({"connector": connector, "entries": entries, "not_reached": silent})
+
+    @resource.get("/headrace/schemas", gives={200: "Schemas"})
+    def of_worker(herder: RestHerder) -> Response:
+        """The same of all connectors: what the running tasks of this worker have read and written."""
+        found = USAGE.all()
+        entries = [{"connector": name, "worker_id": herder.worker_id, **use} for name in sorted(found) for use in found[name]]
+        return responses.ok({"entries": entries})
 
     return resource

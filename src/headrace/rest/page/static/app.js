@@ -101,6 +101,34 @@
     if (event.key === "/" && search && !event.target.matches("input, textarea, select")) { event.preventDefault(); search.focus(); }
   });
 
+  // ---------------------------------------------------------------- charts: the value under the pointer, or by arrow keys
+  const read = (chart, at) => { // at: a sample, from the oldest; null: now again
+    const times = JSON.parse(chart.dataset.times), now = chart.closest("figure").querySelector("b"), mark = chart.querySelector(".at");
+    now.dataset.now ??= now.textContent;
+    mark.setAttribute("visibility", at === null ? "hidden" : "visible");
+    if (at === null) { now.textContent = now.dataset.now; delete chart.dataset.at; return; }
+    const sample = Math.max(0, Math.min(times.length - 1, at)), value = JSON.parse(chart.dataset.values)[sample];
+    const x = 600 * (1 - (times.length - 1 - sample) / (chart.dataset.samples - 1));
+    mark.setAttribute("x1", x); mark.setAttribute("x2", x);
+    chart.dataset.at = sample;
+    now.textContent = `${new Date(times[sample]).toTimeString().slice(0, 8)}: ${value || "not measured"}`;
+  };
+  const chartAt = (event) => event.target.closest?.("svg[data-values]");
+  document.addEventListener("pointermove", (event) => {
+    const chart = chartAt(event);
+    if (!chart) return;
+    const place = chart.getBoundingClientRect(), last = JSON.parse(chart.dataset.times).length - 1;
+    read(chart, last - Math.round((1 - (event.clientX - place.left) / place.width) * (chart.dataset.samples - 1)));
+  });
+  document.addEventListener("pointerout", (event) => { const chart = chartAt(event); if (chart) read(chart, null); });
+  document.addEventListener("focusout", (event) => { const chart = chartAt(event); if (chart) read(chart, null); });
+  document.addEventListener("keydown", (event) => {
+    const chart = chartAt(event), step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!chart || !step) return;
+    event.preventDefault();
+    read(chart, Number(chart.dataset.at ?? JSON.parse(chart.dataset.times).length) + step);
+  });
+
   // ---------------------------------------------------------------- times
   const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
   const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });

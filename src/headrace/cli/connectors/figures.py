@@ -1,0 +1,29 @@
+"""`headrace connectors figures`: records per second and ages of a connector, now and in the last hour."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headrace.cli.connectors import options, tables
+
+
+def figures(
+    name: options.Name,
+    points: Annotated[
+        int, typer.Option("--lines", "-n", min=1, max=360, metavar="N", help="How many samples at most, one every 10 s.")
+    ] = 30,
+    url: options.Url = options.DEFAULT_URL,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show the records per second of a connector, and how old they were when they were copied, in the last hour.
+
+    A worker that does not answer is named on standard error, and what the others measure is shown.
+    """
+    answer = options.connect(url).call("GET", "headrace", "connectors", name, "figures", query={"points": points})
+    if as_json:
+        typer.echo(answer.text)
+        return
+    options.say_not_reached(answer.object, "What its tasks there measure is missing.")
+    tables.show(tables.figures(answer.object), tables.figures_now(answer.object))

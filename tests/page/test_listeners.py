@@ -1,0 +1,88 @@
+"""The page of a worker that has something of its own: HTTPS and `admin.listeners`, or nothing to show yet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from headrace.rest import RestHerder, RestServer
+from tests.certificates import Certificates
+from tests.page.conftest import NARROW
+from tests.page.looks import problems_of
+from tests.rest.conftest import worker_config
+from tests.rest.memory_herder import MemoryHerder
+from tests.rest.test_page import CONFIG, KnowingHerder
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+Open = Callable[..., "Page"]
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., RestServer]]:
+    """Starts a server of a herder with these settings."""
+    servers = []
+
+    def start(herder: MemoryHerder, settings: Mapping[str, str]) -> RestServer:
+        servers.append(RestServer(cast(RestHerder, herder), worker_config(settings)))
+        servers[-1].start()
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+def test_over_https_a_connector_is_paused_and_log_levels_are_said_to_be_at_the_admin_listener(
+    open_page: Open, serve: Callable[..., RestServer], tmp_path: Path
+):
+    from playwright.sync_api import expect
+
+    herder, pem = KnowingHerder(), Certificates(tmp_path).path("server.pem")
+    herder.create("c", dict(CONFIG))
+    server = serve(herder, {
+        "listeners": "https://localhost:0", "admin.listeners": "http://localhost:0",
+        "ssl.keystore.type": "PEM", "ssl.keystore.location": pem,
+    })  # fmt: skip
+    page = open_page("/", at=server.urls[0])
+    page.wait_for_url(re.compile("^https://localhost:.*/ui$"))
+    page.get_by_label("Choose c").check()
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("dialog").get_by_role("button", name="Pause").click()
+    expect(page.locator("#messages")).to_contain_text("Pause: asked for 1 connector.")
+    assert herder.states == {"c": "PAUSED"}
+    page.get_by_role("link", name="Workers").click()
+    levels = page.get_by_role("region", name="Log levels")
+    expect(levels).to_contain_text("They are at http://localhost:0 alone (admin.listeners).")
+    expect(levels.locator("form")).to_have_count(0)
+
+
+EMPTY = {
+    "overview": ("/ui", "No connectors yet"),
+    "graph": ("/ui/graph", "No connector yet"),
+    "streams": ("/ui/streams", "No application reports."),
+    "dead-letters": ("/ui/dead-letters", "No connector has a dead letter topic."),
+    "audit": ("/ui/audit", "No change is known."),
+}
+
+
+def test_screens_without_anything_to_show_say_what_to_do(
+    open_page: Open, serve: Callable[..., RestServer], shot: Callable[..., None]
+):
+    from playwright.sync_api import expect
+
+    page = open_page("/ui", width=NARROW, scheme="dark", at=serve(KnowingHerder(), {}).urls[0])
+    for screen, (path, sentence) in EMPTY.items():
+        page.goto(path)
+        expect(page.locator("main")).to_contain_text(sentence)
+        problems = problems_of(page)
+        assert problems == {"wider": 0, "nameless": [], "pale": [], "unseen": []}, (screen, problems)
+        shot(page, f"empty-{screen}-dark-{NARROW}")
+    page.goto("/ui")
+    page.get_by_role("link", name="Create the first one").click()
+    expect(page.get_by_role("heading", name="Which class?")).to_be_visible()

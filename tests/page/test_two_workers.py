@@ -1,0 +1,67 @@
+"""Two real workers of one group: the one that does not run a task shows what the other does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headrace.embedded import Broker
+from headrace.embedded.ports import free_port
+from headrace.testing.worker import EmbeddedWorker
+from tests.clusters import Cluster, record
+from tests.page.conftest import WAIT_S, await_state, mirror
+from tests.page.looks import tab_to
+from tests.process import WorkerProcess, worker_properties
+from tests.support import wait_until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def test_the_worker_that_does_not_run_a_task_shows_it_all_the_same(
+    open_page: Callable[..., Page], destination_broker: Broker, source: Cluster, topic_name: Callable[[str], str], orders: str,
+    tmp_path: Path, shot: Callable[..., None],
+):  # fmt: skip
+    from playwright.sync_api import expect
+
+    group, name = topic_name("pair"), f"mirror-{orders}"
+    ports = [free_port(), free_port()]
+    here, there = (worker_properties(group, f"http://127.0.0.1:{port}") for port in ports)
+    with (
+        EmbeddedWorker(destination_broker.bootstrap, here) as first,
+        WorkerProcess(tmp_path, there | {"bootstrap.servers": destination_broker.bootstrap}) as second,
+    ):
+        second.await_ready()
+        ids = [f"127.0.0.1:{port}" for port in ports]
+        wait_until(lambda: answering(first) == sorted(ids), WAIT_S, lambda: f"both are in the group: {answering(first)}")
+        first.call("POST", "/connectors", {"name": name, "config": mirror(source, orders)})
+        await_state(first, name, "RUNNING", "RUNNING")
+        source.produce(orders, [record(b"k", timestamp=time.time_ns() // 1_000_000)] * 5)
+        [task] = first.call("GET", f"/connectors/{name}/status")["tasks"]
+        [idle] = [worker_id for worker_id in ids if worker_id != task["worker_id"]]
+
+        page = open_page("/ui", at=f"http://{idle}")
+        row = page.locator(f"tr[data-name={name}]")
+        expect(row).to_contain_text("1/1")
+        expect(page.locator(".counters")).to_contain_text("2 workers")
+        row.get_by_role("link", name=name).click()
+        expect(page.locator("#status tbody tr")).to_contain_text(task["worker_id"])
+        rates = page.get_by_role("img", name="Records per second, last hour")
+        expect(rates).to_be_visible()  # of the other worker, with the second sample
+        expect(page.get_by_role("img", name="Greatest age of a record when copied")).to_be_visible()
+        tab_to(page, rates.get_attribute("aria-label") or "")
+        page.keyboard.press("ArrowLeft")
+        now = page.locator("figure", has=rates).locator("figcaption b")
+        page.wait_for_function("(one) => /^[0-9:]{8}: [0-9.]+$/.test(one.textContent)", arg=now.element_handle())
+        shot(page, "two-workers")
+        page.get_by_role("link", name="Log").click()
+        expect(page.locator("ol.log")).to_contain_text("task.running")
+        page.goto(f"/ui/connector?name={name}&tab=history")
+        expect(page.locator("main")).to_contain_text(task["worker_id"])
+
+
+def answering(worker: EmbeddedWorker) -> list[str]:
+    """The workers of its group that answer."""
+    return sorted(one["worker_id"] for one in worker.call("GET", "/headrace/workers")["workers"] if one["state"] == "answers")

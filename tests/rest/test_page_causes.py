@@ -1,0 +1,65 @@
+"""Why something failed: what a cause names, and what the reasons of dead letters are counted over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headrace.dead_letters.letter import Letter, reasons
+from headrace.errors import ConfigError, trace
+from headrace.preview.records import GivenRecord
+from headrace.rest.page.render import render
+from headrace.runtime.tolerance import FailedRecord
+from tests.rest.conftest import Client
+from tests.rest.test_page import CONFIG, KnowingHerder, Page
+
+
+def test_reasons_say_that_they_are_counted_on_one_page_alone():
+    letters = [Letter.of(GivenRecord("letters", 0, n, 0, None, b"x", ())) for n in range(2)]
+    page = {"letters": [letter.json() for letter in letters], "reasons": reasons(letters), "connectors": ["c"], "records": 9}
+    values = {"topic": "letters", "sentence": "", "connector": "c"}
+    counted = "of the 2 letters on this page; the others of the topic are not counted"
+    assert counted in render("dead_letters_page.html", page=page | {"before": "0:7"}, before="", **values)
+    assert counted in render("dead_letters_page.html", page=page | {"before": None}, before="0:9", **values)
+    assert "are not counted" not in render("dead_letters_page.html", page=page | {"before": None}, before="", **values)
+
+
+class FailedHerder(KnowingHerder):
+    """Its connectors have failed."""
+
+    trace = ""
+
+    def status(self, name: str, *, own: bool = False) -> dict[str, Any]:
+        status = super().status(name, own=own)
+        return status | {"tasks": [{**task, "state": "FAILED", "trace": self.trace} for task in status["tasks"]]}
+
+
+@pytest.mark.parametrize(
+    ("error", "named"),
+    [
+        (
+            FailedRecord(
+                {"topic": "orders", "partition": "0", "offset": "3"}, "transform:cast", "x.DataException", "No.", None, {}
+            ),
+            [("Record", "topic=orders, partition=0, offset=3"), ("Step", "transform &#39;cast&#39;")],
+        ),
+        (
+            FailedRecord({"topic": "orders"}, "input.value", "x.DataException", "No.", None, {}),
+            [("Record", "topic=orders"), ("Step", "reading the value")],
+        ),
+        (ConfigError.invalid("tasks.max", "no", "It is no number"), [("Setting", "tasks.max")]),
+        (ConfigError.missing("topic"), [("Setting", "topic")]),
+        (ConfigError("It broke."), []),
+    ],
+)
+def test_a_cause_names_the_record_the_step_and_the_setting_where_it_is_of_one(
+    serve: Callable[..., Client], error: FailedRecord | ConfigError, named: list[tuple[str, str]]
+):
+    herder = FailedHerder()
+    herder.create("c", dict(CONFIG))
+    herder.trace = trace(error.error() if isinstance(error, FailedRecord) else error)
+    shown = Page(serve(herder=herder)).get("/ui/connector?name=c").text
+    assert re.findall(r'class="named"><span>(\w+)</span> (?:<a [^>]*>)?<code>([^<]*)</code>', shown) == named
