@@ -183,7 +183,7 @@ def test_a_topic_gets_events_keyed_by_their_job(tmp_path: Path, destination: Clu
     emitter.stop()
     wait_until(lambda: destination.size(topic) == 2, 60, "the last event")
     records = destination.read(topic)
-    bodies = [json.loads(record.value) for record in records]
+    bodies = [json.loads(record.value or b"") for record in records]
     assert [(body["eventType"], body["run"]["runId"] == bodies[0]["run"]["runId"]) for body in bodies] == [
         ("START", True), ("COMPLETE", True),
     ]  # fmt: skip
