@@ -118,7 +118,7 @@ class LineageEmitter:
             self._failing = False
         except Exception as error:  # whatever a transport raises
             if not self._failing:
-                log.warning("openlineage.not-sent", cause=str(error), meaning="the event is lost; connectors go on")
+                log.warning("openlineage.not-sent", cause=str(error), meaning="the event is lost; connectors continue")
             self._failing = True
 
 

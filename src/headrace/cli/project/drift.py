@@ -92,7 +92,7 @@ def _topics(target: Path, env: folder.Environment, drift: ProjectDrift) -> None:
     except HeadraceError as error:
         drift.not_known.append(f"{folder.TOPICS}: {error.message}")
         return
-    drift.topics += [{"connector": None, **asdict(one)} for differences in by_topic.values() for one in differences]
+    drift.topics += [{"connector": None, **asdict(difference)} for differences in by_topic.values() for difference in differences]
 
 
 def _applications(target: Path, env: folder.Environment, drift: ProjectDrift) -> None:

@@ -45,7 +45,7 @@ def streams_of(applications: Sequence[Application], client: Mapping[str, str]) -
 
     Raises what is wrong with one of them.
     """
-    return {one.name: KafkaStreams(*load_with(one.app, one.settings, client)) for one in applications}
+    return {a.name: KafkaStreams(*load_with(a.app, a.settings, client)) for a in applications}
 
 
 def _diff(name: str, findings: Findings) -> Diff:
