@@ -115,13 +115,18 @@ def _common_pages() -> dict[str, str]:
     return {
         "options-source-connector.md": _page(
             "Options of every source connector",
+            "Every source connector has these, besides those of its own page.",
             source.to_markdown(),
             "## Topic creation\n\nOf the group `default`, and of each group that `topic.creation.groups` names.\n\n"
             + table(_ungrouped(documented_options())),
             "## Topic creation by rules\n\nAnother spelling, that of KIP-158's earlier revision. A connector may change or veto "
             "what groups and rules say of a topic ([how](topic-creation.md)).\n\n" + table(_ungrouped(documented_rule_options())),
         ),
-        "options-sink-connector.md": _page("Options of every sink connector", sink.to_markdown()),
+        "options-sink-connector.md": _page(
+            "Options of every sink connector",
+            "Every sink connector has these, besides those of its own page.",
+            sink.to_markdown(),
+        ),
     }
 
 

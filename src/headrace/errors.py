@@ -9,7 +9,7 @@
     │   └── BadRequestError           the request, or the configuration in it, is wrong              400
     ├── RestError                     an answer with a status of its own (403, 409, 500 …)           given
     ├── ConfigError                   one or more options are missing or wrong                       400
-    ├── StreamsError                  a streams application cannot be built or go on                 500
+    ├── StreamsError                  a streams application cannot be built or continue              500
     │   ├── TopologyError             its operators do not fit together                              500
     │   ├── MissingSourceTopicError   a topic that it reads is not there                             500
     │   ├── MissingInternalTopicsError, MisconfiguredInternalTopicError, InternalTopicsAlreadySetupError (KIP-698)
@@ -117,7 +117,7 @@ class ConfigError(HeadraceError):
 
 
 class StreamsError(HeadraceError):
-    """A streams application cannot be built, initialized or go on."""
+    """A streams application cannot be built, initialized or continued."""
 
     java_class = "org.apache.kafka.streams.errors.StreamsException"
 

@@ -189,6 +189,6 @@ def llms_text(directory: Path) -> str:
 def _first_sentence(text: str) -> str:
     for block in text.split("\n\n"):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(block.split()))
-        if plain and not plain.startswith(("#", "<!--", "|", "```", "-", ">", "!", ":")):
-            return re.split(r"(?<=[.!?:]) ", plain, maxsplit=1)[0]
+        if plain and not re.match(r"[#|>!:-]|<!--|```|\d+\. ", plain):
+            return re.split(r"(?<=[.!?]) |: (?=[-|] )", plain, maxsplit=1)[0].rstrip(":")  # not the list that it introduces
     return ""

@@ -68,6 +68,11 @@ def test_llms_txt_has_every_page() -> None:
     assert (DOCS / "llms.txt").read_text(encoding="utf-8") == llms_text(DOCS), "run `make docs`"
 
 
+def test_every_page_has_a_sentence_in_llms_txt() -> None:
+    entries = [line.partition("): ") for line in llms_text(DOCS).splitlines() if line.startswith("- [")]
+    assert [page for page, _, sentence in entries if len(sentence.split()) < 3] == []
+
+
 @pytest.mark.skipif(
     not importlib.util.find_spec("mkdocs"), reason="the site is built where mkdocs is installed: `make docs-site`"
 )

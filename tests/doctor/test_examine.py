@@ -156,6 +156,17 @@ def test_an_old_java_and_missing_jars_are_said(tmp_path: Path, monkeypatch: pyte
     assert jars.message.startswith(f"the jars of spark and compiler are not in {tmp_path} yet")
 
 
+def test_a_package_of_another_version_and_one_that_is_not_installed_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    needed = ["pyspark==0.0.1", "no-such-package==1.2", "typer>=0.1", "no-such-tool==1; extra == 'dev'"]
+    monkeypatch.setattr(machine.metadata, "requires", lambda _package: needed)
+    installed = machine.metadata.version("pyspark")
+    wrong = [finding for finding in machine.versions() if finding.status is Severity.WRONG]
+    assert [(finding.message, finding.remedy) for finding in wrong] == [
+        (f"pyspark is of version {installed}, headrace needs 0.0.1", "install pyspark==0.0.1"),
+        ("no-such-package is not installed", "install no-such-package==1.2"),
+    ]
+
+
 def test_a_jar_that_was_cut_off_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADRACE_HOME", str(tmp_path))
     for conf in ("spark", "compiler"):

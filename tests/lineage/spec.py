@@ -1,14 +1,12 @@
 """Whether an OpenLineage event is valid: by the typed facets of its client, and by the specification's JSON Schemas.
 
-The client's facets are generated from the schemas; the schemas themselves are in no package. HEADRACE_OPENLINEAGE_SPEC names a
-copy of the specification's folder `spec`, by which the events are checked, too.
+The schemas are in no package: `schemas` has those of the facets that headrace sends, with a note of where they are from.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-import os
 import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +17,7 @@ import attr
 from jsonschema_rs import Draft202012Validator, Registry
 from openlineage.client import event_v2, generated
 
-FOLDER = os.environ.get("HEADRACE_OPENLINEAGE_SPEC")
+_SCHEMAS = Path(__file__).parent / "schemas"
 _EVENT = "OpenLineage.json#/$defs/RunEvent"
 _OF_ALL_FACETS = ("_producer", "_schemaURL", "_deleted")
 
@@ -27,8 +25,7 @@ _OF_ALL_FACETS = ("_producer", "_schemaURL", "_deleted")
 def problems(event: Any) -> Iterator[str]:
     """What in an event, and in each of its facets, is not as it has to be."""
     yield from _typed_problems(event)
-    if FOLDER:
-        yield from _schema_problems(event)
+    yield from _schema_problems(event)
 
 
 # ------------------------------------------------------------------------------------------------- the client's types
@@ -99,8 +96,8 @@ def _object_misfits(value: Any, kind: Any) -> Iterator[str]:
 
 # ------------------------------------------------------------------------------------------------- the specification's schemas
 def _schema_problems(event: Any) -> Iterator[str]:
-    schemas = [json.loads(file.read_text()) for file in Path(FOLDER or "").rglob("*.json") if "tests" not in file.parts]
-    known = {schema["$id"]: schema for schema in schemas if isinstance(schema, dict) and "$id" in schema}
+    schemas = [json.loads(file.read_text(encoding="utf-8")) for file in _SCHEMAS.glob("*.json")]
+    known = {schema["$id"]: schema for schema in schemas}
     registry = Registry(list(known.items()))
     base = next(url for url in known if url.endswith("/OpenLineage.json"))
     yield from _errors(event, base.removesuffix("OpenLineage.json") + _EVENT, registry)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from headrace.lineage import emitter as emitter_module
 from headrace.lineage.emitter import LineageEmitter, lineage_emitter
 from headrace.rest.streams_reports import StreamsReports
 from headrace.runtime.worker_config import WorkerConfig
+from tests.clusters import Cluster
 from tests.lineage import spec
 from tests.rest.conftest import worker_config
 from tests.rest.memory_herder import MemoryHerder
@@ -48,7 +49,7 @@ def started(
     file: Path,
     reports: StreamsReports = REPORTS,
     more: dict[str, str] | None = None,
-    transport: dict[str, str] | None = None,
+    transport: dict[str, Any] | None = None,
 ) -> LineageEmitter:
     config = file.with_suffix(".yml")
     config.write_text(json.dumps({"transport": transport or {"type": "file", "log_file_path": str(file), "append": True}}))
@@ -160,9 +161,51 @@ def test_a_catalog_gets_events_over_http_and_each_is_valid(tmp_path: Path, recei
     assert [list(spec.problems(body)) for _, body in bodies] == [[]] * 4
 
 
-def test_a_bad_owner_is_refused_in_a_sentence(tmp_path: Path):
-    with pytest.raises(ConfigError, match="has to be of the form role=name"):
-        started(MemoryHerder(), tmp_path / "e", more={"openlineage.integration.job.owners": "me"})
+def test_the_console_gets_events_as_lines_of_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    herder = MemoryHerder()
+    herder.create("c", {"connector.class": "FileStreamSource"})
+    with caplog.at_level("INFO", logger="openlineage.client.transport.console"):
+        emitter = started(herder, tmp_path / "none", transport={"type": "console"})
+        wait_until(lambda: caplog.messages, 20, "the first event")
+        emitter.stop()
+    bodies = [json.loads(message) for message in caplog.messages]
+    assert [(body["eventType"], body["job"]["name"]) for body in bodies] == [("START", "c"), ("COMPLETE", "c")]
+    assert [list(spec.problems(body)) for body in bodies] == [[], []]
+
+
+def test_a_topic_gets_events_keyed_by_their_job(tmp_path: Path, destination: Cluster, topic_name: Callable[[str], str]):
+    topic, herder = topic_name("lineage"), MemoryHerder()
+    destination.create(topic)
+    herder.create("c", {"connector.class": "FileStreamSource"})
+    kafka = {"bootstrap.servers": destination.bootstrap}
+    emitter = started(herder, tmp_path / "none", transport={"type": "kafka", "topic": topic, "config": kafka})
+    wait_until(lambda: destination.size(topic) == 1, 60, "the first event")
+    emitter.stop()
+    wait_until(lambda: destination.size(topic) == 2, 60, "the last event")
+    records = destination.read(topic)
+    bodies = [json.loads(record.value or b"") for record in records]
+    assert [(body["eventType"], body["run"]["runId"] == bodies[0]["run"]["runId"]) for body in bodies] == [
+        ("START", True), ("COMPLETE", True),
+    ]  # fmt: skip
+    assert [record.key for record in records] == [b"run:prod/c"] * 2
+    assert [list(spec.problems(body)) for body in bodies] == [[], []]
+
+
+def test_tags_of_the_worker_are_a_facet_of_each_job(tmp_path: Path):
+    file, herder = tmp_path / "events.json", MemoryHerder()
+    herder.create("c", {"connector.class": "FileStreamSource"})
+    emitter = started(herder, file, more={"openlineage.integration.job.tags": "env=prod, team = cdc"})
+    wait_until(lambda: events_of(file), 20, "the first event")
+    emitter.stop()
+    start = events_of(file)[0]
+    assert list(spec.problems(start)) == []
+    assert [(tag["key"], tag["value"]) for tag in start["job"]["facets"]["tags"]["tags"]] == [("env", "prod"), ("team", "cdc")]
+
+
+@pytest.mark.parametrize(("option", "form"), [("owners", "role=name"), ("tags", "key=value")])
+def test_an_owner_or_tag_that_is_no_pair_is_refused_in_a_sentence(option: str, form: str, tmp_path: Path):
+    with pytest.raises(ConfigError, match=f"openlineage.integration.job.{option}.* has to be of the form {form}"):
+        started(MemoryHerder(), tmp_path / "e", more={f"openlineage.integration.job.{option}": "me"})
 
 
 def test_a_worker_that_ends_has_completed_its_runs(tmp_path: Path):

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from openlineage.client.naming.dataset import DatasetNaming, Kafka, LocalFileSystem, Postgres
 from openlineage.client.serde import Serde
 
 from headrace.lineage.events import JobSettings, event
@@ -76,6 +77,22 @@ def test_of_which_columns_an_output_is_made_is_in_its_facet():
     assert made["value.pin"] == [("kafka://far:1", "t", "value.pin", True)]
     assert made["value.id"] == [("kafka://far:1", "t", "value.id", False)] and made["key"][0][2] == "key"
     assert [(one["field"], one["transformations"][0]["subtype"]) for one in facet["dataset"]] == [("topic", "FILTER")]
+
+
+@pytest.mark.parametrize(
+    ("node", "naming"),
+    [
+        (LineageNode("t", TOPIC, "t", "a"), Kafka("far", "9093", "t")),
+        (LineageNode("t", TOPIC, "t"), Kafka("here", "9092", "t")),
+        (LineageNode("f", EXTERNAL, "/data/x"), LocalFileSystem("/data/x")),
+        (LineageNode("d", EXTERNAL, "o", "postgresql://db:1/shop"), Postgres("db", "1", "shop", "public", "o")),
+        (LineageNode("d", EXTERNAL, "s.o", "postgresql://db/shop"), Postgres("db", "5432", "shop", "s", "o")),
+    ],
+)  # fmt: skip
+def test_datasets_have_the_names_that_openlineages_client_gives_them(node: LineageNode, naming: DatasetNaming):
+    servers = {None: "PLAINTEXT://here:9092,b:1", "a": "far:9093"}
+    read, _ = sides(Lineage([node], [LineageEdge(node.id, "connector:c")]), "connector:c", servers)
+    assert read == [(naming.get_namespace(), naming.get_name())]
 
 
 def test_an_output_is_said_to_be_of_an_input_only_where_that_is_known():

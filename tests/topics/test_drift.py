@@ -26,7 +26,7 @@ def differences(
     assert rules
     plan = rules.new_topic(topic)
     assert plan
-    found = topic_drift(plan, partitions, partitions and 3, settings or {})
+    found = topic_drift(plan, plan.group.name, partitions, partitions and 3, settings or {})
     return [(one.what, one.wanted, one.actual) for one in found]
 
 

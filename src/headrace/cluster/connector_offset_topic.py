@@ -70,8 +70,8 @@ class OffsetStores:
     """Finds the store of a connector; an own topic is made, and read to its end, when it is asked for first."""
 
     def __init__(self, shared: KafkaOffsetStore, own: Callable[[Props], Own | None]) -> None:
-        """own: from a connector's resolved configuration to what tells its topic from others, and how its store is made and
-        started; None if it is the worker's.
+        """own: from a connector's resolved configuration to what distinguishes its topic from others, and how its store is made
+        and started; None if it is the worker's.
         """
         self.shared, self._own = shared, own
         self._made: dict[tuple[str, ...], KafkaOffsetStore] = {}

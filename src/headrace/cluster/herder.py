@@ -184,7 +184,7 @@ class Herder:
         return ConnectorInfo(name, config, [], connector_type(config))
 
     def put_config(self, name: str, config: Mapping[str, Any]) -> tuple[bool, ConnectorInfo]:
-        """Create or replace a connector; the answer's first part tells whether it is new. Raises BadRequestError."""
+        """Create or replace a connector; the answer's first part is whether it is new. Raises BadRequestError."""
         self.leader.require()
         validation.check(config, self.config)
         with self.leader.changing:

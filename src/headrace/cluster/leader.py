@@ -87,23 +87,23 @@ class Leader:
 
     def _put_waiting(self) -> None:
         """Write the first of those that wait, and what follows as long as it is not much."""
-        some = [self._waiting.popleft()]
-        size = some[0].size
+        batch = [self._waiting.popleft()]
+        size = batch[0].size
         while self._waiting and (size := size + self._waiting[0].size) <= _AT_ONCE_BYTES:
-            some.append(self._waiting.popleft())
+            batch.append(self._waiting.popleft())
         state = self._store.snapshot()
-        for one in some:
-            one.error = _refusal(state, one)
-        accepted = [one for one in some if one.error is None]
+        for write in batch:
+            write.error = _refusal(state, write)
+        accepted = [write for write in batch if write.error is None]
         try:
             if accepted:
-                self._store.put_task_configs(*((one.connector, one.configs) for one in accepted))
+                self._store.put_task_configs(*((write.connector, write.configs) for write in accepted))
         except Exception as error:
-            for one in accepted:
-                one.error = error
+            for write in accepted:
+                write.error = error
         finally:
-            for one in some:
-                one.is_done = True
+            for write in batch:
+                write.is_done = True
 
     def fence_zombies(self, name: str) -> None:
         """Fence off the tasks of a connector's last generation (KIP-618). Raises ElsewhereError, NotFoundError, RestError 409."""

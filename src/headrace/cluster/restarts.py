@@ -11,7 +11,7 @@ from headrace.connect_config.restarts import TaskRestartConfig
 from headrace.errors import ConfigError
 from headrace.retry import Backoff
 
-_TOLD = 5  # failures that a status tells of
+_LISTED = 5  # failures that a status lists
 _LONGEST_CAUSE = 300
 
 
@@ -33,7 +33,7 @@ class AutomaticRestart:
 
     def status(self) -> dict[str, Any]:
         """The `restart` of a task's status: attempts made and allowed, the time of the next one, the last failures."""
-        history = [{"at": _time(failure.at_ms), "cause": failure.cause[:_LONGEST_CAUSE]} for failure in self.failures[-_TOLD:]]
+        history = [{"at": _time(failure.at_ms), "cause": failure.cause[:_LONGEST_CAUSE]} for failure in self.failures[-_LISTED:]]
         restarts = len(self.failures) - 1
         following = {"next": _time(self.next_ms)} if self.next_ms is not None else {}
         return {"attempts": restarts, "budget": self.budget, **following, "history": history}

@@ -52,4 +52,4 @@ def _topic(
 
 def _drift(plan: NewTopicPlan, info: TopicInfo | None, settings: Mapping[str, ConfiguredValue]) -> Iterable[dict[str, Any]]:
     counts = (len(info.partitions), info.replication_factor) if info else (None, None)
-    return map(asdict, topic_drift(plan, *counts, {key: setting.value for key, setting in settings.items()}))
+    return map(asdict, topic_drift(plan, plan.group.name, *counts, {key: setting.value for key, setting in settings.items()}))

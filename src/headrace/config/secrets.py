@@ -27,7 +27,7 @@ _PLACEHOLDER = re.compile(r"\$\{[^:{}]+:[^{}]+\}")
 
 
 class Secrets:
-    """Tells which keys are secret; definitions: as in `GET /connector-plugins/<class>/config`, of any plugins."""
+    """Which keys are secret; definitions: as in `GET /connector-plugins/<class>/config`, of any plugins."""
 
     def __init__(self, definitions: Iterable[Mapping[str, Any] | None] = ()) -> None:
         self._types = {d["name"]: d["type"] for d in definitions if d and d.get("name") and d.get("type")}

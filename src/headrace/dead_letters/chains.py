@@ -43,7 +43,7 @@ class Attempt:
     message: str | None = None
 
     def json(self, letter_id: str, done: Replay | None, *, dry_run: bool) -> dict[str, Any]:
-        """As the REST API tells it. done: that it had been replayed before."""
+        """The JSON of the REST API. done: that it had been replayed before."""
         outcome, message = self.outcome, self.message
         topic = self.record.topic if self.record else None
         if done is not None:

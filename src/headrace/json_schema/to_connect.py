@@ -267,7 +267,7 @@ def _kinds(node: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if isinstance(kind, list):
         if len(kind) > 1:
             rest = {name: value for name, value in node.items() if name not in ("type", "title", "description", "default")}
-            yield {"anyOf": [{**(rest if one != "null" else {}), "type": one} for one in kind]}
+            yield {"anyOf": [{**(rest if type_name != "null" else {}), "type": type_name} for type_name in kind]}
             return
         kind = kind[0]
     for word in ("oneOf", "anyOf", "allOf", "enum", "const"):

@@ -17,7 +17,7 @@ from headrace.jvm.java import find_java
 
 Of = Literal["spark", "broker"]
 
-# Java tells on standard output, among what the command is for, if it leaves an archive or a class out.
+# Java says on standard output, among what the command is for, if it leaves an archive or a class out.
 _QUIET = "-Xlog:cds*=off"
 
 

@@ -20,6 +20,7 @@ from confluent_kafka.admin import (
     ConfigEntry,
     ConfigResource,
     ConfigSource,
+    NewPartitions,
     NewTopic,
     OffsetSpec,
 )
@@ -131,6 +132,11 @@ class Admin:
         topic = NewTopic(name, num_partitions=partitions, replication_factor=replication_factor, config=dict(configs or {}))
         self._wait(lambda: self._creations.call(name, (topic, timeout_s)), timeout_s)
         self._wait_until(name, deadline, lambda info: info is not None and None not in info.partitions.values())
+
+    def add_partitions(self, topic: str, total: int, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Raise the number of partitions of a topic to `total`. Raises KafkaFailure."""
+        asked = [NewPartitions(topic, total)]
+        self._wait_all(lambda: self._client.create_partitions(asked, request_timeout=timeout_s), timeout_s)
 
     def delete(self, names: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         """Delete topics; the first failure is raised after all have been tried. Returns when none can be described any more."""

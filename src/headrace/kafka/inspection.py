@@ -1,4 +1,4 @@
-"""What a principal may do on a cluster, asked without changing anything (KIP-430, and `validateOnly` of topic creation)."""
+"""What a principal may do on a cluster, asked without changing anything (KIP-430, and `validateOnly` of topics)."""
 
 # pyright: reportPrivateImportUsage=false
 from __future__ import annotations
@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from confluent_kafka import TopicCollection, TopicPartition
-from confluent_kafka.admin import NewTopic, OffsetSpec
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, OffsetSpec
 
 from headrace.kafka.admin import DEFAULT_TIMEOUT_S, Admin
 from headrace.kafka.failures import KafkaFailure, RetriableKafkaFailure
@@ -60,6 +60,14 @@ class InspectingAdmin(Admin):
         """Have the broker check the creation of a topic without creating it; raises KafkaFailure with why it would fail."""
         topic = NewTopic(name, num_partitions=partitions, replication_factor=replication_factor, config=dict(configs))
         self._wait_all(lambda: self._client.create_topics([topic], validate_only=True, request_timeout=timeout_s), timeout_s)
+
+    def check_settings(self, topic: str, settings: Mapping[str, str], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Have the broker check settings for a topic without setting them; raises KafkaFailure with why it would refuse them."""
+        entries = [ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET) for key, value in settings.items()]
+        asked = [ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)]
+        self._wait_all(
+            lambda: self._client.incremental_alter_configs(asked, validate_only=True, request_timeout=timeout_s), timeout_s
+        )
 
     def newest_timestamp(self, partitions: Iterable[Partition], timeout_s: float = DEFAULT_TIMEOUT_S) -> int | None:
         """The greatest timestamp, in epoch ms, of the records in these partitions (KIP-734); None if there is no record."""

@@ -87,7 +87,7 @@ class Membership:
         self._thread = threading.Thread(target=self._main, name="worker-membership", daemon=True)
 
     def join(self) -> None:
-        """Become a member; returns at once, `changed` tells of the first place."""
+        """Become a member; returns at once; `changed` is called with the first assignment."""
         self._thread.start()
 
     def leave(self) -> None:

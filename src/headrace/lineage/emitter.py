@@ -118,7 +118,7 @@ class LineageEmitter:
             self._failing = False
         except Exception as error:  # whatever a transport raises
             if not self._failing:
-                log.warning("openlineage.not-sent", cause=str(error), meaning="the event is lost; connectors go on")
+                log.warning("openlineage.not-sent", cause=str(error), meaning="the event is lost; connectors continue")
             self._failing = True
 
 
@@ -138,7 +138,9 @@ def lineage_emitter(herder: RestHerder, config: WorkerConfig, reports: StreamsRe
             "openlineage.integration.enabled=true needs the extra `lineage`: pip install 'headrace[lineage]'."
         ) from None
     namespace = config.openlineage_namespace or config.worker_group or "headrace"
-    settings = JobSettings(namespace, config.openlineage_description, _owners(config.openlineage_owners))
+    owners = _pairs("openlineage.integration.job.owners", config.openlineage_owners, "role=name")
+    tags = _pairs("openlineage.integration.job.tags", config.openlineage_tags, "key=value")
+    settings = JobSettings(namespace, config.openlineage_description, owners, tags)
     try:
         client = OpenLineageClient(config=_settings(config.openlineage_file))
     except Exception as error:
@@ -147,12 +149,12 @@ def lineage_emitter(herder: RestHerder, config: WorkerConfig, reports: StreamsRe
     return LineageEmitter(jobs, settings, client)
 
 
-def _owners(owners: Sequence[str]) -> Sequence[tuple[str, str]]:
-    """Role and name of each. Raises ConfigError."""
-    pairs = [tuple(part.strip() for part in owner.partition("=")[::2]) for owner in owners]
-    if strange := [owner for owner, pair in zip(owners, pairs, strict=True) if not all(pair)]:
-        raise ConfigError.invalid("openlineage.integration.job.owners", strange[0], "it has to be of the form role=name")
-    return pairs  # type: ignore[return-value]
+def _pairs(option: str, texts: Sequence[str], form: str) -> Sequence[tuple[str, str]]:
+    """Both sides of each text of this form. Raises ConfigError that names the option."""
+    pairs = [(left.strip(), right.strip()) for left, _, right in (text.partition("=") for text in texts)]
+    if strange := [text for text, pair in zip(texts, pairs, strict=True) if not all(pair)]:
+        raise ConfigError.invalid(option, strange[0], f"it has to be of the form {form}")
+    return pairs
 
 
 def _settings(path: str | None) -> dict[str, Any] | None:

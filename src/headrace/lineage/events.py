@@ -22,6 +22,7 @@ from openlineage.client.facet_v2 import (
     ownership_job,
     processing_engine_run,
     schema_dataset,
+    tags_job,
 )
 from openlineage.client.generated import lineage as lineage_facet
 
@@ -53,6 +54,8 @@ class JobSettings:
     """In place of a job's own."""
     owners: Sequence[tuple[str, str]] = ()
     """Role and name."""
+    tags: Sequence[tuple[str, str]] = ()
+    """Key and value."""
 
 
 def event(plan: RunEventPlan, job: JobLineage, settings: JobSettings) -> RunEvent:
@@ -121,6 +124,8 @@ def _job_facets(job: JobLineage, settings: JobSettings) -> dict[str, JobFacet]:
         facets["lineage"] = lineage_facet.LineageJobFacet(entries)
     if settings.owners:
         facets["ownership"] = ownership_job.OwnershipJobFacet([ownership_job.Owner(n, role) for role, n in settings.owners])
+    if settings.tags:
+        facets["tags"] = tags_job.TagsJobFacet([tags_job.TagsJobFacetFields(k, v, "HEADRACE") for k, v in settings.tags])
     return facets
 
 

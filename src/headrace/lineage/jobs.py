@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -115,6 +116,8 @@ def _table(place: str, name: str) -> Dataset:
     """Of PostgreSQL `postgres://host:port` and `database.schema.table`; of others as far as their addresses are alike."""
     scheme, _, rest = place.partition("://")
     host, _, database = rest.partition("/")
+    if scheme == "postgresql" and not re.search(r":\d+$", host):
+        host += ":5432"  # the driver's default, which is part of the dataset's namespace
     table = name if "." in name or scheme != "postgresql" else f"public.{name}"
     return f"{scheme.replace('postgresql', 'postgres')}://{host}", f"{database}.{table}" if database else table
 

@@ -48,8 +48,8 @@ class LineageRun:
     """A run that has begun."""
 
     id: str
-    told_s: float
-    """When its last event was, of `time.monotonic()`."""
+    last_event_s: float
+    """When its last event was sent, of `time.monotonic()`."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ def follow(runs: Runs, jobs: Iterable[JobState], now_s: float, new_id: Callable[
             if run is None:
                 run = LineageRun(new_id(), now_s)
                 events.append(RunEventPlan(START, name, run.id))
-            elif now_s - run.told_s >= EVERY_S:
-                run = replace(run, told_s=now_s)
+            elif now_s - run.last_event_s >= EVERY_S:
+                run = replace(run, last_event_s=now_s)
                 events.append(RunEventPlan(RUNNING, name, run.id))
             left[name] = run
         elif run is not None:

@@ -57,7 +57,7 @@ class RestHerder(Protocol):
 
     @property
     def worker_id(self) -> str:
-        """Host and port of this worker, as the status of its connectors tells them."""
+        """Host and port of this worker, as they are in the status of its connectors."""
         ...
 
     @property

@@ -161,7 +161,7 @@ class _Config(uvicorn.Config):
 
 
 class _Uvicorn(uvicorn.Server):
-    """Tells when it accepts, and wakes once a second where uvicorn itself does ten times, to see whether it has to end."""
+    """Says when it accepts, and wakes once a second where uvicorn itself does ten times, to see whether it has to end."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

@@ -274,6 +274,10 @@ class WorkerConfig(Config):
         "openlineage.integration.job.owners", Type.LIST, [], validator=validators.ValidList(), importance=LOW,
         doc="The owners of the jobs in OpenLineage's events, each `role=name`, like `MAINTAINER=team:data`.",
     )  # fmt: skip
+    openlineage_tags: list[str] = option(
+        "openlineage.integration.job.tags", Type.LIST, [], validator=validators.ValidList(), importance=LOW,
+        doc="The tags of the jobs in OpenLineage's events, each `key=value`, like `env=prod`.",
+    )  # fmt: skip
     ssl_client_auth: str = option(
         "ssl.client.auth",
         Type.STRING,

@@ -300,7 +300,7 @@ class FeedRun:
         )
 
     def _learn(self, handle: Handle, needs: Iterable[str]) -> None:
-        """Have chains that know these schemas; where the registry is away, partitions that need them wait, the others go on."""
+        """Have chains that know these schemas; where the registry is away, only partitions that need them wait."""
         self._unlearned |= dict.fromkeys(needs)
         try:
             plans = self._plans.after(self._unlearned)

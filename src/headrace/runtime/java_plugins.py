@@ -66,8 +66,8 @@ def install_config_providers(props: Mapping[str, str]) -> None:
     """Make known the config providers on `plugin.path`, which the worker's other properties may need. As `install`."""
     scanned = _scanned(props) if props.get("config.providers") else None
     if scanned is not None:
-        found = _adapters(scanned, {}, session)
-        plugins.set_java_plugins([cls for cls in found if cls.plugin_kind == Kind.CONFIG_PROVIDER])
+        adapters = _adapters(scanned, {}, session)
+        plugins.set_java_plugins([cls for cls in adapters if cls.plugin_kind == Kind.CONFIG_PROVIDER])
 
 
 def _scanned(props: Mapping[str, str]) -> plugin_scan.Scan | None:

@@ -39,7 +39,7 @@ def given(data: Column, type_: DataType) -> Column:
 
 
 def type_text(type_: DataType) -> str:
-    """A type as a dead letter tells it."""
+    """A type as a dead letter has it in its headers."""
     from pyspark.sql.types import StructField, StructType
 
     return StructType([StructField(_RECORD, type_)]).json()

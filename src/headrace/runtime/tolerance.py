@@ -135,7 +135,7 @@ def letter_headers(
 ) -> Sql:
     """Headers of a dead letter with Connect's context (`DeadLetterQueueReporter.populateContextHeaders`).
 
-    who: connector and task; classes: step → class of the transformation or converter; more: what headrace tells beyond it.
+    who: connector and task; classes: step → class of the transformation or converter; more: headrace's own headers.
     """
     connector, task = who
     known = {_part(column): f"string({column})" for column in origin}

@@ -87,7 +87,7 @@ class PluginHost(ABC):
         """The answer to a question, both as JSON."""
 
     def release(self) -> None:  # noqa: B027 - that in the JVM of Spark has no users of its own
-        """Let go of the host: whoever has it for a connector or task calls this once."""
+        """Release the host: whoever has it for a connector or task calls this once."""
 
     def read_rows_here(self, task: str) -> None:  # noqa: B027 - rows of the JVM of Spark need nothing
         """Prepare Spark for reading the records of a source task of this host."""

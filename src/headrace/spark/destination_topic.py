@@ -54,12 +54,12 @@ def max_message_bytes(admin: Admin, topics: Sequence[str]) -> dict[str, int] | N
     Raises RetriableError.
     """
     try:
-        found = admin.configs_of(topics)
+        configured = admin.configs_of(topics)
     except RetriableError:
         raise
     except KafkaFailure as error:
         names = ", ".join(topics)
         log.info("max.message.bytes of %s may not be read (%s); batches of %s bytes are sent", names, error, KAFKA_BATCH_BYTES)
         return None
-    settings = {topic: configs.get("max.message.bytes") for topic, configs in found.items()}
+    settings = {topic: configs.get("max.message.bytes") for topic, configs in configured.items()}
     return {topic: int(setting.value) for topic, setting in settings.items() if setting is not None and setting.value}

@@ -47,7 +47,7 @@ class ExecutorHost(PluginHost):
 
     def of(self, connector: str) -> PluginHost:
         """The same host for a task of this connector, until it is released."""
-        return _Use(self, connector)
+        return _HostOfTask(self, connector)
 
     def _follow(self) -> None:
         try:
@@ -56,8 +56,8 @@ class ExecutorHost(PluginHost):
             log.info("plugins.executor.lost", executor=self.id, machine=self.machine, cause=str(error))
 
 
-class _Use(PluginHost):
-    """What one task has of a host."""
+class _HostOfTask(PluginHost):
+    """A host for one task, which counts among the tasks of the host until it is released."""
 
     def __init__(self, host: ExecutorHost, connector: str) -> None:
         self._host, self._connector = host, connector
@@ -92,7 +92,7 @@ def acquire(connector: str, driver: ConnectHost, stopping: threading.Event) -> P
                 _HOSTS[id] = ExecutorHost(id, running[id], java)
                 _newest_at = time.monotonic()
             if _HOSTS and time.monotonic() - _newest_at >= _SETTLE_S:
-                host = min(_HOSTS.values(), key=lambda one: (len(one.connectors), one.id))
+                host = min(_HOSTS.values(), key=lambda host: (len(host.connectors), host.id))
                 return host.of(connector)
         if time.monotonic() > until:
             raise ConnectError(

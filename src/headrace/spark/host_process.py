@@ -181,7 +181,7 @@ class ProcessHost(PluginHost):
             self._process.kill()
 
     def release(self) -> None:
-        """Let go of the process, which ends with its last user."""
+        """Release the process, which ends with its last user."""
         with _STARTING:
             self.users -= 1
             if self.users:

@@ -15,7 +15,7 @@ _BEGIN, _END = "headrace.{}\x02", "\x03"
 
 
 def text_of(kind: str, report: Sql) -> Sql:
-    """The text with which `raise_error` is to end a job. kind: tells reports apart; report: a text without U+0002 and U+0003."""
+    """The text with which `raise_error` is to end a job. kind: of report; report: a text without U+0002 and U+0003."""
     return concat(lit(_BEGIN.format(kind)), report, lit(_END))
 
 

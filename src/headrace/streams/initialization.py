@@ -88,19 +88,23 @@ class Findings:
         ]
 
 
-def look(topology: Topology, config: StreamsConfig, admin: Admin, timeout_s: float) -> Findings:
+def look(
+    topology: Topology, config: StreamsConfig, admin: Admin, timeout_s: float, planned: Mapping[str, int] | None = None
+) -> Findings:
     """Derive the internal topics and verify those that exist; changes nothing.
 
+    planned: numbers of partitions of source topics that are about to be created, or to get as many.
     Raises MissingSourceTopicError, TopologyError (co-partitioning), TaskAssignmentError, StreamsTimeoutError, StreamsError.
     """
     deadline = time.monotonic() + timeout_s
     try:
         there = admin.topics(timeout_s)
-        known = {name: len(topic.partitions) for name, topic in there.items()}
+        existing = {name: len(topic.partitions) for name, topic in there.items()}
+        known = {**existing, **(planned or {})}
         expected = derive(topology, config, known.get, known)
         check_copartitioned(topology, known.get, known)
-        ids = {topic.name: there[topic.name].topic_id for topic in expected if topic.name in known}
-        found = {name: ExistingTopic(known[name], _configs(admin, name, deadline)) for name in ids}
+        ids = {topic.name: there[topic.name].topic_id for topic in expected if topic.name in existing}
+        found = {name: ExistingTopic(existing[name], _configs(admin, name, deadline)) for name in ids}
     except RetriableKafkaFailure as failure:
         raise StreamsTimeoutError(
             f"Could not validate internal topics within {round(timeout_s * 1000)} milliseconds. This can happen if the Kafka "

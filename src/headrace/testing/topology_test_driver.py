@@ -117,7 +117,7 @@ class TopologyTestDriver:
         return ReadOnlyStore(memory.stores[name], lambda: nullcontext(table))
 
     def advance_wall_clock_time(self, advance: Duration) -> None:
-        """Let the clock of processors go on, and schedules that are due then be called."""
+        """Advance the wall-clock time of processors, and call the schedules that are due then."""
         self._now += milliseconds(advance, "advance")
         for task in self._tasks:
             task.memory.runtime.set_now(self._now)

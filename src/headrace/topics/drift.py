@@ -1,11 +1,11 @@
-"""Whether topics still are as the rules say that created them (KIP-158). Pure."""
+"""Whether topics still are as the rules say that created them (KIP-158), or as a file declares them. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from headrace.topics.creation import NewTopicPlan
+from headrace.connectors.topic_settings import TopicSettings
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class TopicDrift:
 
     topic: str
     group: str
-    """The group of `topic.creation.groups` whose rule it is, or `default`."""
+    """The group of `topic.creation.groups` whose rule it is, or `default`; or the file that declares the topic."""
     what: str
     """`partitions`, `replication.factor`, the name of a setting, or `topic` for one that does not exist."""
     wanted: str
@@ -22,23 +22,31 @@ class TopicDrift:
 
 
 def topic_drift(
-    plan: NewTopicPlan, partitions: int | None, replication_factor: int | None, settings: Mapping[str, str | None]
+    expected: TopicSettings,
+    group: str,
+    partitions: int | None,
+    replication_factor: int | None,
+    settings: Mapping[str, str | None],
 ) -> Iterator[TopicDrift]:
-    """The differences of one topic from the rule for it; what the rule leaves to the broker (-1) cannot differ.
+    """The differences of one topic from the settings that a rule has for it; what these leave to the broker (-1) cannot differ.
 
-    partitions, replication_factor: None if the topic does not exist; settings: as the broker has them, defaults included.
+    group: of the rule; partitions, replication_factor: None if the topic does not exist; settings: as the broker has them,
+    defaults included.
     """
     if partitions is None:
-        yield TopicDrift(plan.name, plan.group.name, "topic", "exists", None)
+        yield TopicDrift(expected.name, group, "topic", "exists", None)
         return
-    counts = {"partitions": (plan.partitions, partitions), "replication.factor": (plan.replication_factor, replication_factor)}
+    counts = {
+        "partitions": (expected.partitions, partitions),
+        "replication.factor": (expected.replication_factor, replication_factor),
+    }
     for what, (wanted, actual) in counts.items():
         if wanted not in (-1, actual):
-            yield TopicDrift(plan.name, plan.group.name, what, str(wanted), str(actual))
-    for name, wanted in sorted(plan.configs.items()):
+            yield TopicDrift(expected.name, group, what, str(wanted), str(actual))
+    for name, wanted in sorted(expected.configs.items()):
         actual = settings.get(name)
         if actual is None or _form(actual) != _form(wanted):
-            yield TopicDrift(plan.name, plan.group.name, name, wanted, actual)
+            yield TopicDrift(expected.name, group, name, wanted, actual)
 
 
 def _form(value: str) -> str:

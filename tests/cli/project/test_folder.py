@@ -1,13 +1,24 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.cli.project.folder import FILE, chain_tests, connectors, environment, render
+from headrace.cli.project.folder import (
+    FILE,
+    Application,
+    applications,
+    chain_tests,
+    connectors,
+    environment,
+    render,
+    topics,
+)
+from headrace.connectors.topic_settings import TopicSettings
 from headrace.errors import ConfigError
 
 NAMES = st.text("abcxyz_.-09", min_size=1)
@@ -78,3 +89,73 @@ def test_a_file_that_is_no_test_is_one_sentence(content: str, sentence: str, tmp
     (tmp_path / "tests" / "a.json").write_text(content)
     with pytest.raises(ConfigError, match=sentence):
         chain_tests(tmp_path)
+
+
+def test_topics_have_counts_and_settings_with_the_values_of_the_environment(tmp_path: Path) -> None:
+    folder = project(tmp_path, DEV)
+    (folder / "topics.toml").write_text(
+        '[orders]\npartitions = 6\nreplication.factor = "{{replicas}}"\ncleanup.policy = "compact"\nretention.ms = -1\n'
+        '["a.b"]\npartitions = 1\nreplication.factor = -1\n'
+    )
+    assert topics(folder, environment(folder, None)) == {
+        "orders": TopicSettings("orders", 6, 3, {"cleanup.policy": "compact", "retention.ms": "-1"}),
+        "a.b": TopicSettings("a.b", 1, -1, {}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("toml", "sentence"),
+    [
+        ("[orders", "is not valid TOML"),
+        ("orders = 1", "orders is in no table"),
+        ("[orders]\nreplication.factor = 1", "orders has to have `partitions`, 1 or more"),
+        ("[orders]\npartitions = 0\nreplication.factor = 1", "orders has to have `partitions`, 1 or more"),
+        ("[orders]\npartitions = 1\nreplication.factor = 0", "or -1 for the broker's default"),
+        ('[orders]\npartitions = "{{many}}"\nreplication.factor = 1', "orders has {{many}}, which environment dev has no value"),
+        ('[orders]\npartitions = 1\nreplication.factor = 1\ncleanup.policy = ["compact"]', "cleanup.policy is a list"),
+    ],
+)
+def test_what_is_wrong_with_a_topic_is_one_sentence(toml: str, sentence: str, tmp_path: Path) -> None:
+    folder = project(tmp_path, DEV)
+    (folder / "topics.toml").write_text(toml)
+    with pytest.raises(ConfigError, match=re.escape(sentence)):
+        topics(folder, environment(folder, None))
+
+
+def test_an_application_has_its_settings_with_the_values_of_the_environment(tmp_path: Path) -> None:
+    folder = project(tmp_path, DEV + '[applications.a]\napp = "x.py:t"\nconfig = "x.properties"\n[applications.b]\napp = "m"\n')
+    (folder / "x.properties").write_text("application.id=a\nnum={{replicas}}\n")
+    assert applications(folder, environment(folder, None)) == [
+        Application("a", f"{folder}/x.py:t", {"application.id": "a", "num": "3"}),
+        Application("b", "m", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("toml", "sentence"),
+    [
+        ("[applications.a]\n", "applications.a of "),
+        ('[applications.a]\napp = "m"\nconf = "c"\n', "has conf, which nothing reads"),
+        ('[applications.a]\napp = "m"\nconfig = "x.properties"\n', "its config has {{many}}"),
+    ],
+)
+def test_what_is_wrong_with_an_application_is_one_sentence(toml: str, sentence: str, tmp_path: Path) -> None:
+    folder = project(tmp_path, DEV + toml)
+    (folder / "x.properties").write_text("n={{many}}\n")
+    with pytest.raises(ConfigError, match=re.escape(sentence)):
+        applications(folder, environment(folder, None))
+
+
+def test_client_settings_have_their_secrets_from_config_providers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROJECT_TEST_PASSWORD", "s3cret-of-the-test")
+    provider = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
+    providers = f'"config.providers" = "env"\n"config.providers.env.class" = "{provider}"\n'
+    kafka = '[environments.dev.kafka]\nbootstrap.servers = "{{kafka}}"\n"ssl.key.password" = "${env:PROJECT_TEST_PASSWORD}"\n'
+    env = environment(project(tmp_path, DEV + kafka + providers), None)
+    assert env.client_settings() == {"bootstrap.servers": "k:9092", "ssl.key.password": "s3cret-of-the-test"}
+    assert "s3cret" not in repr(env)
+
+
+def test_a_project_with_topics_has_to_say_where_they_are(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"add \[environments.dev.kafka\] with bootstrap.servers"):
+        environment(project(tmp_path, DEV), None).client_settings()

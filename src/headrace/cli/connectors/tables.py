@@ -246,11 +246,12 @@ def columns(rows: Iterable[Json]) -> Table:
 
 
 def drift(differences: Iterable[Json]) -> Table:
-    """How topics differ from the rules of their connectors."""
+    """How topics differ from the rules of their connectors, or with `connector` null from what a file declares."""
     table = _table("connector", "topic", "rule", "what", "wanted", "is")
     for difference in differences:
         cells = (
-            *(difference[part] for part in ("connector", "topic", "group", "what", "wanted")),
+            difference["connector"] or "",
+            *(difference[part] for part in ("topic", "group", "what", "wanted")),
             difference["actual"] or "does not exist",
         )
         table.add_row(*cells_of(map(plain, cells)))

@@ -8,12 +8,13 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.connectors import options, tables
-from headrace.cli.connectors.apply import apply_files, differences
+from headrace.cli.changes import PlannedChanges, apply_changes
+from headrace.cli.connectors import options
+from headrace.cli.connectors.apply import ConnectorChanges
 from headrace.cli.connectors.texts import plain
 from headrace.cli.project import folder
-from headrace.config.diff import Action
-from headrace.errors import HeadraceError, RestError, SetupError
+from headrace.cli.project.drift import project_drift
+from headrace.errors import HeadraceError, SetupError
 
 CHANGES = 3
 """Exit status: what runs is not what the project says."""
@@ -21,20 +22,38 @@ CHANGES = 3
 Folder = Annotated[Path, typer.Argument(metavar="[FOLDER]", exists=True, file_okay=False, help="The project.")]
 Env = Annotated[str | None, typer.Option("--env", "-e", envvar="HEADRACE_ENV", help="The environment; by default the first.")]
 
-group = typer.Typer(no_args_is_help=True, help="A folder with connectors, values per environment, and tests of their chains.")
+group = typer.Typer(
+    no_args_is_help=True,
+    help="A folder with topics, streams applications and connectors, values per environment, and tests of chains.",
+)
 
 _PROJECT = """\
 [environments.dev]
 url = "http://localhost:8083"
+[environments.dev.kafka]
+bootstrap.servers = "{{kafka}}"
 [environments.dev.values]
 kafka = "localhost:9092"
 replicas = 1
 
 [environments.prod]
 url = "http://connect.example.com:8083"
+[environments.prod.kafka]
+bootstrap.servers = "{{kafka}}"
 [environments.prod.values]
 kafka = "kafka-1:9092,kafka-2:9092"
 replicas = 3
+
+# A streams application, whose internal topics `apply` creates before the first start:
+# [applications.revenue]
+# app = "apps/revenue.py:topology"
+# config = "apps/revenue.properties"
+"""
+_TOPICS = """\
+[orders]
+partitions = 1
+replication.factor = "{{replicas}}"
+cleanup.policy = "delete"
 """
 _CONNECTOR = {
     "name": "orders",
@@ -63,11 +82,12 @@ _TEST = {
 
 @group.command()
 def init(target: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder that is empty, or not there.")]) -> None:
-    """Make a project with an example: a mirror that masks a field, two environments, a test."""
+    """Make a project with an example: a topic, a mirror that masks a field, two environments, a test."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise SetupError(f"{target} is there and not empty; name another folder.")
     for name, text in {
         folder.FILE: _PROJECT,
+        folder.TOPICS: _TOPICS,
         "connectors/orders.json": json.dumps(_CONNECTOR, indent=2) + "\n",
         "tests/orders.json": json.dumps(_TEST, indent=2) + "\n",
     }.items():
@@ -78,9 +98,11 @@ def init(target: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder
 
 @group.command()
 def plan(target: Folder = Path(), env: Env = None, as_json: options.AsJson = False) -> None:
-    """Check every connector, and show what `apply` would change; exit status 0: nothing, 3: something, 1: something is wrong."""
+    """Check topics, applications and connectors, and show what `apply` would change; exit status 0: nothing, 3: something,
+    1: something is wrong.
+    """
     chosen = folder.environment(target, env)
-    if apply_files(folder.connectors(target, chosen), chosen.url, dry_run=True, as_json=as_json):
+    if apply_changes(_changes(target, chosen), dry_run=True, as_json=as_json):
         raise typer.Exit(CHANGES)
 
 
@@ -91,45 +113,47 @@ def apply(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Create and change connectors until they are as the project says, after showing what changes. None is deleted."""
+    """Create and change topics, initialize streams applications (KIP-698), create and change connectors, in this order, after
+    showing what changes. None is deleted.
+    """
     chosen = folder.environment(target, env)
-    apply_files(folder.connectors(target, chosen), chosen.url, yes=yes, as_json=as_json)
+    apply_changes(_changes(target, chosen), yes=yes, as_json=as_json)
 
 
 @group.command()
 def drift(target: Folder = Path(), env: Env = None, as_json: options.AsJson = False) -> None:
-    """Say which connectors differ from their files, and which topics from their rules (KIP-158); exit status 3 if any does,
-    1 if one cannot be compared.
+    """Say which connectors differ from their files, which topics from the project or their rules (KIP-158), and which internal
+    topics from their plan (KIP-698); exit status 3 if any does, 1 if one cannot be compared.
     """
-    chosen = folder.environment(target, env)
-    client = options.connect(chosen.url)
-    wanted = folder.connectors(target, chosen)
-    changed = [diff for diff in differences(client, wanted) if diff.action is not Action.KEEP]
-    topics, silent = [], []
-    for name in sorted(wanted.keys() - {diff.name for diff in changed if diff.action is Action.CREATE}):
-        try:
-            answer = client.call("GET", "headrace", "connectors", name, "topics", "drift").object
-            topics += [{"connector": name, **difference} for difference in answer["drift"]]
-        except RestError as error:  # its cluster is away, perhaps: the others are looked at
-            silent.append(f"{name}: {error.message}")
+    differences = project_drift(target, folder.environment(target, env))
     if as_json:
-        connectors = {
-            diff.name: "missing" if diff.action is Action.CREATE else [setting.key for setting in diff.settings]
-            for diff in changed
-        }
-        typer.echo(json.dumps({"connectors": connectors, "topics": topics, "not_known": silent}, ensure_ascii=False))
+        typer.echo(json.dumps(differences.json(), ensure_ascii=False))
     else:
-        for diff in changed:
-            keys = ", ".join(setting.key for setting in diff.settings)
-            typer.echo(f"{plain(diff.name)}: {'is not there' if diff.action is Action.CREATE else f'differs in {plain(keys)}'}")
-        if topics:
-            tables.show(tables.drift(topics))
-        for sentence in silent:
-            typer.echo(plain(sentence), err=True)
-    if changed or topics:
+        differences.show()
+    if differences.differs:
         raise typer.Exit(CHANGES)
-    if silent:
+    if differences.not_known:
         raise typer.Exit(1)
+
+
+def _changes(target: Path, env: folder.Environment) -> dict[str, PlannedChanges]:
+    """What makes everything as the project says, kind by kind, as far as the folder has it. Raises HeadraceError."""
+    topics, applications = folder.topics(target, env), folder.applications(target, env)
+    connectors = folder.connectors(target, env)
+    changes: dict[str, PlannedChanges] = {}
+    if topics:
+        from headrace.cli.project.topics import TopicChanges
+        from headrace.kafka.inspection import InspectingAdmin
+
+        changes["topics"] = TopicChanges(InspectingAdmin(env.client_settings()), topics)
+    if applications:
+        from headrace.cli.project.streams import ApplicationChanges, streams_of
+
+        planned = {name: topic.partitions for name, topic in topics.items()}
+        changes["applications"] = ApplicationChanges(streams_of(applications, env.client_settings()), planned)
+    if connectors or not changes:
+        changes["connectors"] = ConnectorChanges(options.connect(env.url), connectors)
+    return changes
 
 
 @group.command()

@@ -1,10 +1,22 @@
-"""A project folder, read: `project.toml`, `connectors/`, `tests/`.
+"""A project folder, read: `project.toml`, `topics.toml`, `connectors/`, `tests/`.
 
 [environments.dev]
 url = "http://localhost:8083"       the REST API of any worker
 worker = "worker.properties"        for tests: whose converters are the defaults; may be left out
 [environments.dev.values]
 kafka = "localhost:9092"            stands where a setting of a connector has {{kafka}}
+[environments.dev.kafka]
+bootstrap.servers = "{{kafka}}"     client settings of the cluster of the topics and streams applications
+[applications.revenue]
+app = "apps/revenue.py:topology"    as `headrace streams` takes it
+config = "apps/revenue.properties"  its settings; may be left out
+
+In `topics.toml`:
+
+[orders]
+partitions = 6
+replication.factor = "{{replicas}}"
+cleanup.policy = "compact"          and other settings of the topic
 """
 
 from __future__ import annotations
@@ -13,16 +25,22 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from headrace.cli.connectors.files import ConnectorFile, read_all
+from headrace.config import load_properties
+from headrace.config.providers import configured_resolver
+from headrace.connectors.topic_settings import TopicSettings
 from headrace.errors import ConfigError
 
 FILE = "project.toml"
 _PLACE = re.compile(r"\{\{\s*([\w.-]+)\s*\}\}")
-_MEMBERS = {"url", "worker", "values"}
+TOPICS = "topics.toml"
+_MEMBERS = {"url", "worker", "values", "kafka"}
+_OF_APPLICATION = {"app", "config"}
+_PARTITIONS, _REPLICATION_FACTOR = "partitions", "replication.factor"
 
 
 @dataclass(frozen=True)
@@ -34,6 +52,29 @@ class Environment:
     values: Mapping[str, str]
     worker: Path | None = None
     """A worker file, whose converters are the defaults in tests."""
+    kafka: Mapping[str, str] = field(default_factory=dict)
+    """Client settings of the cluster of topics and streams applications, config providers among them; without their values."""
+
+    def client_settings(self) -> dict[str, str]:
+        """`kafka` with the values of providers. Raises ConfigError for what a provider does not have, or if there are none."""
+        if not self.kafka.get("bootstrap.servers"):
+            raise ConfigError(
+                f"Environment {self.name} does not say where its topics and streams applications are: add "
+                f'[environments.{self.name}.kafka] with bootstrap.servers = "localhost:9092" to {FILE}.'
+            )
+        props = configured_resolver(self.kafka).resolve(self.kafka).props
+        return {key: value for key, value in props.items() if not key.startswith("config.providers")}
+
+
+@dataclass(frozen=True)
+class Application:
+    """A streams application of a project."""
+
+    name: str
+    app: str
+    """As `headrace streams` takes it, a file with its path."""
+    settings: Mapping[str, str] | None
+    """Those of its file; None: it has none, and those of its module count."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +91,7 @@ class ChainTest:
 def environment(folder: Path, name: str | None) -> Environment:
     """An environment of a project; without a name the first. Raises ConfigError that says what is wrong in the file."""
     file = folder / FILE
-    try:
-        environments = tomllib.loads(file.read_text(encoding="utf-8")).get("environments")
-    except OSError as error:
-        raise ConfigError(f"{file} cannot be read: {error.strerror}. `headrace project init` makes a project.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} is not valid TOML: {error}.") from None
+    environments = _toml(file, "`headrace project init` makes a project.").get("environments")
     if not isinstance(environments, dict) or not environments:
         raise ConfigError(f'{file} has no environments; add a table [environments.dev] with url = "http://localhost:8083".')
     chosen = name or next(iter(environments))
@@ -74,14 +110,102 @@ def _environment(file: Path, name: str, table: Any) -> Environment:
     if not isinstance(values, dict) or any(isinstance(value, dict | list) for value in values.values()):
         raise ConfigError(f"The values of {where} have to be texts, numbers or booleans.")
     texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
-    return Environment(name, table["url"], texts, file.parent / table["worker"] if "worker" in table else None)
+    kafka, missing = _rendered(table.get("kafka", {}), texts)
+    if missing:
+        raise ConfigError(f"{where}: kafka has {{{{{missing[0]}}}}}, which has no value.")
+    return Environment(name, table["url"], texts, file.parent / table["worker"] if "worker" in table else None, kafka)
+
+
+def topics(folder: Path, env: Environment) -> dict[str, TopicSettings]:
+    """The topics of a project by name; none without the file. Raises ConfigError with all that is wrong."""
+    file, problems, topics = folder / TOPICS, list[str](), {}
+    for name, table in (_toml(file) if file.exists() else {}).items():
+        if not isinstance(table, dict):
+            problems.append(f"{file}: {name} is in no table; a topic is a table [NAME].")
+            continue
+        settings, missing = _rendered(table, env.values)
+        problems += [f"{file}: {name} has {{{{{m}}}}}, which environment {env.name} has no value for." for m in missing]
+        partitions, replication_factor = settings.pop(_PARTITIONS, ""), settings.pop(_REPLICATION_FACTOR, "")
+        if not missing and not (_is_count(partitions) and (_is_count(replication_factor) or replication_factor == "-1")):
+            problems.append(
+                f"{file}: {name} has to have `{_PARTITIONS}`, 1 or more, and `{_REPLICATION_FACTOR}`, 1 or more, or -1 for the "
+                "broker's default."
+            )
+        elif not missing:
+            topics[name] = TopicSettings(name, int(partitions), int(replication_factor), settings)
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return topics
+
+
+def applications(folder: Path, env: Environment) -> list[Application]:
+    """The streams applications of a project, with the values of an environment. Raises ConfigError, SetupError."""
+    file = folder / FILE
+    tables = _toml(file).get("applications", {})
+    if not isinstance(tables, dict):
+        raise ConfigError(f"{file}: an application is a table [applications.NAME].")
+    return [_application(file, name, table, env) for name, table in tables.items()]
+
+
+def _application(file: Path, name: str, table: Any, env: Environment) -> Application:
+    where = f"applications.{name} of {file}"
+    if not isinstance(table, dict) or not isinstance(table.get("app"), str):
+        raise ConfigError(f"{where} has no `app`, its topology as module:name or file.py:name.")
+    if unknown := sorted(table.keys() - _OF_APPLICATION):
+        raise ConfigError(f"{where} has {', '.join(unknown)}, which nothing reads; it may have app, config.")
+    app: str = table["app"]
+    if app.partition(":")[0].endswith(".py"):
+        app = str(file.parent / app)
+    if "config" not in table:
+        return Application(name, app, None)
+    settings, missing = _rendered(load_properties(file.parent / str(table["config"])), env.values)
+    if missing:
+        raise ConfigError(f"{where}: its config has {{{{{missing[0]}}}}}, which environment {env.name} has no value for.")
+    return Application(name, app, settings)
+
+
+def _toml(file: Path, hint: str = "") -> dict[str, Any]:
+    """A TOML file. Raises ConfigError that says what is wrong with it."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror}. {hint}".rstrip()) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} is not valid TOML: {error}.") from None
+
+
+def _rendered(table: Any, values: Mapping[str, str], prefix: str = "") -> tuple[dict[str, str], list[str]]:
+    """Settings, whose names TOML has taken apart at their dots, as texts with values in their places; names without a value.
+
+    Raises ConfigError for a list.
+    """
+    settings, missing = dict[str, str](), list[str]()
+    for name, value in table.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, list):
+            raise ConfigError(f"{key} is a list; write it as Kafka does, a text with commas.")
+        if isinstance(value, dict):
+            inner, names = _rendered(value, values, f"{key}.")
+            settings |= inner
+        else:
+            settings[key], names = render(value if isinstance(value, str) else json.dumps(value), values)
+        missing += names
+    return settings, missing
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and int(text) > 0
 
 
 def connectors(folder: Path, env: Environment) -> dict[str, ConnectorFile]:
-    """The connectors of a project by name, with the values of an environment. Raises ConfigError with all that is wrong."""
+    """The connectors of a project by name, with the values of an environment; none without their folder.
+
+    Raises ConfigError with all that is wrong.
+    """
     problems: list[str] = []
     connectors = {}
-    for file in read_all([folder / "connectors"]):
+    directory = folder / "connectors"
+    for file in read_all([directory] if directory.exists() else []):
         config = {}
         for key, text in file.config.items():
             config[key], missing = render(text, env.values)

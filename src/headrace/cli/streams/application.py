@@ -42,15 +42,24 @@ def load(app: str, file: Path | None, set_options: list[str] | None, *, draft: b
     Raises SetupError if there is no such thing, ConfigError, TopologyError.
     """
     from headrace.config import load_properties
+
+    return load_with(app, load_properties(file) if file else None, dict(map(_setting, set_options or [])), draft=draft)
+
+
+def load_with(
+    app: str, settings: Mapping[str, Any] | None, overriding: Mapping[str, Any], *, draft: bool = False
+) -> tuple[Topology, dict[str, Any]]:
+    """The same with settings that are read already, None for those of the module; overriding: win over them. Raises as `load`."""
     from headrace.streams import StreamsBuilder, Topology
 
     where, _, name = app.rpartition(":") if ":" in app else (app, "", _NAME)
     module = _module(where)
     if not hasattr(module, name):
         raise SetupError(f"{where} has no `{name}`; name its topology as {where}:NAME.")
-    config = getattr(module, "config", None)
-    settings = load_properties(file) if file else dict(config) if isinstance(config, Mapping) else {}
-    settings |= dict(_setting(text) for text in set_options or [])
+    if settings is None:
+        config = getattr(module, "config", None)
+        settings = config if isinstance(config, Mapping) else {}
+    settings = {**settings, **overriding}
     value = getattr(module, name)
     if callable(value) and not isinstance(value, Topology | StreamsBuilder):
         value = value()

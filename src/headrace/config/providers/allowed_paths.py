@@ -16,7 +16,7 @@ log = structlog.get_logger(__name__)
 
 
 class AllowedPaths(Config):
-    """Tells which paths may be read. Without the option, all may."""
+    """Which paths may be read. Without the option, all may."""
 
     paths: str | None = option(
         "allowed.paths",

@@ -11,7 +11,7 @@ from headrace.plugins import Kind
 
 
 class ConfigProvider(ABC):
-    """Looks values up. One instance serves a worker as long as it lives, from any thread. Each call looks anew."""
+    """Looks values up. One instance serves a worker as long as it lives, from any thread. Each call looks again."""
 
     plugin_kind: ClassVar[Kind] = Kind.CONFIG_PROVIDER
 

@@ -1,4 +1,4 @@
-"""Admin calls that only a mirror needs: more partitions, settings and ACLs of topics, the list of groups."""
+"""Admin calls that only a mirror needs: settings and ACLs of topics, the list of groups."""
 
 # pyright: reportPrivateImportUsage=false
 from __future__ import annotations
@@ -14,7 +14,6 @@ from confluent_kafka.admin import (
     AclPermissionType,
     ConfigResource,
     ConfigSource,
-    NewPartitions,
     ResourcePatternType,
     ResourceType,
 )
@@ -27,11 +26,6 @@ from headrace.kafka.groups import GroupOffsets, Partition
 
 class MirrorAdmin(Admin):
     """An admin client of one of the two clusters; errors and time-outs as those of Admin."""
-
-    def add_partitions(self, topic: str, total: int, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
-        """Raise the number of partitions of a topic to `total`."""
-        asked = [NewPartitions(topic, total)]
-        self._wait_all(lambda: self._client.create_partitions(asked, request_timeout=timeout_s), timeout_s)
 
     def settings(self, topics: Iterable[str], timeout_s: float = DEFAULT_TIMEOUT_S) -> dict[str, list[TopicSetting]]:
         """The settings of topics, each with where its value comes from."""

@@ -1,4 +1,4 @@
-"""Tells which offset in the target follows which one in the source: the offset syncs of a task.
+"""Which offset in the target follows which one in the source: the offset syncs of a task.
 
 Spark's Kafka writer does not say where a record has been written. But while a batch is written and acknowledged and the next one
 has not begun, the end of the copy is where the next record of the source will be: that pair is exact.

@@ -17,7 +17,7 @@ _TAKES = '{"config": {…}, "records": [{"topic", "partition", "offset", "timest
 
 
 def resource(worker: WorkerConfig) -> Resource:
-    """The resource of a worker with these settings; it works beside the herder and tells it nothing."""
+    """The resource of a worker with these settings; it works beside the herder, which does not hear of it."""
     resource = Resource("preview")
 
     @resource.post("/headrace/preview", takes="PreviewRequest", gives={200: "Preview"}, errors=[400])

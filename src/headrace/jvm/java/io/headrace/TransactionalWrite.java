@@ -26,13 +26,13 @@ import org.apache.spark.unsafe.types.UTF8String;
  * Writes each partition of a batch, and the Connect offsets of what it holds, in Kafka transactions (KIP-618): in the executors, in the
  * pass that reads and transforms the records.
  *
- * <p>Rows are topic, key, value, headers, partition, then, as text, what tells the source partition of a record, then its number there
+ * <p>Rows are topic, key, value, headers, partition, then, as text, what identifies the source partition of a record, then its number there
  * (or null). Returns for each Spark partition that wrote something a JSON array: the number of its writer, id and epoch of the producer,
  * the sizes of its transactions, and the source partitions whose offsets they hold.
  */
 public final class TransactionalWrite implements FlatMapFunction {
     private static final ObjectMapper MAPPER = new ObjectMapper();
-    private static final int FIRST = 5; // the first column that tells the source partition
+    private static final int FIRST = 5; // the first column that identifies the source partition
     private final String plan;
 
     /**

@@ -167,7 +167,7 @@ public final class Transactions {
         }
     }
 
-    /** No public method tells it; the version of kafka-clients is pinned with Spark's. */
+    /** No public method returns it; the version of kafka-clients is pinned with Spark's. */
     private static ProducerIdAndEpoch known(KafkaProducer producer) throws Exception {
         Field field = KafkaProducer.class.getDeclaredField("transactionManager");
         field.setAccessible(true);

@@ -89,8 +89,8 @@ final class Scan {
         found.forEach(plugin -> {
             names.add(plugin.className());
             String id = plugin.className() + ' ' + plugin.typeName() + ' ' + plugin.location();
-            boolean brought = plugin.className().startsWith("org.apache.kafka.common."); // config providers of the clients' jar
-            if (KINDS.contains(plugin.type()) && !brought && !plugins.containsKey(id)) {
+            boolean ofClients = plugin.className().startsWith("org.apache.kafka.common."); // config providers of the clients' jar
+            if (KINDS.contains(plugin.type()) && !ofClients && !plugins.containsKey(id)) {
                 plugins.put(id, described(plugin, source, manifest));
             }
         });

@@ -276,7 +276,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
         carried = (int) Math.max(1, Math.min(fitting, (long) GROWTH * carried));
     }
 
-    /** Everything before `to` is written, and its offsets are stored: tell the task, and let go of it. */
+    /** Everything before `to` is written, and its offsets are stored: have the task commit it, and forget it. */
     void acknowledge(long to) throws InterruptedException {
         SourceRecord[] done;
         synchronized (this) {

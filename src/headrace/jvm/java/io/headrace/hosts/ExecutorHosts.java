@@ -83,7 +83,7 @@ public final class ExecutorHosts {
             if (known != null) {
                 known.lose();
             }
-            return new Mailbox(id, machine, generation);
+            return new Mailbox(id, machine, generation, System::nanoTime);
         });
         return mailbox.generation == generation ? mailbox.exchange(heard, answers) : null;
     }

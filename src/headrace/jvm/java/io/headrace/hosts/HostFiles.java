@@ -14,7 +14,7 @@ import org.apache.spark.util.Utils;
 /** The files of plugins on an executor's machine: where they are in the driver, in `spark.archives`, or copies from the driver. */
 final class HostFiles {
     private final PluginContext driver;
-    private final Map<String, String> found = new ConcurrentHashMap<>();
+    private final Map<String, String> urls = new ConcurrentHashMap<>(); // here, by those in the driver
     private Path copies;
 
     HostFiles(PluginContext driver) {
@@ -22,23 +22,23 @@ final class HostFiles {
     }
 
     /** The URL here of a file that has this one in the driver. */
-    String url(String there) {
-        return found.computeIfAbsent(there, this::find);
+    String url(String driverUrl) {
+        return urls.computeIfAbsent(driverUrl, this::find);
     }
 
-    private String find(String there) {
-        Path path = Path.of(URI.create(there));
-        if (there.endsWith("/")) { // classes, not an archive
+    private String find(String driverUrl) {
+        Path path = Path.of(URI.create(driverUrl));
+        if (driverUrl.endsWith("/")) { // classes, not an archive
             if (!Files.isDirectory(path)) {
                 throw new IllegalStateException("The plugin location " + path + " is a directory of classes, and not on executor "
                     + driver.executorID() + " at " + Utils.localHostName() + ": put it there, or make an archive of it");
             }
-            return there;
+            return driverUrl;
         }
         try {
-            long size = (Long) driver.ask(new Object[] {"size", there});
-            Path here = same(path, size);
-            return (here == null ? copy(there, path.getFileName().toString(), size) : here).toUri().toString();
+            long size = (Long) driver.ask(new Object[] {"size", driverUrl});
+            Path local = same(path, size);
+            return (local == null ? copy(driverUrl, path.getFileName().toString(), size) : local).toUri().toString();
         } catch (Exception e) {
             throw new IllegalStateException("The file " + path + " of a plugin could not be fetched from the driver: "
                 + e.getMessage(), e);
@@ -59,14 +59,14 @@ final class HostFiles {
         return null;
     }
 
-    private synchronized Path copy(String there, String name, long size) throws Exception {
+    private synchronized Path copy(String driverUrl, String name, long size) throws Exception {
         if (copies == null) { // Spark deletes it at the end
             copies = Utils.createTempDir(System.getProperty("java.io.tmpdir"), "headrace-plugins").toPath();
         }
         Path copy = Files.createTempDirectory(copies, "").resolve(name);
         try (OutputStream out = Files.newOutputStream(copy)) {
             for (long from = 0; from < size;) {
-                byte[] bytes = (byte[]) driver.ask(new Object[] {"bytes", there, from});
+                byte[] bytes = (byte[]) driver.ask(new Object[] {"bytes", driverUrl, from});
                 out.write(bytes);
                 from += bytes.length;
             }

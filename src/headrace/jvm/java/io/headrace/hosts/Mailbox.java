@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.LongSupplier;
 
 /** What the driver asks the host in one executor, in one generation of it, and what that has answered. */
 final class Mailbox {
@@ -16,13 +17,17 @@ final class Mailbox {
     private final TreeMap<Long, Object[]> questions = new TreeMap<>(); // by number, until the executor has heard them
     private final Map<Long, CompletableFuture<String>> open = new TreeMap<>();
     private long last;
-    private long heardNanos = System.nanoTime();
+    private final LongSupplier nanos;
+    private long heardNanos;
     private boolean lost;
 
-    Mailbox(String executor, String machine, long generation) {
+    /** nanos: the time, as of `System.nanoTime`. */
+    Mailbox(String executor, String machine, long generation, LongSupplier nanos) {
         this.executor = executor;
         this.machine = machine;
         this.generation = generation;
+        this.nanos = nanos;
+        this.heardNanos = nanos.getAsLong();
     }
 
     String id() {
@@ -72,11 +77,11 @@ final class Mailbox {
         if (isLost()) {
             return null;
         }
-        heardNanos = System.nanoTime();
-        for (Object one : answers) {
-            CompletableFuture<String> answer = open.get(((Object[]) one)[0]);
+        heardNanos = nanos.getAsLong();
+        for (Object numbered : answers) {
+            CompletableFuture<String> answer = open.get(((Object[]) numbered)[0]);
             if (answer != null) {
-                answer.complete((String) ((Object[]) one)[1]);
+                answer.complete((String) ((Object[]) numbered)[1]);
             }
         }
         questions.headMap(heard, true).clear();
@@ -91,7 +96,7 @@ final class Mailbox {
     }
 
     synchronized boolean isLost() {
-        if (!lost && System.nanoTime() - heardNanos > TimeUnit.MILLISECONDS.toNanos(LOST_MS)) {
+        if (!lost && nanos.getAsLong() - heardNanos > TimeUnit.MILLISECONDS.toNanos(LOST_MS)) {
             lose();
         }
         return lost;
