@@ -16,6 +16,7 @@ import pytest
 
 from headrace.embedded import Broker
 from headrace.embedded import broker as embedded_broker
+from headrace.embedded import ports as embedded_ports
 from headrace.embedded.ports import free_port
 from headrace.spark import session as spark_session
 from headrace.spark.optional_jars import FORMATS
@@ -43,6 +44,11 @@ hypothesis.settings.load_profile("same")
 spark_session._DEFAULTS[FORMATS] = "delta,postgresql"
 spark_session._JIT += f" {QUICK_JVM}"
 embedded_broker._JAVA_OPTIONS += (QUICK_JVM,)
+
+if _xdist := os.environ.get("PYTEST_XDIST_WORKER"):
+    # Each process of a run has ports of its own: one may have asked for a free one, and not listen on it yet.
+    _processes = int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    embedded_ports._PORTS = embedded_ports._PORTS[int(_xdist.removeprefix("gw")) :: _processes]
 
 
 _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}

@@ -9,6 +9,8 @@ import socket
 from headrace.embedded.settings import HOST
 from headrace.errors import SetupError
 
+_PORTS = range(20_000, 32_000)
+
 
 def free_port() -> int:
     """A port that nothing listens on.
@@ -16,10 +18,10 @@ def free_port() -> int:
     It is below the range from which systems give ports to outgoing connections: a client that tries to reconnect to a stopped
     broker could otherwise be given the very port it connects to, and hold it when the broker comes back.
     """
-    for port in random.sample(range(20_000, 32_000), 200):
+    for port in random.sample(_PORTS, 200):
         if _is_free(port):
             return port
-    raise SetupError(f"No free port between 20000 and 32000 was found on {HOST}.")
+    raise SetupError(f"No free port between {_PORTS[0]} and {_PORTS[-1]} was found on {HOST}.")
 
 
 def require_free(port: int, what: str) -> None:
