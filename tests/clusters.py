@@ -47,8 +47,8 @@ class Cluster:
     def grow(self, topic: str, partitions: int) -> None:
         """Give a topic more partitions, and wait until they have leaders."""
         for future in self.client.create_partitions([NewPartitions(topic, partitions)]).values():
-            future.result(30)
-        wait_until(lambda: self._has_leaders(topic, partitions), 30, f"{partitions} partitions of {topic}")
+            future.result(60)
+        wait_until(lambda: self._has_leaders(topic, partitions), 120, f"{partitions} partitions of {topic}")
 
     def _has_leaders(self, topic: str, partitions: int) -> bool:
         info = self.admin.describe(topic)
@@ -71,20 +71,20 @@ class Cluster:
                     break
                 except BufferError:
                     producer.poll(0.1)
-        assert producer.flush(60) == 0
+        assert producer.flush(120) == 0
         assert not failures
 
     def delete_before(self, topic: str, offset: int) -> None:
         """Delete the records of partition 0 before this offset, as retention does."""
         future = self.client.delete_records([TopicPartition(topic, 0, offset)])
         for one in future.values():
-            one.result(30)
+            one.result(60)
 
     def await_empty_group(self, group: str) -> None:
         """Wait until the last member is gone; static members, as our workers are, stay for the session time-out."""
 
         def empty() -> bool:
-            found = self.client.describe_consumer_groups([group])[group].result(30)
+            found = self.client.describe_consumer_groups([group])[group].result(60)
             return not found.members
 
         wait_until(empty, 60, f"group {group} has no member")

@@ -35,7 +35,7 @@ class Running:
     def end(self, number: signal.Signals = signal.SIGINT) -> int:
         """Send a signal and return the exit status."""
         self.process.send_signal(number)
-        return self.process.wait(60)
+        return self.process.wait(120)
 
 
 @contextmanager

@@ -24,13 +24,13 @@ def test_topics_of_an_earlier_run_are_there_again(tmp_path: Path):
     data = tmp_path / "data"
     with running("broker", "--port", "0", "--data", str(data)) as broker:
         admin = AdminClient(bootstrap(broker.line()))
-        admin.create_topics([NewTopic("lasting", 3, 1)])["lasting"].result(10)
+        admin.create_topics([NewTopic("lasting", 3, 1)])["lasting"].result(60)
         assert broker.end(signal.SIGINT) == 0
     with running("broker", "--port", "0", "--data", str(data), "--set", "num.partitions=5") as broker:
         admin = AdminClient(bootstrap(broker.line()))
-        assert len(admin.list_topics(timeout=10).topics["lasting"].partitions) == 3
-        admin.create_topics([NewTopic("by-default", -1, 1)])["by-default"].result(10)
-        assert len(admin.list_topics("by-default", timeout=10).topics["by-default"].partitions) == 5
+        assert len(admin.list_topics(timeout=60).topics["lasting"].partitions) == 3
+        admin.create_topics([NewTopic("by-default", -1, 1)])["by-default"].result(60)
+        assert len(admin.list_topics("by-default", timeout=60).topics["by-default"].partitions) == 5
         assert broker.end(signal.SIGTERM) == 0
 
 
@@ -40,7 +40,7 @@ def test_a_broker_that_ends_by_itself_ends_the_command(tmp_path: Path):
         kafka = [int(pid) for pid in children(broker.process.pid)]
         assert len(kafka) == 1
         os.kill(kafka[0], signal.SIGKILL)
-        assert broker.process.wait(30) == 1
+        assert broker.process.wait(120) == 1
 
 
 def children(pid: int) -> list[str]:

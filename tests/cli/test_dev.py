@@ -16,7 +16,7 @@ def test_a_broker_and_a_worker_on_it_run_until_a_signal():
         bootstrap = dev.line().removeprefix("bootstrap.servers=")
         rest = dev.line().removeprefix("rest=")
         page = dev.line().removeprefix("page=")
-        cluster = AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=10)
+        cluster = AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=60)
         assert {"connect-configs", "connect-offsets", "connect-status"} <= set(cluster.topics)
         assert httpx.get(rest).json()["kafka_cluster_id"] == cluster.cluster_id
         assert httpx.get(page, headers={"Accept": "text/html"}).text.startswith("<!doctype html>")

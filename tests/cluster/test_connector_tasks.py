@@ -56,7 +56,7 @@ class HeldTasks:
 
     def step(self) -> None:
         """What a task or a timer has asked the supervisor's thread to do next."""
-        self.steps.get(timeout=30)()
+        self.steps.get(timeout=120)()
 
     def states(self) -> dict[int, str]:
         return {number: status["state"] for number, status in self.statuses.tasks("c").items()}

@@ -29,11 +29,11 @@ def member(open_stores) -> Iterator[Callable[[dict[str, str]], Proof]]:
 
     def join(props: dict[str, str]) -> Proof:
         placed = threading.Event()
-        settings = GroupSettings(props["group.id"], props["offset.storage.topic"], "w:1", 6000, 1000, 60000)
+        settings = GroupSettings(props["group.id"], props["offset.storage.topic"], "w:1", 60_000, 1000, 60_000)
         listener = GroupListener(lambda _place: placed.set(), lambda _place: None, lambda _error: None)
         joined.append(Membership(props, settings, listener))
         joined[-1].join()
-        assert placed.wait(30)
+        assert placed.wait(120)
         return joined[-1].session()
 
     yield join
@@ -110,7 +110,7 @@ def test_a_transaction_that_a_former_process_left_open_does_not_delay_the_start(
     former.flush(30)
     began = time.monotonic()
     assert open_stores(props).offsets.all("c") == []
-    assert time.monotonic() - began < 30  # a broker ends it after a minute
+    assert time.monotonic() - began < 50  # a broker ends it after a minute
 
 
 def test_a_topic_that_deletes_is_refused(props, open_stores):
@@ -127,4 +127,4 @@ def test_a_config_topic_with_two_partitions_is_refused(props, open_stores):
 
 def test_a_replication_factor_that_cannot_be_had_ends_the_start(props, open_stores):
     with pytest.raises(RetriableError, match=r"Timeout expired while trying to create topic\(s\)"):
-        open_stores({**props, "status.storage.replication.factor": "3", "default.api.timeout.ms": "1000"})
+        open_stores({**props, "status.storage.replication.factor": "3", "default.api.timeout.ms": "5000"})

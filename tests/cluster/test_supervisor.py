@@ -43,7 +43,7 @@ def made(tmp_path: Path) -> Callable[[DesiredState], int]:
         supervisor = Supervisor("c", lambda: want, worker, reports, leader, lambda _name: None)
         supervisor.start()
         supervisor.shut_down()  # once all that came before is done
-        wait_until(supervisor.ended.is_set, 30, "the supervisor has ended")
+        wait_until(supervisor.ended.is_set, 120, "the supervisor has ended")
         return len(handed)
 
     return run
@@ -98,7 +98,7 @@ class Supervised:
         return status and status["state"]
 
     def reaches(self, state: str | None) -> None:
-        wait_until(lambda: self.state() == state, 30, f"the connector is {state}")
+        wait_until(lambda: self.state() == state, 120, f"the connector is {state}")
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def supervised(tmp_path: Path) -> Iterator[Supervised]:
     made = Supervised(tmp_path)
     yield made
     made.supervisor.shut_down()
-    wait_until(made.supervisor.ended.is_set, 30, "the supervisor has ended")
+    wait_until(made.supervisor.ended.is_set, 120, "the supervisor has ended")
 
 
 def test_a_connector_that_cannot_start_is_failed_and_starts_when_it_is_restarted(supervised: Supervised) -> None:
@@ -118,7 +118,7 @@ def test_a_connector_that_cannot_start_is_failed_and_starts_when_it_is_restarted
     supervised.refusal = None
     request = Restart(connector=True)
     supervised.supervisor.restart(request)
-    assert request.done.wait(30)
+    assert request.done.wait(120)
     supervised.reaches("RUNNING")
 
 
@@ -133,7 +133,7 @@ def test_a_connector_that_fails_while_it_runs_is_stopped_and_says_why(supervised
 def test_task_configurations_wait_for_a_leader(supervised: Supervised) -> None:
     supervised.leader_away, supervised.want = 2, replace(RUNNING, tasks=[])
     supervised.supervisor.start()
-    wait_until(lambda: len(supervised.submitted) == 1, 30, "the task configurations have been submitted")
+    wait_until(lambda: len(supervised.submitted) == 1, 120, "the task configurations have been submitted")
     assert supervised.submitted == [[{**OWN, "task.class": "T"}]]
 
 
@@ -143,7 +143,7 @@ def test_a_stopped_connector_has_no_instance_and_no_task_configurations(supervis
     supervised.want = replace(RUNNING, target="STOPPED")
     supervised.supervisor.wake()
     supervised.reaches("STOPPED")
-    wait_until(lambda: [] in supervised.submitted, 30, "the task configurations are removed")
+    wait_until(lambda: [] in supervised.submitted, 120, "the task configurations are removed")
     assert supervised.stopped == 1
 
 

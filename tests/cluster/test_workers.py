@@ -62,7 +62,7 @@ def test_when_the_leader_is_killed_nothing_is_lost_and_what_stays_is_not_interru
     destination: Cluster, destination_broker: Broker, topic_name: Callable[[str], str], tmp_path: Path
 ) -> None:
     group, names = topic_name("workers"), spread("lines")
-    own = {"bootstrap.servers": destination_broker.bootstrap, "session.timeout.ms": "6000", "heartbeat.interval.ms": "1000"}
+    own = {"bootstrap.servers": destination_broker.bootstrap, "session.timeout.ms": "12000", "heartbeat.interval.ms": "1000"}
     own |= {"key.converter": STRING, "value.converter": STRING, "rest.advertised.host.name": "127.0.0.1"}
     own["offset.storage.partitions"] = str(SLOTS)
     with ExitStack() as stack:

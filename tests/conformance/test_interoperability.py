@@ -88,7 +88,7 @@ def read_values(source_broker: Broker) -> Callable[[str, int], list[str]]:
         props = {"bootstrap.servers": source_broker.bootstrap}
         log = CompactedLog(topic, props, props, seen.append)
         log.start()
-        wait_until(lambda: len(seen) >= count, 30, f"{count} records in {topic}")
+        wait_until(lambda: len(seen) >= count, 120, f"{count} records in {topic}")
         log.stop()
         return [(record.value or b"").decode() for record in seen]
 

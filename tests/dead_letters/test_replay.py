@@ -127,7 +127,7 @@ def test_a_replay_that_fails_leaves_no_open_transaction_behind(sink: Place, topi
         end, stable = (admin.partition_offsets([place], "latest", read_committed=committed)[place] for committed in (False, True))
         return end == stable
 
-    wait_until(ended, 20, "nobody waits for the end of a transaction")  # which ends by itself after a minute
+    wait_until(ended, 45, "nobody waits for the end of a transaction")  # which ends by itself after a minute
     assert sink.cluster.read(sink.origin) == [] and replays.marks() == {}
 
 

@@ -52,4 +52,4 @@ def test_a_worker_configured_by_fifty_variables_runs_and_ends_in_good_order(
         assert f"{group}-config" in destination.admin.topics()
         assert " [info" not in worker.errors  # the level of the image's variable
         worker.process.send_signal(signal.SIGTERM)
-        assert worker.process.wait(60) == 0
+        assert worker.process.wait(180) == 0

@@ -31,7 +31,7 @@ def props(destination_broker: Broker, topic_name: Callable[[str], str]) -> Props
     return {"bootstrap.servers": destination_broker.bootstrap, **own}
 
 
-def found(props: Mapping[str, str], check: str, *connectors: tuple[str, Props], timeout_s: float = 10.0) -> list[Finding]:
+def found(props: Mapping[str, str], check: str, *connectors: tuple[str, Props], timeout_s: float = 60.0) -> list[Finding]:
     """What is not well of one kind."""
     return [f for f in examine(props, connectors, timeout_s) if f.check == check and f.status is not Severity.OK]
 
@@ -93,7 +93,7 @@ def test_an_address_that_cannot_be_right_is_said_so(servers: str, message: str) 
 
 def test_clusters_that_connectors_name_are_looked_at(props: Props) -> None:
     connector = {"source.bootstrap.servers": "127.0.0.1:1", "connector.class": "KafkaSource"}
-    messages = [f.message for f in found(props, "cluster", ("mirror", connector), timeout_s=2)]
+    messages = [f.message for f in found(props, "cluster", ("mirror", connector), timeout_s=10)]
     assert messages[0] == "127.0.0.1:1 of source.bootstrap.servers of connector mirror: Connection refused"
 
 

@@ -31,23 +31,23 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 def create_topic(broker: Broker, name: str) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    admin.create_topics([NewTopic(name, 1, 1)])[name].result(10)
+    admin.create_topics([NewTopic(name, 1, 1)])[name].result(60)
 
 
 def topics(broker: Broker) -> set[str]:
-    return set(AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=10).topics)
+    return set(AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=60).topics)
 
 
 def write(broker: Broker, topic: str, value: bytes) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap, "acks": "all"})
     producer.produce(topic, value)
-    assert producer.flush(10) == 0
+    assert producer.flush(60) == 0
 
 
 def read(broker: Broker, topic: str, count: int) -> list[bytes | None]:
     consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "reader"})
     consumer.assign([TopicPartition(topic, 0, 0)])
-    values = [message.value() for message in consumer.consume(count, timeout=10)]
+    values = [message.value() for message in consumer.consume(count, timeout=60)]
     consumer.close()
     return values
 
@@ -74,7 +74,7 @@ def test_it_listens_on_loopback_only(kept: Broker):
 
 
 def test_topics_are_not_created_by_asking_for_them(kept: Broker):
-    AdminClient({"bootstrap.servers": kept.bootstrap}).list_topics("mistyped", timeout=10)
+    AdminClient({"bootstrap.servers": kept.bootstrap}).list_topics("mistyped", timeout=60)
     assert "mistyped" not in topics(kept)
 
 
@@ -82,7 +82,7 @@ def test_a_scratch_broker_takes_settings_and_leaves_nothing():
     with Broker(settings={"message.max.bytes": "2000000", "sasl.kerberos.kinit.cmd": "C:\\a b=ü"}) as broker:
         data, node = broker.data, ConfigResource(ResourceType.BROKER, "1")
         admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-        config = admin.describe_configs([node])[node].result(10)
+        config = admin.describe_configs([node])[node].result(60)
         assert config["message.max.bytes"].value == "2000000"
         assert config["sasl.kerberos.kinit.cmd"].value == "C:\\a b=ü"
         assert data.is_dir()
@@ -220,7 +220,7 @@ def test_an_end_of_its_own_is_noticed(kept: Broker):
 def test_it_outlives_the_thread_that_started_it(kept: Broker):
     starter = threading.Thread(target=kept.restart)
     starter.start()
-    starter.join(60)
+    starter.join(240)
     assert not starter.is_alive()
     kept.check()
     create_topic(kept, "still-there")
@@ -238,5 +238,5 @@ def test_it_dies_with_the_process_that_started_it(tmp_path: Path, end: signal.Si
         child = int(parent.stdout.readline())
         assert is_alive(child)
         parent.send_signal(end)
-        parent.wait(30)
+        parent.wait(120)
     wait_until(lambda: not is_alive(child), 60, "the end of the broker")

@@ -38,7 +38,7 @@ def test_a_topic_that_may_not_be_seen_is_none_and_may_not_be_created(alice: Insp
 def test_what_is_missing_on_a_topic_is_one_line_with_the_commands(alice: InspectingAdmin, secured: Secured) -> None:
     Admin({"bootstrap.servers": secured.broker.bootstrap}).create("configs", 1, 1, {"cleanup.policy": "compact"})
     allow(secured, ResourceType.TOPIC, "configs", AclOperation.READ, AclOperation.DESCRIBE)
-    assert wait_until(lambda: alice.topic_operations("configs"), 30, "alice may see the topic") == {"READ", "DESCRIBE"}
+    assert wait_until(lambda: alice.topic_operations("configs"), 120, "alice may see the topic") == {"READ", "DESCRIBE"}
     props = {f"{kind}.storage.topic": "configs" for kind in ("config", "offset", "status")}
     lines = [f for f in clusters.internal_topics(alice, props, 10) if f.check == "acl"]
     assert lines[0].status is Severity.WRONG
@@ -49,10 +49,10 @@ def test_what_is_missing_on_a_topic_is_one_line_with_the_commands(alice: Inspect
 def test_a_group_that_may_not_be_joined_is_wrong(alice: InspectingAdmin, secured: Secured) -> None:
     assert clusters.group(alice, "workers", 10).status is Severity.WRONG
     allow(secured, ResourceType.GROUP, "workers", AclOperation.DESCRIBE)
-    wait_until(lambda: "lacks READ" in clusters.group(alice, "workers", 10).message, 30, "alice may see the group, not join it")
+    wait_until(lambda: "lacks READ" in clusters.group(alice, "workers", 10).message, 120, "alice may see the group, not join it")
     assert clusters.group(alice, "workers", 10).status is Severity.WRONG
     allow(secured, ResourceType.GROUP, "workers", AclOperation.READ)
-    wait_until(lambda: clusters.group(alice, "workers", 10).status is Severity.OK, 30, "alice may join the group")
+    wait_until(lambda: clusters.group(alice, "workers", 10).status is Severity.OK, 120, "alice may join the group")
 
 
 def test_a_wrong_password_is_a_line_about_the_login(secured: Secured) -> None:

@@ -53,7 +53,7 @@ def test_a_replication_factor_that_cannot_be_had_is_retried_until_the_end(admin,
     caplog.set_level(logging.INFO)
     name = topic_name()
     with pytest.raises(RetriableError) as raised:
-        ensure(admin, topic(name, replication_factor=3), timeout_s=0.5, backoff_s=0.05)
+        ensure(admin, topic(name, replication_factor=3), timeout_s=5, backoff_s=0.05)
     assert str(raised.value) == "Timeout expired while trying to create topic(s)"
     assert raised.value.java_class == "org.apache.kafka.common.errors.TimeoutException"
     assert caplog.text.count(f"'{name}' topic creation failed due to 'Unable to replicate the partition 3 time(s)") > 1

@@ -33,7 +33,7 @@ def filled(source: Cluster, topic: str, count: int = 10) -> str:
 def add_partitions(source: Cluster, topic: str, count: int) -> None:
     for future in source.client.create_partitions([NewPartitions(topic, count)]).values():
         future.result(30)
-    wait_until(lambda: len((source.admin.describe(topic) or source).partitions) == count, 30, f"{count} partitions")  # pyright: ignore
+    wait_until(lambda: len((source.admin.describe(topic) or source).partitions) == count, 120, f"{count} partitions")  # pyright: ignore
 
 
 def test_new_topics_and_new_partitions_are_picked_up(source: Cluster, mirror: Make, topic_name: Name) -> None:

@@ -23,7 +23,7 @@ SOURCE, TASK, ERROR = (f"{_KAFKA}{group}_metrics_" for group in ("source_task", 
 
 def measured(worker: EmbeddedWorker, connector: str) -> dict[str, float]:
     """The numbers of a connector and its task 0, by name."""
-    families = text_string_to_metric_families(httpx.get(worker.url.rstrip("/") + "/metrics", timeout=30).text)
+    families = text_string_to_metric_families(httpx.get(worker.url.rstrip("/") + "/metrics", timeout=100).text)
     samples = [sample for family in families for sample in family.samples]
     here = [s for s in samples if s.labels.get("connector") == connector and s.labels.get("task", "0") == "0"]
     return {s.name + s.labels.get("status", ""): s.value for s in here}
@@ -31,7 +31,7 @@ def measured(worker: EmbeddedWorker, connector: str) -> dict[str, float]:
 
 def of_partition(worker: EmbeddedWorker, connector: str, partition: str) -> dict[str, float]:
     """The numbers of one partition of a connector's task 0, by name."""
-    families = text_string_to_metric_families(httpx.get(worker.url.rstrip("/") + "/metrics", timeout=30).text)
+    families = text_string_to_metric_families(httpx.get(worker.url.rstrip("/") + "/metrics", timeout=100).text)
     labels = {"connector": connector, "task": "0", "partition": partition}
     start = "headrace_task_partition_"
     samples = [sample for family in families for sample in family.samples if sample.labels == labels]
@@ -98,7 +98,7 @@ def test_a_transform_in_python_shows_metrics_of_its_own(source: Cluster, mirror:
 
 
 def test_a_worker_of_a_group_shows_how_it_got_its_share(worker: EmbeddedWorker) -> None:
-    families = text_string_to_metric_families(httpx.get(worker.url.rstrip("/") + "/metrics", timeout=30).text)
+    families = text_string_to_metric_families(httpx.get(worker.url.rstrip("/") + "/metrics", timeout=100).text)
     prefix = "kafka_connect_connect_worker_rebalance_metrics_"
     found = {s.name.removeprefix(prefix): s for family in families for s in family.samples if s.name.startswith(prefix)}
     assert found["completed_rebalances_total"].value >= 1

@@ -24,7 +24,7 @@ def test_ctrl_c_ends_a_worker_in_good_order(destination: Cluster, topic_name: Ca
     with WorkerProcess(tmp_path, properties | {"bootstrap.servers": destination.bootstrap}) as worker:
         worker.await_ready()
         worker.process.send_signal(signal.SIGINT)
-        assert worker.process.wait(60) == 0, worker.errors
+        assert worker.process.wait(180) == 0, worker.errors
         assert "worker.stopped" in worker.errors
         assert "Traceback" not in worker.errors
 
@@ -46,7 +46,7 @@ def test_sigterm_ends_a_worker_in_good_order_in_the_middle_of_a_mirror(
         wait_until(lambda: destination.size(f"{group}.{topic}") > 2000, CONNECTOR_S, f"some records; {worker.errors}")
         children = worker.children()
         worker.process.send_signal(signal.SIGTERM)
-        assert worker.process.wait(60) == 0, worker.errors
+        assert worker.process.wait(180) == 0, worker.errors
         assert "worker.stopped" in worker.errors
         assert "Traceback" not in worker.errors
         wait_until(lambda: not any(map(is_alive, children)), 60, "the JVM has ended with its worker")
@@ -58,7 +58,7 @@ def test_sigterm_ends_a_worker_in_good_order_in_the_middle_of_a_mirror(
 def refused(tmp_path: Path, properties: dict[str, str]) -> str:
     """Start a worker that cannot run; returns the sentence that it ends with."""
     with WorkerProcess(tmp_path, properties) as worker:
-        assert worker.process.wait(120) == 1, worker.errors
+        assert worker.process.wait(300) == 1, worker.errors
         assert "Traceback" not in worker.errors
         return worker.errors.strip().splitlines()[-1]
 

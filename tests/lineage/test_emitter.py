@@ -72,9 +72,9 @@ def test_a_connector_is_told_with_what_it_reads_and_writes(tmp_path: Path):
     herder.topics["mirror"] = {"copy.orders"}
     herder.changes["mirror"] = [({"topic:partition": "orders:0"}, {"offset": 1})]
     emitter = started(herder, file)
-    wait_until(lambda: [one["eventType"] for one in events_of(file)] == ["START"], 20, "the first event")
+    wait_until(lambda: [one["eventType"] for one in events_of(file)] == ["START"], 120, "the first event")
     herder.stop("mirror")
-    wait_until(lambda: len(events_of(file)) == 2, 20, "the next event")
+    wait_until(lambda: len(events_of(file)) == 2, 120, "the next event")
     emitter.stop()
     start, complete = events_of(file)
     assert (complete["eventType"], complete["run"]["runId"]) == ("COMPLETE", start["run"]["runId"])
@@ -94,9 +94,9 @@ def test_an_application_is_told_with_its_internal_topics_and_each_topic_with_tho
     report = STREAMS | {"topology": TOPOLOGY, "internal_topics": internal, "servers": "kafka:9092"}
     emitter = started(MemoryHerder(), file, reports, {"openlineage.integration.job.owners": "MAINTAINER=team:data"})
     reports.put("counts", "one", report)
-    wait_until(lambda: [one["eventType"] for one in events_of(file)] == ["START"], 20, "the first event")
+    wait_until(lambda: [one["eventType"] for one in events_of(file)] == ["START"], 120, "the first event")
     reports.put("counts", "one", report | {"state": "ERROR", "active": False, "error": "It broke."})
-    wait_until(lambda: [one["eventType"] for one in events_of(file)] == ["START", "FAIL"], 20, "the failure")
+    wait_until(lambda: [one["eventType"] for one in events_of(file)] == ["START", "FAIL"], 120, "the failure")
     emitter.stop()
     start, failed = events_of(file)
     assert [list(spec.problems(one)) for one in (start, failed)] == [[], []]
@@ -152,9 +152,9 @@ def test_a_catalog_gets_events_over_http_and_each_is_valid(tmp_path: Path, recei
     herder.topics |= {"mirror": {"copy.orders"}, "file": {"t"}}
     herder.changes["mirror"] = [({"topic:partition": "orders:0"}, {"offset": 1})]
     emitter = started(herder, tmp_path / "none", transport={"type": "http", "url": url})
-    wait_until(lambda: len(bodies) == 2, 20, "the beginnings")
+    wait_until(lambda: len(bodies) == 2, 120, "the beginnings")
     herder.states["file"] = "FAILED"
-    wait_until(lambda: len(bodies) == 3, 20, "the failure")
+    wait_until(lambda: len(bodies) == 3, 120, "the failure")
     emitter.stop()
     assert [body["eventType"] for _, body in bodies] == ["START", "START", "FAIL", "COMPLETE"]
     assert {path for path, _ in bodies} == {"/api/v1/lineage"}
@@ -212,7 +212,7 @@ def test_a_worker_that_ends_has_completed_its_runs(tmp_path: Path):
     file, herder = tmp_path / "events.json", MemoryHerder()
     herder.create("c", {"connector.class": "FileStreamSource"})
     emitter = started(herder, file)
-    wait_until(lambda: len(events_of(file)) == 1, 20, "the first event")
+    wait_until(lambda: len(events_of(file)) == 1, 120, "the first event")
     emitter.stop()
     assert [one["eventType"] for one in events_of(file)] == ["START", "COMPLETE"]
 

@@ -21,7 +21,7 @@ def test_acls_of_a_topic_become_those_of_its_copy_and_give_nobody_the_right_to_w
         admin = MirrorAdmin({"bootstrap.servers": broker.bootstrap})
         admin.create_acls([Acl("t", "User:a", "*", operation, "ALLOW") for operation in ("READ", "WRITE")])
         admin.create_acls([Acl("t", "User:b", "*", "ALL", "ALLOW")])
-        wait_until(lambda: len(admin.topic_acls()) == 3, 30, "three ACLs")
+        wait_until(lambda: len(admin.topic_acls()) == 3, 120, "three ACLs")
         wanted = copied(admin.topic_acls(), lambda _topic: True, lambda topic: f"A.{topic}")
         admin.create_acls(wanted)
         admin.create_acls(wanted)
@@ -30,7 +30,7 @@ def test_acls_of_a_topic_become_those_of_its_copy_and_give_nobody_the_right_to_w
             return {acl for acl in admin.topic_acls() if acl.topic == "A.t"}
 
         expected = {Acl("A.t", f"User:{name}", "*", "READ", "ALLOW") for name in ("a", "b")}
-        wait_until(lambda: copies() == expected, 30, "the ACLs of the copy")
+        wait_until(lambda: copies() == expected, 120, "the ACLs of the copy")
 
 
 def test_a_cluster_without_authorizer_has_no_acls(source_broker: Broker) -> None:

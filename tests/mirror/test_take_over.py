@@ -30,7 +30,7 @@ def process(command: list[str], log: Path) -> Iterator[None]:
         yield
         assert running.poll() is None, log.read_text()
         running.send_signal(signal.SIGTERM)
-        running.wait(60)
+        running.wait(180)
     finally:
         running.kill()
         running.wait()

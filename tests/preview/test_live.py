@@ -18,7 +18,7 @@ def fill(broker, topic: str, count: int) -> None:
     producer = clients.producer({"bootstrap.servers": broker.bootstrap})
     for n in range(count):
         producer.produce(topic, f'{{"n":{n}}}', f"k{n}", n % 2, timestamp=1000 + n, headers=[("h", b"x"), ("none", None)])
-    assert producer.flush(20) == 0
+    assert producer.flush(120) == 0
 
 
 def mirror(broker, whitelist: str):

@@ -49,7 +49,7 @@ class Client:
         text = raw if raw is not None else None if body is None else json.dumps(body)
         if headers is None:
             headers = {} if text is None else {"Content-Type": "application/json"}
-        connection = http.client.HTTPConnection(self.address, timeout=30)
+        connection = http.client.HTTPConnection(self.address, timeout=120)
         try:
             connection.putrequest(method, target, skip_accept_encoding=True, skip_host="Host" in headers)
             for name, value in headers.items():

@@ -39,7 +39,7 @@ def test_what_is_just_short_enough_is_served(serve: Callable[..., Client]) -> No
 ])  # fmt: skip
 def test_one_that_never_ends_is_refused_and_the_connection_closed(serve: Callable[..., Client], head: str, status: int) -> None:
     host, _, port = serve().address.partition(":")
-    with socket.create_connection((host, int(port)), timeout=30) as connection:
+    with socket.create_connection((host, int(port)), timeout=120) as connection:
         connection.sendall(head.encode())
         answer = b""
         while part := connection.recv(65536):

@@ -60,7 +60,7 @@ def test_admin_listeners_serve_admin_resources_alone(herder: MemoryHerder) -> No
 
 def test_many_requests_at_once_do_not_hold_each_other_up(herder: MemoryHerder, serve: Callable[..., Client]) -> None:
     call, barrier, statuses = serve(), threading.Barrier(20), []
-    herder.connectors = lambda: [str(barrier.wait(20))]  # type: ignore[method-assign]
+    herder.connectors = lambda: [str(barrier.wait(120))]  # type: ignore[method-assign]
     threads = [threading.Thread(target=lambda: statuses.append(call("GET", "/connectors").status)) for _ in range(20)]
     for thread in threads:
         thread.start()

@@ -55,7 +55,7 @@ def stopped(call: Client) -> str:
     """The name of a connector that was created STOPPED."""
     created = call("POST", "/connectors", {"name": "s", "config": SOURCE, "initial_state": "STOPPED"})
     assert created.status == 201
-    wait_until(lambda: call("GET", "/connectors/s/status").status == 200, 10, "a status")
+    wait_until(lambda: call("GET", "/connectors/s/status").status == 200, 120, "a status")
     return "s"
 
 
@@ -113,7 +113,7 @@ def test_a_task_that_is_no_longer_there_is_in_conflict_until_it_has_ended(
 def test_a_deleted_connector_is_gone(call: Client, stopped: str) -> None:
     assert call("DELETE", "/connectors/s").status == 204
     assert call("GET", "/connectors").json == []
-    wait_until(lambda: call("GET", "/connectors/s/status").status == 404, 10, "no status any more")
+    wait_until(lambda: call("GET", "/connectors/s/status").status == 404, 120, "no status any more")
 
 
 def test_plugins_show_their_options_and_versions(call: Client) -> None:

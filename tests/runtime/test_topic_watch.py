@@ -29,9 +29,9 @@ def test_a_write_that_takes_its_time_is_watched_until_it_ends() -> None:
     renew = Renewed()
     watch = TopicWatch(renew, look_s=0.01)
     with watch.over({"b", "a"}):
-        wait_until(lambda: watch.renewed == {"a"}, 10, "the second look")
+        wait_until(lambda: watch.renewed == {"a"}, 120, "the second look")
     assert renew.looks[0] == ["a", "b"]
-    wait_until(lambda: not [t for t in threading.enumerate() if t.name == "target-watch"], 10, "the watch has ended")
+    wait_until(lambda: not [t for t in threading.enumerate() if t.name == "target-watch"], 120, "the watch has ended")
 
 
 def test_a_write_that_is_quick_is_not_looked_after() -> None:

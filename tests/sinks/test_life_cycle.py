@@ -80,7 +80,7 @@ def test_removing_one_offset_does_not_touch_the_others(cluster: Cluster, sink: M
     gone = {"partition": {"kafka_topic": topic, "kafka_partition": 1}, "offset": None}
     one.worker.call("PATCH", one.path + "/offsets", {"offsets": [gone]})
     assert one.offsets() == {(topic, 0): 1}
-    kept, removed = outsider.committed([TopicPartition(topic, 0), TopicPartition(topic, 1)], timeout=30)
+    kept, removed = outsider.committed([TopicPartition(topic, 0), TopicPartition(topic, 1)], timeout=60)
     outsider.close()
     assert (kept.metadata, removed.offset) == ("kept", OFFSET_INVALID), "not deleted and committed again"
 

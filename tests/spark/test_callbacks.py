@@ -35,7 +35,7 @@ def test_queries_call_into_python_although_a_thousand_files_are_open(
 
     rate = spark.readStream.format("rate").load()
     query = rate.writeStream.foreachBatch(deliver).option("checkpointLocation", str(tmp_path)).trigger(once=True).start()
-    ended = query.awaitTermination(60)
+    ended = query.awaitTermination(240)
     query.stop()
     assert ended
     assert batches
@@ -47,7 +47,7 @@ def test_many_calls_wait_to_be_taken(spark: SparkSession) -> None:
     together = threading.Barrier(CALLS)
 
     def call(_number: int) -> None:
-        together.wait(30)
+        together.wait(240)
         socket.create_connection(address, timeout=0.8).close()  # what is dropped comes again after a second
 
     with ThreadPoolExecutor(CALLS) as pool:

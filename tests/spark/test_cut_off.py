@@ -43,10 +43,10 @@ def test_a_write_that_is_cut_off_does_not_arrive_when_its_topic_is_back(
 
     thread = threading.Thread(target=hanging)
     thread.start()
-    wait_until(lambda: spark.sparkContext.statusTracker().getJobIdsForGroup(topic), 30, "the write has begun")
+    wait_until(lambda: spark.sparkContext.statusTracker().getJobIdsForGroup(topic), 120, "the write has begun")
     ended.wait(1)  # time for the record to get into the producer
     spark.sparkContext.cancelJobGroup(topic)
-    assert ended.wait(30)
+    assert ended.wait(120)
     thread.join()
     cluster.create(topic, 1)
     write(one_record(spark, topic, "after"), producer)

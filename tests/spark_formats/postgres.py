@@ -71,7 +71,7 @@ class Postgres:
         command = [self._home / "postgres/bin/postgres", "-D", self._home / "data", "-p", str(self._port)]
         command += ["-c", "listen_addresses=127.0.0.1", "-k", self._home, "-c", "fsync=off", "-c", "wal_level=logical"]
         self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self._home, **self._as)
-        wait_until(self._is_ready, 30, "PostgreSQL to take connections")
+        wait_until(self._is_ready, 120, "PostgreSQL to take connections")
 
     def _is_ready(self) -> bool:
         status = self._home / "data/postmaster.pid"

@@ -120,7 +120,7 @@ def test_a_command_that_is_handed_over_twice_is_run_once():
     runner = CommandRunner(application, ended.set)
     for _ in range(3):
         runner.take([{"id": "1", "command": "init"}, "nonsense", {"command": "init"}])
-    assert ended.wait(10)
+    assert ended.wait(120)
     assert application.asked == 1
     (result,) = runner.results()
     assert (result["ok"], result["message"]) == (False, "init is possible only before start().")

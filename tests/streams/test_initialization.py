@@ -69,7 +69,7 @@ class Application:
             [ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])]
         ).values():
             future.result(30)
-        wait_until(lambda: self.admin.topic_configs(topic)[key] == value, 30, f"{key}={value} of {topic}")
+        wait_until(lambda: self.admin.topic_configs(topic)[key] == value, 120, f"{key}={value} of {topic}")
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +225,7 @@ def test_in_automatic_mode_a_start_sets_what_is_set_wrongly(app: Application):
     app.alter(app.names[2], "retention.ms", "1000")
     app.alter(app.names[1], "cleanup.policy", "compact")
     make_ready(streams.look(), streams.config, app.admin)
-    wait_until(lambda: not streams.look().verification.misconfigured, 30, "all is as it has to be")
+    wait_until(lambda: not streams.look().verification.misconfigured, 120, "all is as it has to be")
     found = app.admin.topic_configs(app.names[1])
     assert (found["cleanup.policy"], found["retention.ms"]) == ("delete", "-1")
 

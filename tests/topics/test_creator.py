@@ -158,7 +158,7 @@ class TestWithRules:
         def run(task: TopicCreator) -> None:
             try:
                 for name in names:
-                    start.wait(30)
+                    start.wait(240)
                     task.ensure([name])
             except BaseException as error:
                 failures.append(error)
@@ -168,7 +168,7 @@ class TestWithRules:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(240)
         assert not failures
         created = [line for line in lines(logs) if line.startswith("Created topic '")]
         assert len(created) == len(names)

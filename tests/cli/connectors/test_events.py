@@ -23,7 +23,7 @@ def test_one_action_on_many(cli: Callable[..., Any], put: Callable[..., Path]):
 
 def test_what_became_of_a_connector_and_who_changed_it(cli: Callable[..., Any], put: Callable[..., Path], url: str):
     cli("create", str(put("a")))
-    wait_until(lambda: cli("history", "a", "--json").json["entries"], 20, "its first state")
+    wait_until(lambda: cli("history", "a", "--json").json["entries"], 120, "its first state")
     assert "STOPPED" in cli("history", "a").out
     assert cli("history", "none").status == 1
     told = CliRunner().invoke(app, ["audit", "--json"], env={"HEADRACE_URL": url})

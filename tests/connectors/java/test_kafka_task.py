@@ -30,7 +30,7 @@ class SlowHost(PluginHost):
         self.asked.append(method)
         if method == "hosted.stop":
             self.stopping.set()
-            assert self.may_stop.wait(60)
+            assert self.may_stop.wait(240)
         return json.dumps({"answer": True})
 
     def release(self) -> None:
@@ -63,12 +63,12 @@ def test_one_that_two_threads_end_is_left_once_and_its_offsets_are_taken_until_i
     forgotten = threading.Event()
     host.forget = lambda id: forgotten.set()  # type: ignore[method-assign]
     with ThreadPoolExecutor(2) as pool:
-        ends = [pool.submit(task.end, 10)]
-        assert host.stopping.wait(30)
+        ends = [pool.submit(task.end, 120)]
+        assert host.stopping.wait(120)
         ends.append(pool.submit(task.stop))  # as the task's own thread does
         assert not forgotten.wait(0.3), "it still stores offsets"
         host.may_stop.set()
-        assert [end.result(30) for end in ends] == [None, None]
+        assert [end.result(120) for end in ends] == [None, None]
     assert forgotten.is_set()
     assert (host.released, host.asked.count("hosted.stop")) == (1, 1)
 

@@ -90,7 +90,7 @@ def test_a_new_topic_asks_for_new_tasks(props, admin, topic_name):
     with Run({**props, "source.topic.whitelist": f"{prefix}.*"}) as run:
         assert run.tasks(3) == []
         admin.create(f"{prefix}-1", 1, 1)
-        assert run.reconfigure.wait(30)
+        assert run.reconfigure.wait(120)
         assert run.tasks(3) == [[f"{prefix}-1-0"]]
 
 
@@ -111,4 +111,4 @@ def test_the_thread_ends_with_the_connector(props, topic_name):
     with Run({**props, "source.topic.whitelist": topic_name("ends")}):
         monitors = [t for t in set(threading.enumerate()) - before if t.name == "partition-monitor"]
         assert len(monitors) == 1
-    wait_until(lambda: not monitors[0].is_alive(), 5, "the end of the thread")
+    wait_until(lambda: not monitors[0].is_alive(), 120, "the end of the thread")

@@ -121,12 +121,12 @@ def test_new_topics_new_partitions_and_deleted_topics_are_noticed(watching, admi
     one = watching(f"{prefix}.*")
     assert one.names() == set()
     admin.create(f"{prefix}-a", 1, 1)
-    wait_until(lambda: one.changes == 1 and one.names() == {f"{prefix}-a-0"}, 30, "the new topic")
+    wait_until(lambda: one.changes == 1 and one.names() == {f"{prefix}-a-0"}, 120, "the new topic")
     client = AdminClient({"bootstrap.servers": source_broker.bootstrap})
     client.create_partitions([NewPartitions(f"{prefix}-a", 2)])[f"{prefix}-a"].result(30)
-    wait_until(lambda: one.changes == 2 and one.names() == {f"{prefix}-a-0", f"{prefix}-a-1"}, 30, "the new partition")
+    wait_until(lambda: one.changes == 2 and one.names() == {f"{prefix}-a-0", f"{prefix}-a-1"}, 120, "the new partition")
     admin.delete([f"{prefix}-a"])
-    wait_until(lambda: one.changes == 3 and one.names() == set(), 30, "the deletion")
+    wait_until(lambda: one.changes == 3 and one.names() == set(), 120, "the deletion")
 
 
 def test_nothing_is_asked_for_as_long_as_nothing_changes(watching, admin, topic_name, logs):
@@ -134,7 +134,7 @@ def test_nothing_is_asked_for_as_long_as_nothing_changes(watching, admin, topic_
     one = watching(prefix)
     admin.create(f"{prefix}-not-matched", 1, 1)
     same = "No partition changes which require reconfiguration have been detected."
-    wait_until(lambda: events(logs, "info").count(same) >= 2, 30, "two looks")
+    wait_until(lambda: events(logs, "info").count(same) >= 2, 120, "two looks")
     assert one.changes == 0
 
 
@@ -157,7 +157,7 @@ def test_a_look_asks_for_all_partitions_at_once(monkeypatch):
                 seen = [line.partition('"requestApiKeyName":"')[2].partition('"')[0] for line in lines]
                 return seen if '"name":"none"' in "".join(lines) else []
 
-            return [name for name in wait_until(names, 30, "the last request in the log") if name != "API_VERSIONS"]
+            return [name for name in wait_until(names, 120, "the last request in the log") if name != "API_VERSIONS"]
 
         maker.create("first", 1, 1)
         one = asked(1)
@@ -186,7 +186,7 @@ def test_a_start_that_is_called_off_ends_without_an_error(silence):
     began = time.monotonic()
     one.monitor.start(stopping)
     one.monitor.stop(0.5)
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 50
 
 
 def test_a_stop_waits_no_longer_than_it_may(silence):
@@ -195,17 +195,17 @@ def test_a_stop_waits_no_longer_than_it_may(silence):
         one.monitor.start()
     began = time.monotonic()
     one.monitor.stop(0.5)
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 50
 
 
 @pytest.mark.slow
 def test_an_outage_is_logged_and_the_partitions_are_kept(logs):
     with Broker(name="outage") as broker:
         Admin({"bootstrap.servers": broker.bootstrap}).create("kept", 1, 1)
-        one = Watching(broker.bootstrap, ".*", timeout_s=1)
+        one = Watching(broker.bootstrap, ".*")
         one.monitor.start()
         broker.kill()
-        wait_until(lambda: events(logs, "error"), 30, "an error in the log")
+        wait_until(lambda: events(logs, "error"), 120, "an error in the log")
         assert one.names() == {"kept-0"}
         assert events(logs, "error")[0].startswith(TIMEOUT)
         broker.start()
