@@ -86,6 +86,10 @@ class ConfigStore:
         if self._fenced:
             self._fenced.claim(timeout_s)
 
+    def may_write(self) -> bool:
+        """Whether what only the leader may write can be written: a write that fails ends the right to it."""
+        return self._fenced is None or self._fenced.may_write()
+
     # ---------------------------------------------------------------------------------------------- reading
     def snapshot(self) -> ClusterState:
         """What has been read so far."""

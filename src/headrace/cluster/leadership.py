@@ -15,13 +15,13 @@ import structlog
 
 from headrace.cluster import signatures
 from headrace.cluster.config_store import ConfigStore
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, RetriableError
 from headrace.retry import retry_until_stopped
 from headrace.runtime.distributed_config import DistributedConfig
 
 log = structlog.get_logger(__name__)
 
-_PAUSE_S, _ASK_S, _LOOK_S = 1.0, 5.0, 60.0
+_PAUSE_S, _ASK_S, _LOOK_S = 1.0, 5.0, 1.0
 
 
 class Announcements(Protocol):
@@ -68,9 +68,14 @@ class Leadership:
 
     def _lead(self, term: threading.Event) -> None:
         self._begin(term)
-        self._renew_keys(term)
+        while not term.wait(_LOOK_S):
+            if not self._store.may_write():
+                raise RetriableError("A write to the config topic failed, and the right to write was lost; it is claimed again")
+            self._renew_key()
 
     def _begin(self, term: threading.Event) -> None:
+        if self.established.is_set():  # only a member can: who is none any more, and does not know it yet, fences nobody off
+            self._group.announce(self.url, _ASK_S)
         self._store.claim_write_privileges()
         self._store.refresh()
         self._renew_key()
@@ -80,12 +85,6 @@ class Leadership:
                 self.established.set()
         log.info("leader.established", url=self.url)
         self._tidy()
-
-    def _renew_keys(self, term: threading.Event) -> None:
-        while not term.is_set():
-            due_s = (signatures.expires_ms(self._store.snapshot().session_key, self._config) - time.time() * 1000) / 1000
-            if not term.wait(min(max(due_s, _PAUSE_S), _LOOK_S)):
-                self._renew_key()
 
     def _renew_key(self) -> None:
         if signatures.expires_ms(self._store.snapshot().session_key, self._config) <= time.time() * 1000:

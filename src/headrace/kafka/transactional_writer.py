@@ -46,6 +46,10 @@ class TransactionalWriter:
                 raise failure(error) from None
             self._producer = producer
 
+    def may_write(self) -> bool:
+        """Whether the right to write has been claimed, and was not lost since."""
+        return self._producer is not None or self._plain is not None
+
     def without_transactions(self) -> None:
         """Write the plain way from now on: nobody is fenced off."""
         with self._lock:
