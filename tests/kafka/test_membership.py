@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import pytest
+from confluent_kafka import Consumer
 
 from headrace.errors import ConnectError
 from headrace.kafka.admin import Admin
@@ -113,6 +114,25 @@ def test_a_second_member_of_one_name_ends_the_first(join):
     assert "Another worker of group" in str(first.errors[0])
     assert "has the same name, a" in str(first.errors[0])
     assert first.membership.proof() is None
+
+
+def test_who_is_fenced_off_twice_in_a_minute_by_what_is_gone_then_stays_a_member(join, destination_broker):
+    """As by itself after two outages: the broker knows a member that joins again under two ids for a moment."""
+    first = join("a")
+    shared(first)
+    for _ in range(2):
+        lost, places = len(first.lost), len(first.places)
+        group = first.membership.settings.group
+        passing = Consumer({
+            "bootstrap.servers": destination_broker.bootstrap, "group.id": group, "group.instance.id": "a",
+            "partition.assignment.strategy": "cooperative-sticky", "session.timeout.ms": LONG_MS,
+        })  # fmt: skip
+        passing.subscribe([group])
+        wait_until(lambda one=passing, lost=lost: one.poll(0.1) is None and len(first.lost) > lost, WAIT_S, "it is fenced off")
+        passing.close()
+        wait_until(lambda places=places: len(first.places) > places, WAIT_S, lambda: f"it is back, {first.errors}")
+    shared(first)
+    assert first.errors == []
 
 
 def test_a_text_left_by_one_member_is_read_by_all(join):

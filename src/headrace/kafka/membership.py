@@ -27,7 +27,7 @@ from headrace.retry import Backoff
 
 log = structlog.get_logger(__name__)
 
-_POLL_S, _LEAVE_S, _FENCED_S = 0.25, 15.0, 60.0
+_POLL_S, _LEAVE_S, _FENCED_S, _FENCINGS = 0.25, 15.0, 60.0, 3
 _FENCED = ("FENCED_INSTANCE_ID", "_FATAL")
 _PROOF = b"CGMDv2:"
 
@@ -124,14 +124,14 @@ class Membership:
 
     # ------------------------------------------------------------------------------------------------ the own thread
     def _main(self) -> None:
-        fenced = -_FENCED_S
+        fenced: list[float] = []
         while (error := self._be_member()) is not None:
             # A member of static name that joins again after an outage may be fenced off by itself (the broker knows it under two
-            # ids for a moment), which looks like another worker of its name. A real one comes again.
-            again = time.monotonic() - fenced < _FENCED_S
-            if again or error.name() not in _FENCED:
+            # ids for a moment), which looks like another worker of its name. A real one comes again and again; outages do not.
+            now = time.monotonic()
+            fenced = [*(at for at in fenced if now - at < _FENCED_S), now]
+            if len(fenced) >= _FENCINGS or error.name() not in _FENCED:
                 return self._listener.fatal(ConnectError(self._why(error)))
-            fenced = time.monotonic()
             log.warning("group.member.restarted", group=self.settings.group, cause=error.str())
         return None
 
