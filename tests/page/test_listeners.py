@@ -12,9 +12,10 @@ import pytest
 from headrace.rest import RestHerder, RestServer
 from tests.certificates import Certificates
 from tests.page.conftest import NARROW
-from tests.page.looks import problems_of
+from tests.page.looks import problems_of, tab_to
 from tests.rest.conftest import worker_config
 from tests.rest.memory_herder import MemoryHerder
+from tests.rest.other_worker import NAME, measure
 from tests.rest.test_page import CONFIG, KnowingHerder
 
 if TYPE_CHECKING:
@@ -60,6 +61,30 @@ def test_over_https_a_connector_is_paused_and_log_levels_are_said_to_be_at_the_a
     levels = page.get_by_role("region", name="Log levels")
     expect(levels).to_contain_text("They are at http://localhost:0 alone (admin.listeners).")
     expect(levels.locator("form")).to_have_count(0)
+
+
+def test_a_chart_shows_single_values_under_the_pointer_and_by_arrow_keys(open_page: Open, serve: Callable[..., RestServer]):
+    from playwright.sync_api import expect
+
+    herder = KnowingHerder()
+    herder.create(NAME, {"connector.class": "FileStreamSource"})
+    measure(herder.metrics, 0, 70, 900.0)
+    page = open_page(f"/ui/connector?name={NAME}", at=serve(herder, {}).urls[0])
+    rates = page.get_by_role("img", name="Records per second, last hour")
+    now = page.locator("figure", has=rates).locator("figcaption b")
+    expect(now).to_have_text(re.compile(r"^[\d.]+$"))
+    tab_to(page, rates.get_attribute("aria-label") or "")
+    page.keyboard.press("ArrowLeft")
+    expect(now).to_have_text(re.compile(r"^\d\d:\d\d:\d\d: [07]$"))  # the newest: the worker may have taken one more
+    for _ in range(9):
+        page.keyboard.press("ArrowLeft")
+    expect(now).to_have_text(re.compile(r"^\d\d:\d\d:\d\d: 0$"))  # the oldest
+    page.keyboard.press("ArrowRight")
+    expect(now).to_have_text(re.compile(r"^\d\d:\d\d:\d\d: 7$"))
+    rates.hover(position={"x": 1, "y": 20})  # before there were any: the oldest
+    expect(now).to_have_text(re.compile(r"^\d\d:\d\d:\d\d: 0$"))
+    page.mouse.move(1, 1)
+    expect(now).to_have_text(re.compile(r"^[\d.]+$"))
 
 
 EMPTY = {

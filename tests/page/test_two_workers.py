@@ -12,7 +12,6 @@ from headrace.embedded.ports import free_port
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster, record
 from tests.page.conftest import WAIT_S, await_state, mirror
-from tests.page.looks import tab_to
 from tests.process import WorkerProcess, worker_properties
 from tests.support import wait_until
 
@@ -28,7 +27,8 @@ def test_the_worker_that_does_not_run_a_task_shows_it_all_the_same(
 
     group, name = topic_name("pair"), f"mirror-{orders}"
     ports = [free_port(), free_port()]
-    here, there = (worker_properties(group, f"http://127.0.0.1:{port}") for port in ports)
+    host = {"rest.advertised.host.name": "127.0.0.1"}
+    here, there = (worker_properties(group, f"http://127.0.0.1:{port}") | host for port in ports)
     with (
         EmbeddedWorker(destination_broker.bootstrap, here) as first,
         WorkerProcess(tmp_path, there | {"bootstrap.servers": destination_broker.bootstrap}) as second,
@@ -48,13 +48,8 @@ def test_the_worker_that_does_not_run_a_task_shows_it_all_the_same(
         expect(page.locator(".counters")).to_contain_text("2 workers")
         row.get_by_role("link", name=name).click()
         expect(page.locator("#status tbody tr")).to_contain_text(task["worker_id"])
-        rates = page.get_by_role("img", name="Records per second, last hour")
-        expect(rates).to_be_visible()  # of the other worker, with the second sample
+        expect(page.get_by_role("img", name="Records per second, last hour")).to_be_visible()  # with the second sample
         expect(page.get_by_role("img", name="Greatest age of a record when copied")).to_be_visible()
-        tab_to(page, rates.get_attribute("aria-label") or "")
-        page.keyboard.press("ArrowLeft")
-        now = page.locator("figure", has=rates).locator("figcaption b")
-        page.wait_for_function("(one) => /^[0-9:]{8}: [0-9.]+$/.test(one.textContent)", arg=now.element_handle())
         shot(page, "two-workers")
         page.get_by_role("link", name="Log").click()
         expect(page.locator("ol.log")).to_contain_text("task.running")

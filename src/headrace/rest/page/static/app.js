@@ -25,10 +25,12 @@
   const atEnd = (log) => log.scrollHeight - log.scrollTop - log.clientHeight < 8;
   let focused = null;
   let unfolded = [];
+  let sampleAt = null; // the time of the sample that is read in a chart
   let readAt = null; // where somebody reads in a log, who is not at its end
   document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
     const target = detail.target, now = document.activeElement;
     focused = target.contains(now) && now !== target ? now : null;
+    sampleAt = focused?.dataset.at === undefined ? null : JSON.parse(focused.dataset.times)[focused.dataset.at];
     unfolded = all("details[open][id]", target).map((one) => one.id);
     const log = target.querySelector("ol.log");
     readAt = log && !atEnd(log) ? log.scrollTop : null;
@@ -36,7 +38,11 @@
   document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
     const target = detail.target;
     unfolded.forEach((id) => { const one = document.getElementById(id); if (one) one.open = true; });
-    if (focused && !focused.isConnected) again(target, focused)?.focus({ preventScroll: true });
+    if (focused && !focused.isConnected) {
+      const now = again(target, focused);
+      now?.focus({ preventScroll: true });
+      if (now && sampleAt !== null) read(now, JSON.parse(now.dataset.times).findIndex((time) => time > sampleAt - 5000));
+    }
     focused = null;
     all("ol.log", target).forEach((log) => { log.scrollTop = readAt ?? log.scrollHeight; });
     settle();
