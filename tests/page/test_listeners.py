@@ -26,7 +26,7 @@ Open = Callable[..., "Page"]
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., RestServer]]:
-    """Starts a server of a herder with these settings."""
+    """Starts a server of a herder with these settings; to be named before `open_page`, whose pages are closed first then."""
     servers = []
 
     def start(herder: MemoryHerder, settings: Mapping[str, str]) -> RestServer:
@@ -40,7 +40,7 @@ def serve() -> Iterator[Callable[..., RestServer]]:
 
 
 def test_over_https_a_connector_is_paused_and_log_levels_are_said_to_be_at_the_admin_listener(
-    open_page: Open, serve: Callable[..., RestServer], tmp_path: Path
+    serve: Callable[..., RestServer], open_page: Open, tmp_path: Path
 ):
     from playwright.sync_api import expect
 
@@ -63,7 +63,7 @@ def test_over_https_a_connector_is_paused_and_log_levels_are_said_to_be_at_the_a
     expect(levels.locator("form")).to_have_count(0)
 
 
-def test_a_chart_shows_single_values_under_the_pointer_and_by_arrow_keys(open_page: Open, serve: Callable[..., RestServer]):
+def test_a_chart_shows_single_values_under_the_pointer_and_by_arrow_keys(serve: Callable[..., RestServer], open_page: Open):
     from playwright.sync_api import expect
 
     herder = KnowingHerder()
@@ -97,7 +97,7 @@ EMPTY = {
 
 
 def test_screens_without_anything_to_show_say_what_to_do(
-    open_page: Open, serve: Callable[..., RestServer], shot: Callable[..., None]
+    serve: Callable[..., RestServer], open_page: Open, shot: Callable[..., None]
 ):
     from playwright.sync_api import expect
 
