@@ -130,9 +130,9 @@ class TaskRuntime:
         parts = [[output.kind, output.name, output.topic] for output in computed]
         return self._java.program(session.sessionState().conf(), rows, parts)
 
-    def create(self, store: str) -> None:
-        """Make a store."""
-        self._stores.create(store)
+    def create(self, store: str, *, persistent: bool) -> None:
+        """Make a store, on disk or in memory."""
+        self._stores.create(store, persistent)
 
     def add_up(self, index: str) -> None:
         """Know how many rows an index of sizes has, and how many bytes they say."""

@@ -39,7 +39,7 @@ class StoreTable:
         self._changes = 0
         self.kept_from: dict[int, int] = {}
         """By task, the time (ms) before which windows have expired; they go with the next sweep."""
-        runtime.create(name)
+        runtime.create(name, persistent=bool(changelog.store.persistent))
         self.index = None if time is None else TimeIndex(runtime, name, changelog, time, size)
 
     @property
