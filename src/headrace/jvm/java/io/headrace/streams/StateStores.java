@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -24,6 +25,7 @@ import org.rocksdb.LRUCache;
 import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.RocksIterator;
 import org.rocksdb.RocksMemEnv;
 import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteBufferManager;
@@ -135,6 +137,38 @@ public final class StateStores {
         return found;
     }
 
+    /**
+     * Rows from a key on and before another one, at most so many: key, value, key and so on. backwards: the last of them first.
+     */
+    List<byte[]> range(String store, byte[] from, byte[] to, boolean backwards, int atMost) {
+        List<byte[]> found = new ArrayList<>();
+        try (RocksIterator rows = iterator(store)) {
+            if (backwards) {
+                rows.seekForPrev(to);
+                if (rows.isValid() && Arrays.equals(rows.key(), to)) {
+                    rows.prev();
+                }
+            } else {
+                rows.seek(from);
+            }
+            while (rows.isValid() && found.size() < 2 * atMost) {
+                byte[] key = rows.key();
+                if (backwards ? Arrays.compareUnsigned(key, from) < 0 : Arrays.compareUnsigned(key, to) >= 0) {
+                    break;
+                }
+                countRead();
+                found.add(key);
+                found.add(rows.value());
+                if (backwards) {
+                    rows.prev();
+                } else {
+                    rows.next();
+                }
+            }
+        }
+        return found;
+    }
+
     /** How many rows were looked at so far. */
     public long rowsRead() {
         return rowsRead.sum();
@@ -153,7 +187,7 @@ public final class StateStores {
     }
 
     /** An iterator over a store, to be closed. */
-    org.rocksdb.RocksIterator iterator(String store) {
+    RocksIterator iterator(String store) {
         Store found = stores.get(store);
         return found.db.newIterator(found.handle);
     }
