@@ -320,7 +320,8 @@ class TaskRuntime:
             self._directory = ""
 
     def _attributes(self, schema: str) -> Any:
-        return _execution(self.spark.createDataFrame([], schema)).analyzed().output()
+        sql = self._jvm.org.apache.spark.sql
+        return sql.catalyst.types.DataTypeUtils.toAttributes(sql.types.StructType.fromDDL(schema))
 
     def _rows(self, frame: DataFrame) -> Any:
         execution = _execution(frame)
