@@ -10,7 +10,18 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
-from headrace.streams import Materialized, Produced, Serdes, SessionWindows, StoreType, StreamsBuilder
+from headrace.streams import (
+    BufferConfig,
+    EmitStrategy,
+    Materialized,
+    Produced,
+    Serdes,
+    SessionWindows,
+    StoreType,
+    StreamsBuilder,
+    Suppressed,
+    TimeWindows,
+)
 from headrace.testing.topics_in_memory import TopicsInMemory
 from tests.streams.running.conftest import STRINGS, feed
 
@@ -64,3 +75,19 @@ def test_a_store_is_on_disk_or_in_memory(drive, spark, given):
             files = Path(driver._tasks[0].memory.runtime._directory).glob("OPTIONS-*")
             named = {name for file in files for name in re.findall(r'\[CFOptions "(.*)"\]', file.read_text())}
             assert named == {"default", *on_disk}
+
+
+def test_an_application_without_records_runs_no_batch(drive):
+    builder = StreamsBuilder()
+    windows = TimeWindows.of_size_and_grace(10, 5)
+    grouped = builder.stream("in", STRINGS).group_by_key()
+    grouped.windowed_by(windows).emit_strategy(EmitStrategy.on_window_close()).count()
+    unbounded = BufferConfig.unbounded()
+    grouped.count().suppress(Suppressed.until_time_limit(10, unbounded)).to_stream().to("out")
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 0)])
+        (task,) = driver._tasks
+        before = task.metrics["batches"]
+        driver.advance_wall_clock_time(timedelta(hours=1))  # what waits, waits for stream time
+        assert not task.step()
+        assert task.metrics["batches"] == before
