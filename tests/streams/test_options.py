@@ -113,6 +113,44 @@ def test_a_store_type_is_that_of_all_stores_of_a_join():
     assert [store.persistent for store in builder.build().stores.values()] == [False] * 3
 
 
+_KAFKA = "org.apache.kafka.streams.state.BuiltInDslStoreSuppliers$"
+
+
+@pytest.mark.parametrize(
+    ("given", "chosen"),
+    [
+        ({}, None),
+        ({"default.dsl.store": "in_memory"}, StoreType.IN_MEMORY),
+        ({"default.dsl.store": "rocksDB"}, StoreType.ROCKS_DB),
+        (
+            {"default.dsl.store": "rocksDB", "dsl.store.suppliers.class": f"{_KAFKA}InMemoryDslStoreSuppliers"},
+            StoreType.IN_MEMORY,
+        ),
+    ],
+)
+def test_stores_without_a_type_are_where_the_settings_say(given: dict[str, str], chosen: StoreType | None):
+    builder = StreamsBuilder(given)
+    table = builder.table("a", Materialized.as_("open"))
+    table.filter(lambda k, v: v, Materialized.as_(Stores.persistent_key_value_store("disk")))
+    table.filter(lambda k, v: v, Materialized.as_("memory").with_store_type(StoreType.IN_MEMORY))
+    topology = builder.build()
+    assert topology.store_type is chosen
+    assert {name: store.persistent for name, store in topology.stores.items()} == {"open": None, "disk": True, "memory": False}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("default.dsl.store", "inMemory", "String must be one of: rocksDB, in_memory"),
+        ("dsl.store.suppliers.class", "com.example.Mine", "stores are made by .*RocksDBDslStoreSuppliers and .* only"),
+        ("dsl.store.format", "HEADERS", "tables keep no headers here, it has to be DEFAULT"),
+    ],
+)
+def test_stores_of_a_kind_that_is_not_there_are_refused(key: str, value: str, sentence: str):
+    with pytest.raises(ConfigError, match=sentence):
+        StreamsBuilder({key: value}).build()
+
+
 def test_a_store_of_the_last_keys_has_a_size():
     assert not Stores.lru_map("last", 10).persistent
     with pytest.raises(ArgumentError, match="maxCacheSize cannot be negative"):

@@ -133,7 +133,7 @@ class KafkaStreams:
         self._client.pause()
 
     def resume(self) -> None:
-        """continue after `pause`."""
+        """Continue after `pause`."""
         self._client.resume()
 
     def is_paused(self) -> bool:
@@ -141,7 +141,7 @@ class KafkaStreams:
         return self._client.paused
 
     def clean_up(self) -> None:
-        """Do away with local state, of which there is none: stores are in memory, and restored from their changelogs.
+        """Do away with local state, of which there is none: the end of an instance deletes it, changelogs alone keep it.
 
         Raises StreamsError while the application runs.
         """

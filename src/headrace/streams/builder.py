@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.errors import ArgumentError, TopologyError
-from headrace.streams.config import topology_settings
+from headrace.streams.config import TopologyConfig
 from headrace.streams.flow import SOURCE, StreamFlow
 from headrace.streams.global_table import GlobalKTable
 from headrace.streams.graph import Graph
@@ -86,10 +86,11 @@ class StreamsBuilder:
 
     def draft(self, config: Mapping[str, Any] | None = None) -> Topology:
         """The same, also for what cannot run here: to describe it. Raises TopologyError, ConfigError."""
-        chosen, explicit = topology_settings({**self._config, **(config or {})})
-        optimize(self._graph, chosen)
+        settings = TopologyConfig({**self._config, **(config or {})})
+        optimize(self._graph, settings.optimizations)
         topology = self._graph.write()
-        if explicit and (message := self._graph.unnamed.message()):
+        topology.store_type = settings.store_type
+        if settings.ensure_explicit_naming and (message := self._graph.unnamed.message()):
             raise TopologyError(message)
         return topology
 

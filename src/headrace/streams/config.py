@@ -5,12 +5,12 @@ Keys that no option knows are kept (`originals`). `topic.*` are settings of ever
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from headrace.config import Config, Importance, Password, Type, option, validators
 from headrace.errors import ConfigError
 from headrace.streams.serdes import Serde, named
+from headrace.streams.stores import StoreType
 
 TOPOLOGY_OPTIMIZATION = "topology.optimization"
 ENSURE_EXPLICIT_NAMING = "ensure.explicit.internal.resource.naming"
@@ -33,7 +33,22 @@ _HANDLERS = tuple(f"org.apache.kafka.streams.errors.LogAnd{what}ExceptionHandler
 _PROCESSING = tuple(f"org.apache.kafka.streams.errors.LogAnd{what}ProcessingExceptionHandler" for what in ("Fail", "Continue"))
 _PRODUCTION = "org.apache.kafka.streams.errors.DefaultProductionExceptionHandler"
 _SERDES = "a serde"
+_SUPPLIERS = "org.apache.kafka.streams.state.BuiltInDslStoreSuppliers$"
+_STORE_TYPES = {
+    f"{_SUPPLIERS}RocksDBDslStoreSuppliers": StoreType.ROCKS_DB, f"{_SUPPLIERS}InMemoryDslStoreSuppliers": StoreType.IN_MEMORY,
+}  # fmt: skip
 _PREFIXES = ("producer.", "consumer.", "main.consumer.", "restore.consumer.", "global.consumer.", "topic.", "admin.", "spark.")
+
+
+def _suppliers(name: str, value: Any) -> None:
+    if value is not None and value not in _STORE_TYPES:
+        known = " and ".join(_STORE_TYPES)
+        raise ConfigError(f"Invalid value {value} for configuration {name}: stores are made by {known} only.")
+
+
+def _format(name: str, value: Any) -> None:
+    if value != "DEFAULT":
+        raise ConfigError(f"Invalid value {value} for configuration {name}: tables keep no headers here, it has to be DEFAULT.")
 
 
 def _serde(name: str, value: Any) -> None:
@@ -74,10 +89,35 @@ class TopologyConfig(Config):
         doc="Whether every store and internal topic must have a name of the user's (KIP-1111).",
     )
 
+    default_dsl_store: str = option(
+        "default.dsl.store", Type.STRING, StoreType.ROCKS_DB, importance=Importance.LOW,
+        validator=validators.ValidString(*StoreType),
+        doc="Where stores are kept of which the topology says nothing (KIP-591): `rocksDB`, on disk under `state.dir`; "
+        "`in_memory`, in the memory of Spark's JVM, outside of its heap, without a bound.",
+    )  # fmt: skip
+    dsl_store_suppliers: str | None = option(
+        "dsl.store.suppliers.class", Type.STRING, None, importance=Importance.LOW,
+        validator=validators.Lambda(_suppliers, "a class of Kafka's"),
+        doc="The same by the name of Kafka's class (KIP-954); counts before `default.dsl.store`. Classes of one's own are "
+        "refused.",
+    )  # fmt: skip
+    dsl_store_format: str = option(
+        "dsl.store.format", Type.STRING, "DEFAULT", importance=Importance.LOW,
+        validator=validators.Lambda(_format, "[DEFAULT]"),
+        doc="`HEADERS`, with which Kafka's tables and aggregations keep headers (KIP-1271), is refused: here a table has none.",
+    )  # fmt: skip
+
     @property
     def optimizations(self) -> frozenset[str]:
         """The optimizations that are on."""
         return optimizations(self.topology_optimization)
+
+    @property
+    def store_type(self) -> StoreType | None:
+        """Where stores are kept of which the topology says nothing; None if no setting says so either."""
+        if self.dsl_store_suppliers is not None:
+            return _STORE_TYPES[self.dsl_store_suppliers]
+        return StoreType(self.default_dsl_store) if "default.dsl.store" in self.originals else None
 
 
 class StreamsConfig(TopologyConfig):
@@ -295,9 +335,3 @@ class StreamsConfig(TopologyConfig):
     def topic_configs(self) -> dict[str, str]:
         """Settings of every internal topic."""
         return {key: str(value) for key, value in self.originals_with_prefix("topic.").items()}
-
-
-def topology_settings(props: Mapping[str, Any]) -> tuple[frozenset[str], bool]:
-    """The optimizations, and whether names have to be explicit: what a builder asks, which needs no application id yet."""
-    config = TopologyConfig(props)
-    return config.optimizations, config.ensure_explicit_naming

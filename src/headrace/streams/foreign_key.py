@@ -101,7 +101,7 @@ def _answering(names: _Names, right: KTable, questions: StreamSource) -> list[Gr
     """The operators that answer: new subscriptions, and changes of the other table."""
     graph = names.graph
     store_name = names.graph.names.suffixed_or(names.name, "-subscription-store", _STORE + "STATE-STORE-")
-    store = StateStore(name=store_name, kind=StoreKind.KEY_VALUE)
+    store = StateStore(name=store_name, kind=StoreKind.KEY_VALUE, persistent=None)
     receive = Operator(names.of("-subscription-receive", _PROCESSOR), ForeignKeyReceive(store_name), lambda: (store,))
     graph.add(questions, receive)
     used = right.view.stores()

@@ -112,7 +112,7 @@ class StreamsInstance:
             engine.resume()
 
     def clean_up(self) -> None:
-        """Nothing is kept on disk; refused while the application runs, as in Kafka."""
+        """Nothing is left on disk by an instance that has ended; refused while the application runs, as in Kafka."""
         if self.states.state.is_running_or_rebalancing():
             raise StreamsError("Cannot clean up while running.")
 

@@ -114,6 +114,7 @@ class Settled:
     ) -> StateStore:
         """The store: of the supplier's kind if that is versioned, with a retention and window size in milliseconds."""
         supplier, given = self.materialized.supplier, self.materialized
+        kept_by = supplier or given.store_type
         if supplier is not None and self.materialized.versioned:
             kind, retention_ms = StoreKind.VERSIONED, supplier.retention_ms
         return StateStore(
@@ -121,7 +122,7 @@ class Settled:
             kind=kind,
             retention_ms=retention_ms,
             window_size_ms=size_ms,
-            persistent=supplier.persistent if supplier else given.store_type is not StoreType.IN_MEMORY,
+            persistent=kept_by.persistent if kept_by else None,
             key_serde=given.key_serde,
             value_serde=given.value_serde,
             logging_enabled=given.logging_enabled,

@@ -2,103 +2,132 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from headrace.streams.stores import StateStore, StoreKind
+from headrace.errors import StreamsError
+from headrace.streams.serde_values import encoder
+from headrace.streams.serdes import Serde
+from headrace.streams.stores import WINDOWED, StateStore, StoreKind
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from headrace.streams.engine.reads import FoundRow, StoreReader
 
-
-class StoredTable(Protocol):
-    """What is asked of a store."""
-
-    def rows(self) -> DataFrame:
-        """All rows."""
-        ...
-
-    def reads_alone(self) -> bool:
-        """Whether `get` works for its serdes."""
-        ...
-
-    def get(self, key: Any) -> Any:
-        """The value of a key, without a job."""
-        ...
+_KEYED = (StoreKind.KEY_VALUE, StoreKind.VERSIONED)
 
 
 class ReadOnlyStore:
-    """A store as it was after the last batch. Keys and values are those of Python; each call but `get` is a Spark job."""
+    """A store as it was after the last batch. Keys and values are those of Python, in the order of the bytes of their keys.
 
-    def __init__(self, store: StateStore, look: Callable[[], AbstractContextManager[StoredTable]]) -> None:
-        """look: gives the store's table, which stays as it is until the end of the `with` block."""
+    Each call reads the range of keys that it asks for. What has expired by stream time and retention is not found. Methods raise
+    StreamsError for a store of another kind, and for a key that its serde does not write.
+    """
+
+    def __init__(self, store: StateStore, look: Callable[[], AbstractContextManager[StoreReader]]) -> None:
+        """look: gives what reads the store's rows, which stay as they are until the end of the `with` block."""
         self._store, self._look = store, look
 
     def get(self, key: Any, as_of: int | None = None) -> Any:
-        """The value of a key, None if there is none: a look-up, unless the store's serdes need Spark (docs/streams.md).
+        """The value of a key, None if there is none.
 
-        as_of: of a versioned store, the time (ms) that it is wanted of; else the last one.
+        as_of: of a versioned store, the time (ms) that it is wanted of; else the last one. It is None where history does not
+        reach back so far.
         """
-        from pyspark.sql import functions as F
-
-        if self._store.kind is StoreKind.VERSIONED:
-            versions = self.versions(key)
-            return next((value for time, value in reversed(versions) if as_of is None or time <= as_of), None)
-        with self._look() as table:
-            if table.reads_alone():
-                return table.get(key)
-            found = table.rows().where(F.col("k") == F.lit(key)).select("v").limit(1).collect()
-        return found[0][0] if found else None
+        self._require("get", *_KEYED)
+        with self._look() as reader:
+            if self._store.kind is StoreKind.KEY_VALUE:
+                return reader.get(key)
+            every = reader.of_key(key)
+            found = [row for row in every if as_of is None or row.times[0] <= as_of][-1:]
+            forgotten = as_of is not None and found != every[-1:] and as_of < reader.expired.get(every[0].partition, as_of)
+            return reader.values(found)[0] if found and not forgotten else None
 
     def versions(self, key: Any) -> list[tuple[int, Any]]:
         """The versions of a key that a versioned store keeps: time (ms) and value, None for a deletion; the oldest first."""
-        from pyspark.sql import functions as F
-
-        with self._look() as table:
-            found = table.rows().where(F.col("k") == F.lit(key)).select("w", "v").orderBy("w").collect()
-        return [(row[0], row[1]) for row in found]
+        self._require("versions", StoreKind.VERSIONED)
+        with self._look() as reader:
+            found = reader.of_key(key)
+            return [(row.times[0], value) for row, value in zip(found, reader.values(found), strict=True)]
 
     def range(self, low: Any, high: Any) -> Iterator[tuple[Any, Any]]:
-        """Keys with their values from `low` to `high`, both inclusive, sorted; None is no bound."""
-        from pyspark.sql import functions as F
+        """Keys with their (last) values from `low` to `high`, both inclusive; None is no bound."""
+        self._require("range", *_KEYED)
+        with self._look() as reader:
+            return self._rows(reader, reader.of_keys(low, high))
 
-        condition: Column = F.lit(True)
-        if low is not None:
-            condition = condition & (F.col("k") >= F.lit(low))
-        if high is not None:
-            condition = condition & (F.col("k") <= F.lit(high))
-        with self._look() as table:
-            rows = table.rows()
-            if self._store.kind is StoreKind.VERSIONED:
-                rows = (
-                    rows.groupBy("p", "k").agg(F.max_by(F.struct("v"), "w").alias("x")).select("k", "x.v").where("v is not null")
-                )
-            found = rows.where(condition).select("k", "v").orderBy("k").collect()
-        return ((row[0], row[1]) for row in found)
+    def prefix_scan(self, prefix: Any, serde: Serde) -> Iterator[tuple[Any, Any]]:
+        """Keys with their values whose bytes begin with those that a serde writes for `prefix`."""
+        self._require("prefix_scan", StoreKind.KEY_VALUE)
+        try:
+            source = encoder(serde)(prefix)
+        except (struct.error, TypeError, ValueError) as error:
+            raise StreamsError(f"{prefix!r} is no value of the {serde.name} serde.") from error
+        with self._look() as reader:
+            return self._rows(reader, reader.beginning(source or b""))
 
     def all(self) -> Iterator[tuple[Any, Any]]:
-        """All keys with their (last) values, sorted; of a windowed store ((key, start, end or None), value)."""
-        if self._store.kind in (StoreKind.WINDOW, StoreKind.SESSION):
-            return self._windows(None)
-        return self.range(None, None)
+        """All keys with their (last) values; of a windowed store ((key, start, end), value)."""
+        with self._look() as reader:
+            return self._rows(reader, reader.between(b"", None))
 
     def fetch(self, key: Any, time_from: int | None = None, time_to: int | None = None) -> Iterator[tuple[int, Any]]:
-        """Windows of a key that begin between two times in ms, both inclusive: (start, value), sorted."""
-        rows = self._windows(key)
-        return ((k[1], v) for k, v in rows if (time_from is None or k[1] >= time_from) and (time_to is None or k[1] <= time_to))
+        """Windows or sessions of a key that begin between two times in ms, both inclusive: (start, value), sorted."""
+        self._require("fetch", *WINDOWED)
+        first, last = time_from or 0, time_to
+        with self._look() as reader:
+            if self._store.kind is StoreKind.WINDOW:
+                found = reader.of_key(key, first, last)
+            else:  # in the order of their ends
+                found = [row for row in reader.of_key(key, first) if self._within(row, first, last)]
+            return iter([(self._start(row), value) for row, value in zip(found, reader.values(found), strict=True)])
+
+    def fetch_range(
+        self, low: Any, high: Any, time_from: int | None = None, time_to: int | None = None
+    ) -> Iterator[tuple[Any, Any]]:
+        """Windows or sessions of the keys from `low` to `high` that begin between two times, all inclusive; None is no bound:
+        ((key, start, end), value).
+        """
+        self._require("fetch_range", *WINDOWED)
+        with self._look() as reader:
+            found = reader.of_keys(low, high)
+            return self._rows(reader, [row for row in found if self._within(row, time_from or 0, time_to)])
+
+    def fetch_all(self, time_from: int | None = None, time_to: int | None = None) -> Iterator[tuple[Any, Any]]:
+        """The same of all keys; goes through the whole store."""
+        return self.fetch_range(None, None, time_from, time_to)
+
+    def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> Iterator[tuple[Any, Any]]:
+        """Sessions of a key that end at or after a time and begin at or before another one: ((key, start, end), value)."""
+        self._require("find_sessions", StoreKind.SESSION)
+        with self._look() as reader:
+            return self._rows(reader, [row for row in reader.of_key(key, earliest_end) if row.times[1] <= latest_start])
 
     def approximate_num_entries(self) -> int:
-        """How many rows there are; exact here."""
-        with self._look() as table:
-            return table.rows().count()
+        """About how many rows there are: RocksDB's estimate, which takes changes that have not been merged yet for rows."""
+        with self._look() as reader:
+            return reader.count()
 
-    def _windows(self, key: Any) -> Iterator[tuple[Any, Any]]:
-        from pyspark.sql import functions as F
+    def _rows(self, reader: StoreReader, rows: list[FoundRow]) -> Iterator[tuple[Any, Any]]:
+        if self._store.kind is StoreKind.VERSIONED:
+            rows = [
+                row for row in {(row.partition, row.key): row for row in rows}.values() if row.value is not None
+            ]  # the last of each key
+        keys, values = reader.keys(rows), reader.values(rows)
+        if self._store.kind in WINDOWED:
+            keys = [(key, self._start(row), self._end(row)) for key, row in zip(keys, rows, strict=True)]
+        return iter(list(zip(keys, values, strict=True)))
 
-        with self._look() as table:
-            rows = table.rows()
-            frame = rows if key is None else rows.where(F.col("k") == F.lit(key))
-            end = F.col("e") if "e" in frame.columns else F.col("w") + F.lit(self._store.window_size_ms or 0)
-            found = frame.select("k", "w", end.alias("e"), "v").orderBy("k", "w").collect()
-        return (((row[0], row[1], row[2]), row[3]) for row in found)
+    def _within(self, row: FoundRow, first: int, last: int | None) -> bool:
+        return self._start(row) >= first and (last is None or self._start(row) <= last)
+
+    def _start(self, row: FoundRow) -> int:
+        return row.times[1] if self._store.kind is StoreKind.SESSION else row.times[0]
+
+    def _end(self, row: FoundRow) -> int:
+        return row.times[0] if self._store.kind is StoreKind.SESSION else row.times[0] + (self._store.window_size_ms or 0)
+
+    def _require(self, what: str, *kinds: StoreKind) -> None:
+        if self._store.kind not in kinds:
+            raise StreamsError(f"{what} asks a {' or '.join(kinds)} store, and {self._store.name} is a {self._store.kind} store.")

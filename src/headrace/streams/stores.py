@@ -17,6 +17,11 @@ class StoreType(StrEnum):
     ROCKS_DB = "rocksDB"
     IN_MEMORY = "in_memory"
 
+    @property
+    def persistent(self) -> bool:
+        """Whether it is on disk."""
+        return self is StoreType.ROCKS_DB
+
 
 class StoreKind(StrEnum):
     """What a store's changelog looks like depends on this alone."""
@@ -53,7 +58,8 @@ class StateStore:
     retention_ms: int | None = None
     """Of windows and sessions; of a versioned store its history."""
     window_size_ms: int | None = None
-    persistent: bool = True
+    persistent: bool | None = True
+    """Whether its rows are on disk; None: as `default.dsl.store` says."""
     retain_duplicates: bool = False
     key_serde: Serde | None = None
     value_serde: Serde | None = None

@@ -22,7 +22,7 @@ from headrace.streams.operations import (
     StreamTableJoin,
 )
 from headrace.streams.options import Grouped, Joined, Named, StreamJoined
-from headrace.streams.stores import StateStore, StoreKind, StoreSupplier, StoreType
+from headrace.streams.stores import StateStore, StoreKind, StoreSupplier
 from headrace.streams.topology import Topology
 from headrace.streams.windows import JoinWindows
 
@@ -194,7 +194,7 @@ def _buffer(name: str, joined: StreamJoined, windows: JoinWindows) -> StateStore
         kind=StoreKind.WINDOW,
         retention_ms=windows.retention_ms,
         window_size_ms=windows.size_ms,
-        persistent=joined.store_type is not StoreType.IN_MEMORY,
+        persistent=joined.store_type.persistent if joined.store_type else None,
         retain_duplicates=True,
         key_serde=joined.key_serde,
         logging_enabled=joined.logging_enabled,
@@ -222,11 +222,11 @@ def _shared(names: JoinNames, joined: StreamJoined, kind: JoinKind) -> StateStor
         name = joined.store_name + suffix
     else:
         name = "KSTREAM-OUTERSHARED-" + names.this_generated.removeprefix(_THIS[kind is JoinKind.OUTER])
-    by_supplier = supplier is None or supplier.persistent
+    by = joined.store_type or supplier
     return StateStore(
         name=f"{name}-store",
         kind=StoreKind.BUFFER,
-        persistent=joined.store_type is not StoreType.IN_MEMORY if joined.store_type else by_supplier,
+        persistent=by.persistent if by else None,
         key_serde=joined.key_serde,
         logging_enabled=joined.logging_enabled,
         log_config=joined.topic_config,

@@ -92,7 +92,6 @@ class KTable:
         store = StateStore(
             name=store_name,
             kind=StoreKind.BUFFER,
-            persistent=False,
             key_serde=self.flow.key_serde,
             value_serde=self.flow.value_serde,
             logging_enabled=suppressed.buffer.logging_enabled,

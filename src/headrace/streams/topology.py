@@ -16,7 +16,7 @@ from headrace.streams.describe import describe
 from headrace.streams.nodes import Node, ProcessorNode, RepartitionTopic, SinkNode, SourceNode
 from headrace.streams.operations import Operation, TableSource, UserProcessor
 from headrace.streams.options import Consumed, Produced
-from headrace.streams.stores import StateStore
+from headrace.streams.stores import StateStore, StoreType
 
 
 @dataclass
@@ -33,6 +33,7 @@ class Topology:
     repartition_topics: dict[str, RepartitionTopic] = field(default_factory=dict)
     source_changelogs: dict[str, str] = field(default_factory=dict)  # store → the source topic that serves as its changelog
     copartitioned: list[frozenset[str]] = field(default_factory=list)  # names of sources
+    store_type: StoreType | None = None  # where stores are kept that say nothing, if the builder was told
     _group: dict[str, str] = field(default_factory=dict, repr=False)  # node → another of its group; a root has itself
     _users: dict[str, str] = field(default_factory=dict, repr=False)  # store → its first processor
 

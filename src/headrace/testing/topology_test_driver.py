@@ -114,7 +114,7 @@ class TopologyTestDriver:
         if not tables:
             raise StreamsError(f"There is no store {name} with a table in this topology.")
         memory, table = tables[0]
-        return ReadOnlyStore(memory.stores[name], lambda: nullcontext(table))
+        return ReadOnlyStore(memory.stores[name], lambda: nullcontext(table.reader()))
 
     def advance_wall_clock_time(self, advance: Duration) -> None:
         """Advance the wall-clock time of processors, and call the schedules that are due then."""

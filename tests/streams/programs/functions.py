@@ -128,6 +128,10 @@ def BY_VALUE(key: Any, value: Any) -> Any:
     return value, key
 
 
+def OWN_KEY(key: Any, value: Any) -> Any:
+    return key
+
+
 def IN_WINDOW(key: Any, value: Any) -> Any:
     return F.concat(key["key"], F.lit("@"), key["start"].cast("string"))
 

@@ -18,6 +18,7 @@ from tests.streams.programs import functions
 from tests.streams.programs.case import Case, records
 
 SEED, DESCRIBED, RUN = 1, 300, 24
+SAME = 6  # so many of those that are run get the same records
 _WINDOWS = (
     "TimeWindows.of_size_with_no_grace(minutes(5))",
     "TimeWindows.of_size_and_grace(minutes(5), minutes(1)).advance_by(minutes(1))",
@@ -174,10 +175,10 @@ def run(seed: int = SEED, count: int = RUN) -> list[Case]:
         for _ in range(p.chance.randrange(2, 7)):
             _run(p)
         p.do(f'{p.streams[-1]}.to("out")')
-        time, rows = 10, []
+        chance, time, rows = random.Random(f"records {seed}-{number // SAME}"), 10, []
         for value in "bcdefghijklmnop":
-            time += p.chance.randrange(-1, 4)
-            rows.append(f"{p.chance.choice('aabc')}:{value}@{time}")
+            time += chance.randrange(-1, 4)
+            rows.append(f"{chance.choice('aabc')}:{value}@{time}")
         found.append(_case(f"run_{number}", p.lines, {}, records("in", " ".join(rows))))
     return found
 

@@ -122,7 +122,7 @@ def a_table_that_is_kept_later_is_not_there_yet(b: StreamsBuilder) -> None:
     t = b.table("in")
     s = t.to_stream()
     v = s.map_values(TEXT)
-    v.left_join(t.map_values(UPPER, Materialized.as_("kept")), BOTH).to("out")
+    v.left_join(t.map_values(UPPER, Materialized.as_("kept-1")), BOTH).to("out")
 
 
 @case(input=KEYS)
@@ -179,7 +179,7 @@ HISTORY = records(
 @case(input=HISTORY)
 def a_stream_sees_the_version_of_its_own_time(b: StreamsBuilder) -> None:
     s = b.stream("in")
-    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept-2", millis(30)))
     t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept)
     s.filter_not(ROW).left_join(t, BOTH).to("out")
 
@@ -187,7 +187,7 @@ def a_stream_sees_the_version_of_its_own_time(b: StreamsBuilder) -> None:
 @case(input=HISTORY)
 def a_stream_sees_the_version_of_its_own_time_as_it_is_mapped(b: StreamsBuilder) -> None:
     s = b.stream("in")
-    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept-3", millis(30)))
     t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept).filter(NOT_A).map_values(UPPER)
     s.filter_not(ROW).join(t, BOTH).to("out")
 
@@ -195,8 +195,8 @@ def a_stream_sees_the_version_of_its_own_time_as_it_is_mapped(b: StreamsBuilder)
 @case(input=HISTORY)
 def a_mapped_table_has_a_history_of_its_own(b: StreamsBuilder) -> None:
     s = b.stream("in")
-    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
-    mapped = Materialized.as_(Stores.persistent_versioned_key_value_store("mapped", millis(60)))
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept-4", millis(30)))
+    mapped = Materialized.as_(Stores.persistent_versioned_key_value_store("mapped-5", millis(60)))
     t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept).map_values(UPPER, mapped)
     s.filter_not(ROW).left_join(t, BOTH).to("out")
 
@@ -204,7 +204,7 @@ def a_mapped_table_has_a_history_of_its_own(b: StreamsBuilder) -> None:
 @case(input=HISTORY)
 def records_wait_for_the_table(b: StreamsBuilder) -> None:
     s = b.stream("in")
-    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept-6", millis(30)))
     t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept)
     j = Joined.with_(Serdes.string(), Serdes.string(), Serdes.string())
     s.filter_not(ROW).left_join(t, BOTH, j.with_grace_period(millis(5))).to("out")
@@ -213,7 +213,7 @@ def records_wait_for_the_table(b: StreamsBuilder) -> None:
 @case(input=HISTORY)
 def records_wait_for_rows_of_the_table(b: StreamsBuilder) -> None:
     s = b.stream("in")
-    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept-7", millis(30)))
     t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept).map_values(UPPER)
     j = Joined.with_(Serdes.string(), Serdes.string(), Serdes.string())
     s.filter_not(ROW).join(t, BOTH, j.with_grace_period(millis(0))).to("out")
@@ -231,7 +231,7 @@ def values_of_a_table_are_numbered_and_kept(b: StreamsBuilder) -> None:
     numbers = Stores.in_memory_key_value_store("numbers")
     b.add_state_store(Stores.key_value_store_builder(numbers, Serdes.string(), Serdes.string()))
     s = b.stream("in")
-    t = s.to_table().transform_values(NUMBERED, Materialized.as_("kept"), "numbers")
+    t = s.to_table().transform_values(NUMBERED, Materialized.as_("kept-8"), "numbers")
     t.group_by(BY_VALUE).reduce(CONCAT, WITHOUT).to_stream().to("out")
 
 
@@ -286,14 +286,14 @@ def processors_of_two_topics_share_a_store(b: StreamsBuilder) -> None:
 @case(input=HISTORY)
 def every_version_is_passed_on(b: StreamsBuilder) -> None:
     s = b.stream("in")
-    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept-9", millis(30)))
     s.filter(ROW).map_values(NONE_IF_X).to_table(kept).to_stream().to("out")
 
 
 @case(input=HISTORY)
 def only_the_last_version_is_grouped(b: StreamsBuilder) -> None:
     s = b.stream("in")
-    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept-10", millis(30)))
     t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept)
     t.group_by(BY_VALUE).reduce(CONCAT, WITHOUT).to_stream().to("out")
 
@@ -301,15 +301,15 @@ def only_the_last_version_is_grouped(b: StreamsBuilder) -> None:
 @case(input=HISTORY)
 def only_the_last_versions_are_joined(b: StreamsBuilder) -> None:
     s = b.stream("in")
-    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept-11", millis(30)))
     t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept)
-    u = s.filter_not(ROW).to_table(Materialized.as_("plain"))
+    u = s.filter_not(ROW).to_table(Materialized.as_("plain-12"))
     t.left_join(u, BOTH).to_stream().to("out")
 
 
 @case(input=HISTORY)
 def a_plain_store_takes_what_comes_late(b: StreamsBuilder) -> None:
     s = b.stream("in")
-    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept", millis(30)))
-    t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept).map_values(UPPER, Materialized.as_("plain"))
+    kept = Materialized.as_(Stores.persistent_versioned_key_value_store("kept-13", millis(30)))
+    t = s.filter(ROW).map_values(NONE_IF_X).to_table(kept).map_values(UPPER, Materialized.as_("plain-14"))
     s.filter_not(ROW).left_join(t, BOTH).to("out")

@@ -45,6 +45,10 @@ class Windows:
                 start += self.advance
         return changed
 
+    def kept(self) -> dict:
+        """Those whose retention, size and grace, is not over."""
+        return {window: n for window, n in self.counts.items() if window[1] > self.time - self.size - self.grace}
+
 
 class Sessions:
     """Counts per session (KStreamSessionWindowAggregate)."""
@@ -69,6 +73,10 @@ class Sessions:
 
     def all(self) -> dict:
         return {(key, *session): n for key, found in self.sessions.items() for session, n in found.items()}
+
+    def kept(self) -> dict:
+        """Those whose retention, gap and grace, is not over."""
+        return {session: n for session, n in self.all().items() if session[2] > self.time - self.gap - self.grace}
 
 
 class Sliding:
@@ -123,6 +131,10 @@ class Sliding:
 
     def all(self) -> dict:
         return {(key, start): value for key, found in self.windows.items() for start, (value, _) in found.items()}
+
+    def kept(self, retention: int) -> dict:
+        """Those that began less than a retention ago."""
+        return {window: value for window, value in self.all().items() if window[1] > self.time - retention}
 
 
 def merged(*topics: list[Record]) -> list[tuple[int, Record]]:

@@ -105,7 +105,7 @@ def test_windows_take_late_records_until_their_grace_is_over(drive, windows):
             feed(driver, "in", batch)
             found = _out(driver, serde, Serdes.long())
             assert {(r.key["key"], r.key["start"]): r.value for r in found} == expected.take(batch)
-        assert {(k[0], k[1]): n for k, n in driver.store("store").all()} == expected.counts
+        assert {(k[0], k[1]): n for k, n in driver.store("store").all()} == expected.kept()
 
 
 def test_a_window_is_passed_on_once_when_it_closes(drive):
@@ -222,7 +222,7 @@ def test_sessions_merge_and_take_late_records_as_kafka_does(drive, seed):
             for r in _out(driver, serde, Serdes.long()):
                 state[r.key["key"], r.key["start"], r.key["end"]] = r.value
             assert {k: n for k, n in state.items() if n is not None} == expected.all()
-        assert dict(driver.store("s").all()) == expected.all()
+        assert dict(driver.store("s").all()) == expected.kept()
 
 
 def test_a_session_is_passed_on_once_when_no_record_can_reach_it(drive):
@@ -262,7 +262,7 @@ def test_windows_slide_over_the_records_as_kafka_slides_them(drive, seed, grace)
         for batch in batches(seed, (9, 1, 12)):
             feed(driver, "in", batch)
             assert {(r.key["key"], r.key["start"]): r.value for r in _out(driver, serde)} == expected.take(batch)
-        assert {(k[0], k[1]): v for k, v in driver.store("store").all()} == expected.all()
+        assert {(k[0], k[1]): v for k, v in driver.store("store").all()} == expected.kept(2 * 10 + grace)
 
 
 def test_a_sliding_window_is_passed_on_once_when_it_closes(drive):
@@ -348,3 +348,5 @@ def test_windows_beyond_their_retention_are_forgotten(drive, monkeypatch):
         feed(driver, "in", [("b", "x", 45)])
         feed(driver, "in", [("b", "x", 46)])
         assert list(driver.store("store").all()) == [(("b", 40, 50), 2)]
+        stored = driver._tasks[0].memory.tables["store"].rows()
+        assert [(row["k"], row["w"]) for row in stored.collect()] == [("b", 40)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -114,9 +116,13 @@ def process(directory: Path, app: str, config: dict[str, str]) -> Iterator[subpr
         running.wait()
 
 
-@pytest.mark.parametrize("guarantee", seeds("exactly_once_v2", "at_least_once"))
-def test_word_count_killed_in_the_middle_counts_every_word_once(destination, topic_name, tmp_path, guarantee):
-    """The example itself, its topics renamed; killed once it has written something, and started again."""
+@pytest.mark.parametrize(
+    ("guarantee", "seed", "kills"),
+    seeds(("exactly_once_v2", 1, 2), ("at_least_once", 2, 2), ("exactly_once_v2", 3, 6), ("at_least_once", 4, 6)),
+)
+def test_word_count_killed_at_random_moments_counts_every_word_once(destination, topic_name, tmp_path, guarantee, seed, kills):
+    """The example itself, its topics renamed; killed again and again once it has written so much, and started again."""
+    chance = random.Random(seed)
     lines, counts, name = topic_name("lines"), topic_name("word-counts"), topic_name("word-count")
     text = (EXAMPLES / "word_count.py").read_text().replace('"lines"', f'"{lines}"').replace('"word-counts"', f'"{counts}"')
     (tmp_path / "app.py").write_text(text)
@@ -124,19 +130,25 @@ def test_word_count_killed_in_the_middle_counts_every_word_once(destination, top
     destination.create(counts, 1)
     words = [f"word{i % 700} other{i % 13}" for i in range(6_000)]
     records = [record(None, line.encode(), partition=i % 2) for i, line in enumerate(words)]
-    destination.produce(lines, records[:-100])
     config = {"application.id": name, "bootstrap.servers": destination.bootstrap, "session.timeout.ms": "6000",
-              "headrace.max.batch.records": "2000", "processing.guarantee": guarantee}  # fmt: skip
-    with process(tmp_path, f"{tmp_path}/app.py", config) as first:
-        wait_until(lambda: destination.size(counts) > 700, WAIT_S, f"some counts; {(tmp_path / 'err').read_text()}")
-        first.kill()
-        first.wait()
-    destination.produce(lines, records[-100:])  # something is left to do, however fast the application was
+              "headrace.max.batch.records": "300", "processing.guarantee": guarantee}  # fmt: skip
     expected = Counter(word for line in words for word in line.split())
 
     def found() -> dict[str, int]:
         return {r.key.decode(): int.from_bytes(r.value, "big") for r in destination.read(counts) if r.key and r.value}
 
+    def written(enough: int) -> bool:
+        return destination.size(counts) >= enough
+
+    part = len(records) // (kills + 1)  # has all 713 words: something is left to do, however fast an application was
+    for number in range(kills):
+        destination.produce(lines, records[number * part : (number + 1) * part])
+        enough = destination.size(counts) + chance.randrange(1, 700)
+        with process(tmp_path, f"{tmp_path}/app.py", config) as killed:
+            wait_until(partial(written, enough), WAIT_S, lambda: (tmp_path / "err").read_text())
+            killed.kill()
+            killed.wait()
+    destination.produce(lines, records[kills * part :])
     with process(tmp_path, f"{tmp_path}/app.py", config) as second:
         wait_until(lambda: found() == expected or second.poll() is not None, WAIT_S, "all words")
         second.send_signal(signal.SIGTERM)

@@ -131,6 +131,20 @@ def test_a_global_table_is_looked_up_by_any_key(drive):
         assert [(r.key, r.value) for r in _out(driver)] == [("a", "x-one"), ("a", "y-None")]
 
 
+def test_a_joiner_of_a_global_table_gets_the_record_s_key_and_the_mapped_one(drive):
+    builder = StreamsBuilder()
+    rows = builder.global_table("right", STRINGS)
+    stream = builder.stream("left", STRINGS)
+    all_ = lambda key, mapped, value, row: F.concat_ws("-", key, mapped, value, row)  # noqa: E731
+    stream.join(rows, lambda k, v: F.upper(v), all_).merge(
+        stream.left_join(rows, lambda k, v: F.nullif(v, F.lit("y")), lambda key, value, row: F.concat_ws("-", key, value, row))
+    ).to("out")
+    with drive(builder) as driver:
+        feed(driver, "right", [("X", "one", 1), ("x", "two", 1)])
+        feed(driver, "left", [("a", "x", 3), ("b", "y", 4)])
+        assert [(r.key, r.value) for r in _out(driver)] == [("a", "a-X-x-one"), ("a", "a-x-two"), ("b", "b-y")]
+
+
 def test_the_rows_of_sessions_are_joined(drive):
     builder = StreamsBuilder()
     sessions = builder.stream("in", STRINGS).group_by_key().windowed_by(SessionWindows.of_inactivity_gap_and_grace(5, 100))

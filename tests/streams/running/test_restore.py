@@ -156,7 +156,9 @@ def test_the_stream_time_comes_back_too(drive, spark):
         feed(driver, "in2", [("a", "x", 5), ("a", "y", 100)])
     with drive(_application(), topics=topics) as driver:
         feed(driver, "in2", [("a", "late", 6), ("a", "z", 95)])
-        assert list(driver.store("windows").fetch("a")) == [(0, "x"), (80, "z"), (100, "y")]
+        assert list(driver.store("windows").fetch("a")) == [(80, "z"), (100, "y")]
+        (table,) = [task.memory.tables["windows"] for task in driver._tasks if "windows" in task.memory.tables]
+        assert {(row["w"], row["v"]) for row in table.rows().collect()} == {(0, "x"), (80, "z"), (100, "y")}
 
 
 def test_state_without_committed_offsets_is_refused(drive, spark):

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
+import pytest
 from pyspark.sql import functions as F
 
-from headrace.streams import Materialized, Produced, Serdes, SessionWindows, StreamsBuilder
+from headrace.streams import (
+    BufferConfig,
+    EmitStrategy,
+    Materialized,
+    Produced,
+    Serdes,
+    SessionWindows,
+    StoreType,
+    StreamsBuilder,
+    Suppressed,
+    TimeWindows,
+)
+from headrace.testing.topics_in_memory import TopicsInMemory
 from tests.streams.running.conftest import STRINGS, feed
 
 
@@ -42,3 +58,36 @@ def test_sessions_of_keys_that_begin_alike_are_kept_apart(drive):
             feed(driver, "in", [(key, "x", 0)])
         counts = {key: count for (key, _, _), count in driver.store("sessions").all()}
     assert counts == {"a": 3, "ab": 2, "": 1, "a" * 17: 1}
+
+
+@pytest.mark.parametrize("given", [{}, {"default.dsl.store": "in_memory"}])
+def test_a_store_is_on_disk_or_in_memory(drive, spark, given):
+    builder, topics = StreamsBuilder(), TopicsInMemory(spark)
+    grouped = builder.stream("in", STRINGS).group_by_key()
+    for name in ("open", "disk", "memory"):
+        kinds = {"disk": StoreType.ROCKS_DB, "memory": StoreType.IN_MEMORY}
+        grouped.count(replace(Materialized.as_(name), store_type=kinds.get(name)))
+    on_disk = {"disk"} if given else {"open", "disk"}
+    for times in (1, 2):  # the second from changelogs
+        with drive(builder, topics=topics, config=given) as driver:
+            feed(driver, "in", [("a", "x", 0)])
+            assert [driver.store(name).get("a") for name in ("open", "disk", "memory")] == [times] * 3
+            files = Path(driver._tasks[0].memory.runtime._directory).glob("OPTIONS-*")
+            named = {name for file in files for name in re.findall(r'\[CFOptions "(.*)"\]', file.read_text())}
+            assert named == {"default", *on_disk}
+
+
+def test_an_application_without_records_runs_no_batch(drive):
+    builder = StreamsBuilder()
+    windows = TimeWindows.of_size_and_grace(10, 5)
+    grouped = builder.stream("in", STRINGS).group_by_key()
+    grouped.windowed_by(windows).emit_strategy(EmitStrategy.on_window_close()).count()
+    unbounded = BufferConfig.unbounded()
+    grouped.count().suppress(Suppressed.until_time_limit(10, unbounded)).to_stream().to("out")
+    with drive(builder) as driver:
+        feed(driver, "in", [("a", "x", 0)])
+        (task,) = driver._tasks
+        before = task.metrics["batches"]
+        driver.advance_wall_clock_time(timedelta(hours=1))  # what waits, waits for stream time
+        assert not task.step()
+        assert task.metrics["batches"] == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -23,7 +24,7 @@ from headrace.streams.engine.task import StreamTask
 from headrace.streams.internal_topics import changelog_name, full_name
 from headrace.streams.nodes import ProcessorNode, SinkNode, SourceNode
 from headrace.streams.refused import refuse
-from headrace.streams.stores import StateStore, StoreKind
+from headrace.streams.stores import StateStore, StoreKind, StoreType
 from headrace.streams.topology import Topology
 
 
@@ -55,13 +56,21 @@ def assemble(
         store: table
         for n in groups
         if topology.is_global(n[1])
-        for store, table in _global(topology, n[1], topics, cluster, counts)
+        for store, table in _global(topology, config, n[1], topics, cluster, counts)
     }
     shared = cast("dict[str, StoreTable]", {name: table.table for name, table in tables.items()})
     programs = [Program.of(topology, number, names) for number, names in groups if not topology.is_global(names)]
     fed = _fed(topology, config, counts, programs)
     tasks = _prepared([_task(topology, config, cluster, counts, one, topics, shared, fed) for one in programs])
     return [task for task in tasks if task.partitions], list(tables.values())
+
+
+def _placed(topology: Topology, config: StreamsConfig, stores: Mapping[str, StateStore]) -> dict[str, StateStore]:
+    """The stores, each of them on disk or in memory: as it says itself, else as the builder was told, else the application."""
+    chosen = topology.store_type or config.store_type or StoreType.ROCKS_DB
+    return {
+        n: store if store.persistent is not None else replace(store, persistent=chosen.persistent) for n, store in stores.items()
+    }
 
 
 def _prepared(tasks: list[StreamTask]) -> list[StreamTask]:
@@ -91,8 +100,9 @@ def _task(
 
     changelog = partial(changelog_name, topology, config.topic_prefix)
     memory = Memory(
-        cluster.runtime(max((counts[name] for name in names), default=1)), topology.stores, changelog, shared, fed=fed
-    )
+        cluster.runtime(max((counts[name] for name in names), default=1)),
+        _placed(topology, config, topology.stores), changelog, shared, fed=fed,
+    )  # fmt: skip
     merged = program.has_state and len(names) > 1
     reset = {
         name: source.consumed.reset_policy or config.offset_reset for source in program.sources for name in read[source.name]
@@ -133,12 +143,10 @@ def _topics(source: SourceNode, topics: SinkTopics, counts: Mapping[str, int]) -
 
 
 def _global(
-    topology: Topology,
-    names: tuple[str, ...],
-    topics: SinkTopics,
-    cluster: Cluster,
+    topology: Topology, config: StreamsConfig, names: tuple[str, ...], topics: SinkTopics, cluster: Cluster,
     counts: Mapping[str, int],
-) -> list[tuple[str, GlobalTable]]:
+) -> list[tuple[str, GlobalTable]]:  # fmt: skip
+    placed = _placed(topology, config, topology.global_stores)
     nodes = [topology.nodes[name] for name in names]
     source = next(node for node in nodes if isinstance(node, SourceNode))
     found = []
@@ -148,6 +156,7 @@ def _global(
             if source.topics[0] not in counts:
                 raise MissingSourceTopicError([source.topics[0]])
             reading = SourceReading(topics, False, False)
-            table = GlobalTable(source, reading, cluster, counts[source.topics[0]], StateStore(store, StoreKind.KEY_VALUE))
+            kept = StateStore(store, StoreKind.KEY_VALUE, persistent=placed[store].persistent)
+            table = GlobalTable(source, reading, cluster, counts[source.topics[0]], kept)
             found.append((store, table))
     return found

@@ -43,6 +43,7 @@ class Memory:
         """The stream times that operators have come to."""
         self.clocks = clocks
         self.runtime.set_clocks(clocks)
+        self._expire()
 
     def apply(self, clocks: Clocks) -> None:
         """Take the changes of a batch into the stores, with the stream times that it has come to; what is before stream time less
@@ -50,11 +51,15 @@ class Memory:
         """
         self.runtime.apply()
         self.clocks = clocks
+        self._expire()
+        for store in self.expires:
+            self.tables[store].sweep(self.runtime.changed(store))
+
+    def _expire(self) -> None:
         for store, node in self.expires.items():
-            retention, table = self.stores[store].retention_ms, self.tables[store]
+            retention = self.stores[store].retention_ms
             if retention is not None:
-                table.kept_from = {p: time - retention for p, time in self.clocks.get(node, {}).items()}
-                table.sweep(self.runtime.changed(store))
+                self.tables[store].kept_from = {p: time - retention for p, time in self.clocks.get(node, {}).items()}
 
     def kept_in(self, partitions: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
         """Those of some partitions of topics that are of changelogs, each with the name of the store; and the topics of `fed`, as

@@ -24,6 +24,7 @@ from headrace.streams.durations import BY_DURATION, reset_ms
 from headrace.streams.engine.build import build, written_topics
 from headrace.streams.engine.delivery import Kafka
 from headrace.streams.engine.purge import Purge
+from headrace.streams.engine.reads import StoreReader
 from headrace.streams.engine.runtime import StreamBatch, TaskRuntime
 from headrace.streams.engine.source import KafkaTopics, Partition, Ranges, consumer
 from headrace.streams.engine.state import StoreTable
@@ -336,10 +337,10 @@ class Engine:
 
 
 @contextmanager
-def _between(lock: threading.Lock, table: StoreTable) -> Iterator[StoreTable]:
-    """A table, which no batch changes meanwhile."""
+def _between(lock: threading.Lock, table: StoreTable) -> Iterator[StoreReader]:
+    """What reads a table, which no batch changes meanwhile."""
     with lock:
-        yield table
+        yield table.reader()
 
 
 def _as_streams_error(error: BaseException, number: int) -> BaseException:

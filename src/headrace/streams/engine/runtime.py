@@ -10,7 +10,7 @@ import itertools
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,6 +21,7 @@ from headrace.spark.kafka import ONE_REQUEST, is_local
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_ROWS_AT_ONCE = 10_000  # of a range
 _STORED = "p int, key binary, value binary"
 # What means something else each time: Spark decides it when it plans.
 _VOLATILE = re.compile(r"\b(current_timestamp|current_date|now|localtimestamp|current_time|rand|randn|uuid|shuffle|randstr)\(")
@@ -92,6 +93,7 @@ class TaskRuntime:
             )
         jvm: Any = spark._jvm
         self.spark, self._jvm = spark, jvm
+        self.partitions = range(partitions)
         self._pieces = jvm.io.headrace.streams.BatchPieces.fewest(partitions, spark.sparkContext.defaultParallelism)
         self._numbers = itertools.count()
         self._socket = ""
@@ -130,9 +132,9 @@ class TaskRuntime:
         parts = [[output.kind, output.name, output.topic] for output in computed]
         return self._java.program(session.sessionState().conf(), rows, parts)
 
-    def create(self, store: str) -> None:
-        """Make a store."""
-        self._stores.create(store)
+    def create(self, store: str, *, persistent: bool) -> None:
+        """Make a store, on disk or in memory."""
+        self._stores.create(store, persistent)
 
     def add_up(self, index: str) -> None:
         """Know how many rows an index of sizes has, and how many bytes they say."""
@@ -150,6 +152,17 @@ class TaskRuntime:
         """A row, in whatever task: time and value."""
         found = self._java.get(store, key)
         return None if found is None else bytes(found)
+
+    def between(self, store: str, partition: int, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        """The rows of a task from a key on, before another one (None: to its last), in their order: key, time and value."""
+        prefix = partition.to_bytes(4, "big")
+        begin, stop = prefix + start, (partition + 1).to_bytes(4, "big") if end is None else prefix + end
+        while True:
+            found = _parts(bytes(self._java.range(store, begin, stop, _ROWS_AT_ONCE)))
+            yield from ((key[4:], row) for key, row in zip(found[::2], found[1::2], strict=True))
+            if len(found) < 2 * _ROWS_AT_ONCE:
+                return
+            begin = found[-2] + b"\0"
 
     def load(self, store: str, rows: DataFrame) -> None:
         """Put rows into a store, those of a key in their order: p, key, value (NULL deletes), t."""
@@ -307,7 +320,8 @@ class TaskRuntime:
             self._directory = ""
 
     def _attributes(self, schema: str) -> Any:
-        return _execution(self.spark.createDataFrame([], schema)).analyzed().output()
+        sql = self._jvm.org.apache.spark.sql
+        return sql.catalyst.types.DataTypeUtils.toAttributes(sql.types.StructType.fromDDL(schema))
 
     def _rows(self, frame: DataFrame) -> Any:
         execution = _execution(frame)
@@ -330,6 +344,16 @@ class TaskRuntime:
         )
         dataset = getattr(getattr(jvm.org.apache.spark.sql.classic, "Dataset$"), "MODULE$")
         return DataFrame(dataset.ofRows(session, plan), self.spark)
+
+
+def _parts(source: bytes) -> list[bytes]:
+    """What stands in bytes, each with its length in front of it."""
+    found, position = [], 0
+    while position < len(source):
+        begin = position + 4
+        position = begin + int.from_bytes(source[position:begin], "big")
+        found.append(source[begin:position])
+    return found
 
 
 def _lines(rows: Iterable[Iterable[object]]) -> str:

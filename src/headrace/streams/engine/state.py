@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.streams.engine import formats
 from headrace.streams.engine.changelog import Changelog
 from headrace.streams.engine.layout import Layout
+from headrace.streams.engine.reads import StoreReader
 from headrace.streams.engine.time_index import TimeIndex
-from headrace.streams.row_headers import without_headers
-from headrace.streams.serde_values import can_read_alone, decoder, encoder
 from headrace.streams.stores import StateStore, StoreKind
 
 if TYPE_CHECKING:
@@ -38,8 +37,8 @@ class StoreTable:
         self.runtime, self._name, self._log = runtime, name, changelog
         self._changes = 0
         self.kept_from: dict[int, int] = {}
-        """By task, the time (ms) before which windows have expired; they go with the next sweep."""
-        runtime.create(name)
+        """By task, the time (ms) up to which windows have expired: nobody finds them, and the next sweep deletes them."""
+        runtime.create(name, persistent=bool(changelog.store.persistent))
         self.index = None if time is None else TimeIndex(runtime, name, changelog, time, size)
 
     @property
@@ -141,19 +140,9 @@ class StoreTable:
         value, time = self._value(F.col("value")), _time(F.col("value"))
         return self.stored().select("p", *keys, value.alias("v"), time.alias("t"))
 
-    def reads_alone(self) -> bool:
-        """Whether `get` reads it: a key is all that tells its rows apart, and its serdes need no expression of Spark."""
-        key, value = self._log.key_serde, self._log.value_serde
-        return not self._log.tail() and can_read_alone(value) and key.name != "json" and can_read_alone(key)
-
-    def get(self, key: Any) -> Any:
-        """The value of a key in whatever task, None if there is none; runs no job."""
-        source = encoder(self._log.key_serde)(key)
-        row = None if source is None else self.runtime.get(self._name, source)
-        if row is None:
-            return None
-        value = without_headers(row[8:]) if self._log.store.with_headers else row[8:]
-        return decoder(self._log.value_serde, self.layout.value)(value)
+    def reader(self) -> StoreReader:
+        """What reads it from outside of batches."""
+        return StoreReader(self.runtime, self._name, self._log, self.kept_from)
 
     def load(self, rows: DataFrame) -> None:
         """Take in rows that no batch has changed: `Layout.names`, `v` (NULL deletes), `t`; runs a job."""

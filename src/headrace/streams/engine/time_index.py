@@ -28,7 +28,7 @@ class TimeIndex:
         """
         self.name = f"{store}#time"
         self._runtime, self._store, self._log, self._time, self._size = runtime, store, changelog, time, size
-        runtime.create(self.name)
+        runtime.create(self.name, persistent=bool(changelog.store.persistent))
         if size is not None:
             runtime.add_up(self.name)
 

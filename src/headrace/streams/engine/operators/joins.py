@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.errors import StreamsError
-from headrace.streams.engine.columns import apply, checked, column, keyed
+from headrace.streams.engine.columns import apply, checked, column, keyed, parameters
 from headrace.streams.engine.context import Context
 from headrace.streams.engine.flows import Changes, Records
 from headrace.streams.engine.versions import joined as joined_versions
@@ -48,7 +48,7 @@ def stream_table(node: str, operation: StreamTableJoin, records: Records, table:
 
 
 def with_global(context: Context, node: str, operation: GlobalTableJoin, records: Records) -> Records:
-    """Each record with the row of a derived key in a global table."""
+    """Each record with the row of a derived key in a global table; a joiner of four gets its own key and that one (KIP-1340)."""
     from pyspark.sql import functions as F
 
     frame = records.frame.where("v is not null")
@@ -57,7 +57,8 @@ def with_global(context: Context, node: str, operation: GlobalTableJoin, records
     looked = context.memory.global_tables[operation.store].lookup(frame, ["__p", "__k"]).withColumn("other", F.col("sv"))
     if operation.kind is JoinKind.INNER:
         looked = looked.where("other is not null")
-    return replace(_joined(node, operation.joiner, looked, records), ordered="not")
+    mapped = (F.col("__k"),) if parameters(operation.joiner) > 3 else ()
+    return replace(_joined(node, operation.joiner, looked, records, *mapped), ordered="not")
 
 
 def tables(context: Context, node: str, operation: TableJoin, left: Changes, right: Changes) -> Changes:
@@ -109,8 +110,8 @@ def _rows(node: str, operation: TableJoin, left: Column, right: Column) -> Colum
     return F.when(wanted, column(keyed(operation.joiner, node, F.col("k"), left, right)))
 
 
-def _joined(node: str, joiner: Function, frame: DataFrame, records: Records) -> Records:
+def _joined(node: str, joiner: Function, frame: DataFrame, records: Records, *before: Column) -> Records:
     from pyspark.sql import functions as F
 
-    value = column(keyed(joiner, node, F.col("k"), F.col("v"), F.col("other")))
+    value = column(keyed(joiner, node, F.col("k"), *before, F.col("v"), F.col("other")))
     return replace(records, frame=checked(lambda: frame.select("p", "k", value.alias("v"), "t", "o", "h"), node))

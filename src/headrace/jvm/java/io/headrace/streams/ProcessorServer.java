@@ -14,11 +14,9 @@ import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.rocksdb.RocksDBException;
-import org.rocksdb.RocksIterator;
 
 /**
  * Answers processors in Spark's Python workers, through a socket that only this user can open: rows of stores as they were before the
@@ -96,30 +94,7 @@ final class ProcessorServer {
         byte[] from = RecordBytes.bytes(in);
         byte[] to = RecordBytes.bytes(in);
         boolean backwards = in.readBoolean();
-        List<byte[]> found = new ArrayList<>();
-        try (RocksIterator rows = runtime.stores.iterator(store)) {
-            if (backwards) {
-                rows.seekForPrev(to);
-                if (rows.isValid() && Arrays.equals(rows.key(), to)) {
-                    rows.prev();
-                }
-            } else {
-                rows.seek(from);
-            }
-            while (rows.isValid() && found.size() < 2 * ROWS_AT_ONCE) {
-                byte[] key = rows.key();
-                if (backwards ? Arrays.compareUnsigned(key, from) < 0 : Arrays.compareUnsigned(key, to) >= 0) {
-                    break;
-                }
-                found.add(key);
-                found.add(rows.value());
-                if (backwards) {
-                    rows.prev();
-                } else {
-                    rows.next();
-                }
-            }
-        }
+        List<byte[]> found = runtime.stores.range(store, from, to, backwards, ROWS_AT_ONCE);
         out.writeInt(found.size() / 2);
         for (byte[] one : found) {
             RecordBytes.write(out, one);

@@ -58,6 +58,16 @@ final class RecordBytes {
         return bytes.toByteArray();
     }
 
+    /** Each with its length in front of it. */
+    static byte[] joined(List<byte[]> parts) throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        DataOutputStream out = new DataOutputStream(bytes);
+        for (byte[] part : parts) {
+            write(out, part);
+        }
+        return bytes.toByteArray();
+    }
+
     static byte[] bytes(DataInputStream in) throws IOException {
         int length = in.readInt();
         return length < 0 ? null : in.readNBytes(length);

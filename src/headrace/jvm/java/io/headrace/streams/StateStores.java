@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -18,16 +19,21 @@ import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.CompressionType;
+import org.rocksdb.Env;
+import org.rocksdb.InfoLogLevel;
 import org.rocksdb.LRUCache;
 import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.RocksIterator;
+import org.rocksdb.RocksMemEnv;
 import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteBufferManager;
 import org.rocksdb.WriteOptions;
 
 /**
- * The stores of one sub-topology in a RocksDB of their own, one column family each, in a scratch directory that goes with it.
+ * The stores of one sub-topology in a RocksDB of their own, one column family each, in a scratch directory that goes with it; those
+ * in memory are in a second one, whose files are in memory.
  *
  * <p>A key is the task's partition (4 bytes) and the key of the changelog record; a value the time of the row (8 bytes) and the
  * value of the changelog record. Nothing is logged or synced here: the changelog topic alone outlives the process.
@@ -45,10 +51,16 @@ public final class StateStores {
     private final Path directory;
     private final RocksDB db;
     private final Options options;
+    private volatile RocksDB memory; // made with the first store that is to be there
+    private RocksMemEnv memoryFiles;
+    private Options memoryOptions;
     private final WriteOptions unlogged = new WriteOptions().setDisableWAL(true);
     private final LongAdder rowsRead = new LongAdder();
-    private final Map<String, ColumnFamilyHandle> stores = new ConcurrentHashMap<>();
+    private final Map<String, Store> stores = new ConcurrentHashMap<>();
     private final Map<String, StoreTotals> totals = new ConcurrentHashMap<>(); // of indexes of sizes
+
+    private record Store(RocksDB db, ColumnFamilyHandle handle) {
+    }
 
     StateStores(String directory) throws RocksDBException {
         synchronized (StateStores.class) {
@@ -58,31 +70,47 @@ public final class StateStores {
             }
         }
         this.directory = Path.of(directory);
-        options = new Options().setCreateIfMissing(true).setWriteBufferManager(buffers).setMaxOpenFiles(256).setStatsDumpPeriodSec(0)
-            .setKeepLogFileNum(1L).setMaxBackgroundJobs(2);
+        options = options();
         db = RocksDB.open(options, directory);
     }
 
-    /** Make a store; nothing happens if it is there. */
-    public synchronized void create(String store) throws RocksDBException {
-        if (!stores.containsKey(store)) {
-            BlockBasedTableConfig table = new BlockBasedTableConfig().setBlockCache(cache).setFilterPolicy(new BloomFilter(10))
-                .setCacheIndexAndFilterBlocks(true).setPinL0FilterAndIndexBlocksInCache(true).setBlockSize(4096L);
-            ColumnFamilyOptions own = new ColumnFamilyOptions().setTableFormatConfig(table)
-                .setCompressionType(CompressionType.LZ4_COMPRESSION).setWriteBufferSize(32L << 20);
-            stores.put(store, db.createColumnFamily(new ColumnFamilyDescriptor(store.getBytes(StandardCharsets.UTF_8), own)));
+    private static Options options() {
+        return new Options().setCreateIfMissing(true).setWriteBufferManager(buffers).setMaxOpenFiles(256).setStatsDumpPeriodSec(0)
+            .setKeepLogFileNum(1L).setMaxBackgroundJobs(2);
+    }
+
+    private RocksDB memory() throws RocksDBException {
+        if (memory == null) {
+            memoryFiles = new RocksMemEnv(Env.getDefault());
+            memoryOptions = options().setEnv(memoryFiles).setInfoLogLevel(InfoLogLevel.ERROR_LEVEL); // the log is in memory, too
+            memory = RocksDB.open(memoryOptions, "/" + directory.getFileName());
         }
+        return memory;
+    }
+
+    /** Make a store, on disk or in memory; nothing happens if it is there. */
+    public synchronized void create(String store, boolean persistent) throws RocksDBException {
+        if (!stores.containsKey(store)) {
+            create(store, persistent ? db : memory());
+        }
+    }
+
+    private void create(String store, RocksDB db) throws RocksDBException {
+        BlockBasedTableConfig table = new BlockBasedTableConfig().setBlockCache(cache).setFilterPolicy(new BloomFilter(10))
+            .setCacheIndexAndFilterBlocks(true).setPinL0FilterAndIndexBlocksInCache(true).setBlockSize(4096L);
+        ColumnFamilyOptions own = new ColumnFamilyOptions().setTableFormatConfig(table)
+            .setCompressionType(CompressionType.LZ4_COMPRESSION).setWriteBufferSize(32L << 20);
+        ColumnFamilyDescriptor descriptor = new ColumnFamilyDescriptor(store.getBytes(StandardCharsets.UTF_8), own);
+        stores.put(store, new Store(db, db.createColumnFamily(descriptor)));
     }
 
     /** Throw away what a store holds. */
     public synchronized void clear(String store) throws RocksDBException {
-        ColumnFamilyHandle handle = stores.remove(store);
-        if (handle != null) {
-            db.dropColumnFamily(handle);
-            handle.close();
-        }
-        totals.computeIfPresent(store, (name, before) -> new StoreTotals());
-        create(store);
+        Store before = stores.remove(store);
+        before.db.dropColumnFamily(before.handle);
+        before.handle.close();
+        totals.computeIfPresent(store, (name, total) -> new StoreTotals());
+        create(store, before.db);
     }
 
     /** Add up what an index of sizes says, from now on. It is empty. */
@@ -96,7 +124,8 @@ public final class StateStores {
 
     byte[] get(String store, byte[] key) throws RocksDBException {
         countRead();
-        return db.get(stores.get(store), key);
+        Store found = stores.get(store);
+        return found.db.get(found.handle, key);
     }
 
     /** The row of a key in whatever task of so many; null if there is none. */
@@ -104,6 +133,38 @@ public final class StateStores {
         byte[] found = null;
         for (int partition = 0; partition < partitions && found == null; partition++) {
             found = get(store, StateFunctions.key(partition, key));
+        }
+        return found;
+    }
+
+    /**
+     * Rows from a key on and before another one, at most so many: key, value, key and so on. backwards: the last of them first.
+     */
+    List<byte[]> range(String store, byte[] from, byte[] to, boolean backwards, int atMost) {
+        List<byte[]> found = new ArrayList<>();
+        try (RocksIterator rows = iterator(store)) {
+            if (backwards) {
+                rows.seekForPrev(to);
+                if (rows.isValid() && Arrays.equals(rows.key(), to)) {
+                    rows.prev();
+                }
+            } else {
+                rows.seek(from);
+            }
+            while (rows.isValid() && found.size() < 2 * atMost) {
+                byte[] key = rows.key();
+                if (backwards ? Arrays.compareUnsigned(key, from) < 0 : Arrays.compareUnsigned(key, to) >= 0) {
+                    break;
+                }
+                countRead();
+                found.add(key);
+                found.add(rows.value());
+                if (backwards) {
+                    rows.prev();
+                } else {
+                    rows.next();
+                }
+            }
         }
         return found;
     }
@@ -121,24 +182,38 @@ public final class StateStores {
     public void deleteBefore(String store, int partition, long limit) throws RocksDBException {
         byte[] first = StateFunctions.key(partition, new byte[0]);
         byte[] last = StateFunctions.key(partition, ByteBuffer.allocate(8).putLong(Math.max(limit, 0L)).array());
-        db.deleteRange(stores.get(store), unlogged, first, last);
+        Store found = stores.get(store);
+        found.db.deleteRange(found.handle, unlogged, first, last);
     }
 
     /** An iterator over a store, to be closed. */
-    org.rocksdb.RocksIterator iterator(String store) {
-        return db.newIterator(stores.get(store));
+    RocksIterator iterator(String store) {
+        Store found = stores.get(store);
+        return found.db.newIterator(found.handle);
     }
 
     /** About how many rows a store has. */
     public long size(String store) throws RocksDBException {
-        return db.getLongProperty(stores.get(store), "rocksdb.estimate-num-keys");
+        Store found = stores.get(store);
+        return found.db.getLongProperty(found.handle, "rocksdb.estimate-num-keys");
     }
 
-    /** Changes of several stores, all of them or none. */
+    /** Changes of several stores: of those on disk all of them or none, then the same for those in memory. */
     void write(Map<String, List<byte[][]>> changes) throws RocksDBException {
+        write(changes, db);
+        if (memory != null) {
+            write(changes, memory);
+        }
+    }
+
+    private void write(Map<String, List<byte[][]>> changes, RocksDB db) throws RocksDBException {
         try (WriteBatch batch = new WriteBatch()) {
             for (Map.Entry<String, List<byte[][]>> one : changes.entrySet()) {
-                ColumnFamilyHandle handle = stores.get(one.getKey());
+                Store store = stores.get(one.getKey());
+                if (store.db != db) {
+                    continue;
+                }
+                ColumnFamilyHandle handle = store.handle;
                 StoreTotals total = totals.get(one.getKey());
                 for (byte[][] row : one.getValue()) {
                     if (total != null) { // each key is there once
@@ -157,11 +232,16 @@ public final class StateStores {
 
     /** Close it and delete its directory. */
     synchronized void close() throws Exception {
-        for (ColumnFamilyHandle handle : stores.values()) {
-            handle.close();
+        for (Store store : stores.values()) {
+            store.handle.close();
         }
         stores.clear();
         db.close();
+        if (memory != null) {
+            memory.close();
+            memoryOptions.close();
+            memoryFiles.close();
+        }
         unlogged.close();
         options.close();
         List<Path> files = new ArrayList<>();

@@ -107,6 +107,11 @@ public final class TaskRuntime {
         return stores.find(store, pieces.partitions(), key);
     }
 
+    /** Rows from a key on and before another one, at most so many, each with the partition in front of its key: key, value. */
+    public byte[] range(String store, byte[] from, byte[] to, int atMost) throws Exception {
+        return RecordBytes.joined(stores.range(store, from, to, false, atMost));
+    }
+
     public StateStores stores() {
         return stores;
     }

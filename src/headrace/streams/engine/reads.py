@@ -1,0 +1,148 @@
+"""Reads of a store from outside of batches, by ranges of its keys: what interactive queries ask.
+
+Keys are in the order of their bytes as the store's serde writes them, as in Kafka Streams' RocksDB stores. Keys and values are
+made in Python where its serdes can; for the others Spark makes those of the rows that were found.
+"""
+
+from __future__ import annotations
+
+import heapq
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import StreamsError
+from headrace.streams.engine import formats
+from headrace.streams.engine.changelog import Changelog
+from headrace.streams.row_headers import without_headers
+from headrace.streams.serde_values import can_read_alone, decoder, encoder
+from headrace.streams.serdes import Serde
+from headrace.streams.stores import WINDOWED, StoreKind
+
+if TYPE_CHECKING:
+    from headrace.streams.engine.runtime import TaskRuntime
+
+_LAST = b"\x7f" + b"\xff" * 7  # of the times that there are
+
+
+@dataclass(frozen=True)
+class FoundRow:
+    """A row of a store."""
+
+    partition: int
+    key: bytes
+    """As the key serde writes it."""
+    times: tuple[int, ...]
+    """What stands behind the key, in ms: the start of a window; end and start of a session; since when a version holds."""
+    value: bytes | None
+    """As the value serde writes it; None: a version that deletes."""
+
+
+class StoreReader:
+    """The rows of a store as they are now; no batch may run as long as it is used. What has expired is not found."""
+
+    def __init__(self, runtime: TaskRuntime, name: str, log: Changelog, expired: Mapping[int, int]) -> None:
+        """expired: by task, the time (ms) up to which windows are not found any more."""
+        self.expired = expired
+        """The same; of a store with history, up to when only the last version of a key is known."""
+        self._runtime, self._name, self._log = runtime, name, log
+        widths = [width for _, width in log.tail()]
+        # The rows of a key stand among those of keys that begin with it: the fewer, the better the last time is known.
+        self._newest = _bytes(max(expired.values()) + (log.store.retention_ms or 0)) if expired else _LAST
+        self._tail, self._numbers = sum(widths), ">" + "".join({8: "q", 4: "i"}[width] for width in widths)
+
+    def get(self, key: Any) -> Any:
+        """The value of a key in whatever task, None if there is none."""
+        row = self._runtime.get(self._name, self.encoded(key))
+        if row is None:
+            return None
+        return self.values([FoundRow(0, b"", (), self._body(row))])[0]
+
+    def of_key(self, key: Any, first: int = 0, last: int | None = None) -> list[FoundRow]:
+        """The rows of a key whose first time is between two, both inclusive (None: any), in the order of their times."""
+        source = self.encoded(key)
+        end = source + (self._newest if last is None else _bytes(last)) + b"\xff" * (self._tail - 8)
+        return [row for row in self.between(source + _bytes(first), end + b"\0") if row.key == source]
+
+    def of_keys(self, low: Any, high: Any) -> list[FoundRow]:
+        """The rows of the keys from `low` to `high`, both inclusive; None is no bound."""
+        first = b"" if low is None else self.encoded(low)
+        if high is None:
+            return self.between(first, None)
+        last = self.encoded(high)
+        if first > last:
+            return []
+        # What stands behind a key is compared with the key behind it, if that begins with the first one.
+        tail = (self._newest + b"\xff" * self._tail)[: self._tail]
+        end = max(last[:length] + tail for length in range(len(last) + 1) if last[:length] >= first)
+        return [row for row in self.between(first, end + b"\0") if first <= row.key <= last]
+
+    def beginning(self, prefix: bytes) -> list[FoundRow]:
+        """The rows whose key begins with some bytes."""
+        whole = prefix.rstrip(b"\xff")
+        return self.between(prefix, whole[:-1] + bytes([whole[-1] + 1]) if whole else None)
+
+    def between(self, start: bytes, end: bytes | None) -> list[FoundRow]:
+        """The rows whose bytes, with those of their times, are not before `start`, and before `end` (None: to the last)."""
+        tasks = (self._of_task(partition, start, end) for partition in self._runtime.partitions)
+        return [row for _, row in heapq.merge(*tasks, key=lambda found: found[0])]
+
+    def _of_task(self, partition: int, start: bytes, end: bytes | None) -> Iterable[tuple[bytes, FoundRow]]:
+        expired = self.expired.get(partition) if self._log.store.kind in WINDOWED else None
+        for found, row in self._runtime.between(self._name, partition, start, end):
+            length = len(found) - self._tail
+            times = struct.unpack(self._numbers, found[length:])
+            if expired is None or times[0] > expired:
+                yield found, FoundRow(partition, found[:length], times, self._body(row))
+
+    def count(self) -> int:
+        """About how many rows there are."""
+        return self._runtime.size(self._name)
+
+    def encoded(self, key: Any) -> bytes:
+        """The bytes of a key. Raises StreamsError for one that the serde does not write."""
+        serde, kind = self._log.key_serde, self._log.layout.keys[0][1]
+        try:
+            source = encoder(serde)(key) if can_read_alone(serde) and serde.name != "json" else self._by_spark(key, kind)
+        except (struct.error, TypeError, ValueError) as error:
+            raise StreamsError(f"{key!r} is no key of the {serde.name} serde of the store {self._log.store.name}.") from error
+        if source is None:
+            raise StreamsError(f"The store {self._log.store.name} has no key None.")
+        return source
+
+    def keys(self, rows: list[FoundRow]) -> list[Any]:
+        """The keys of rows."""
+        return self._decoded(self._log.key_serde, self._log.layout.keys[0][1], [row.key for row in rows])
+
+    def values(self, rows: list[FoundRow]) -> list[Any]:
+        """The values of rows."""
+        return self._decoded(self._log.value_serde, self._log.layout.value, [row.value for row in rows])
+
+    def _body(self, row: bytes) -> bytes | None:
+        if self._log.store.kind is StoreKind.VERSIONED:
+            return row[9:] if row[8] else None
+        return without_headers(row[8:]) if self._log.store.with_headers else row[8:]
+
+    def _decoded(self, serde: Serde, kind: Any, sources: list[bytes | None] | list[bytes]) -> list[Any]:
+        from pyspark.sql import functions as F
+
+        if can_read_alone(serde):
+            return list(map(decoder(serde, kind), sources))
+        if not sources:
+            return []
+        frame = self._runtime.spark.createDataFrame(list(enumerate(sources)), "n int, x binary")
+        value, _ = formats.decoded(serde, F.col("x"), kind)
+        return [row[1] for row in frame.select("n", value.cast(kind).alias("v")).orderBy("n").collect()]
+
+    def _by_spark(self, key: Any, kind: Any) -> bytes | None:
+        from pyspark.sql import functions as F
+        from pyspark.sql.types import StructField, StructType
+
+        frame = self._runtime.spark.createDataFrame([(key,)], StructType([StructField("k", kind)]))
+        source = frame.select(self._log.key({"k": F.col("k")}, whole=False)).collect()[0][0]
+        return None if source is None else bytes(source)
+
+
+def _bytes(time: int) -> bytes:
+    return min(max(time, 0), int.from_bytes(_LAST, "big")).to_bytes(8, "big")
