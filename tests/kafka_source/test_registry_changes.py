@@ -61,7 +61,7 @@ def test_a_mirror_whose_registry_is_silent_can_be_paused_restarted_and_stopped(
         wait_until(lambda: "The schema registry does not answer" in (waiting(one) or ""), CONNECTOR_S, lambda: f"{one.status()}")
         assert one.states() == ["RUNNING", "RUNNING"]
         source.produce(topic, [record(b"k", known, partition=0)])
-        wait_until(lambda: one.offsets() == {f"{topic}:0": 2}, CONNECTOR_S / 2, lambda: f"the rest goes on: {one.offsets()}")
+        wait_until(lambda: one.offsets() == {f"{topic}:0": 1}, CONNECTOR_S, lambda: f"the rest goes on: {one.offsets()}")
 
         one.put("pause")
         one.await_states("PAUSED", "PAUSED")
@@ -77,5 +77,5 @@ def test_a_mirror_whose_registry_is_silent_can_be_paused_restarted_and_stopped(
     registry.start()
     one.put("resume")
     wait_until(lambda: destination.size(copy) >= 4, CONNECTOR_S, lambda: f"all records; {one.status()}")
-    wait_until(lambda: one.offsets() == {f"{topic}:0": 3, f"{topic}:1": 1}, CONNECTOR_S, lambda: f"{one.offsets()}")
+    wait_until(lambda: one.offsets() == {f"{topic}:0": 2, f"{topic}:1": 0}, CONNECTOR_S, lambda: f"{one.offsets()}")
     assert sorted(decoded(registry, r)["n"] for r in destination.read(copy)) == [0, 0, 0, 1]

@@ -90,6 +90,8 @@ class FeedSchemas:
         self._backoff.succeeded()
         for need in learning.needs:
             del self._needs[need]
+        if not self._needs:
+            self._learn_at = math.inf
         return learning.plans
 
 
