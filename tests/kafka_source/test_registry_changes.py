@@ -28,6 +28,7 @@ def test_a_new_version_of_the_schema_to_write_with_takes_effect_while_a_mirror_r
     assert "Subject" in one.trace()
     first = registry.register(subject, schema())
     one.restart("?includeTasks=true&onlyFailed=true")
+    one.await_states("RUNNING", "RUNNING")
     assert [int.from_bytes((r.value or b"")[1:5]) for r in one.await_copied(topic, 1)] == [first]
     second = registry.register(subject, schema("more"))
 
