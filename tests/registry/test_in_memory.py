@@ -11,8 +11,8 @@ import pytest
 from confluent_kafka.schema_registry import ConfigCompatibilityLevel, Schema, SchemaReference, SchemaRegistryClient, ServerConfig
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
+from headrace.avro.compatibility import unreadable
 from headrace.testing.registry import SchemaRegistry
-from headrace.testing.registry.compatibility import unreadable
 
 
 def record(*fields: Any, name: str = "Order") -> str:

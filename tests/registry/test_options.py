@@ -148,7 +148,8 @@ def test_an_option_changes_what_it_is_for(effect: Effect) -> None:
     (AVRO, "value.subject.name.strategy", "com.example.Mine", "io.confluent.kafka.serializers.subject.RecordNameStrategy, "),
     (AVRO, "context.name.strategy", "com.example.Mine", "there is io.confluent.kafka.serializers.context.Null"),
     (AVRO, "basic.auth.credentials.source", "FILE", "it has to be URL, USER_INFO or SASL_INHERIT"),
-    (AVRO, "bearer.auth.credentials.source", "FILE", "it has to be STATIC_TOKEN or OAUTHBEARER"),
+    (AVRO, "bearer.auth.credentials.source", "FILE", "it has to be STATIC_TOKEN (bearer.auth.token) or OAUTHBEARER (client"),
+    (AVRO, "bearer.auth.credentials.source", "SASL_OAUTHBEARER_INHERIT", "SASL_OAUTHBEARER_INHERIT and CUSTOM are not supported"),
     (AVRO, "schema.registry.url", " ", "schema.registry.url"),
     (AVRO, "schema.registry.url", "localhost:8081", "it has to begin with http:// or https://"),
     (JSON_SCHEMA, "decimal.format", "HEX", "it has to be BASE64 or NUMERIC"),
@@ -194,30 +195,106 @@ def test_another_schema_than_the_datas_can_be_written_with(registry: SchemaRegis
     assert (written(by_id), written(newest)) == ([(1, "elsewhere-value")], [(2, "orders-value")])
 
 
-def test_the_newest_schema_has_to_be_compatible_unless_that_does_not_matter(registry: SchemaRegistry) -> None:
-    required = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
-    registry.register("orders-value", required)
-    latest = {"auto_register_schemas": "false", "use_latest_version": "true"}
-    data = always(TypedValue("struct", schema=Schema("struct", name="R", fields={n: Schema("int32") for n in ("a", "b")})))
-    with pytest.raises(DataError, match=r"Incompatible schema .* with the newest schema of subject orders-value"):
-        made(AVRO, registry.url, **latest).learn_value(data, "orders")
-    with pytest.raises(DataError, match="has no field b, which is in the data"):
-        made(AVRO, registry.url, **latest, latest_compatibility_strict="false").learn_value(data, "orders")
+LATEST = {"auto_register_schemas": "false", "use_latest_version": "true"}
+LOOSE = {**LATEST, "latest_compatibility_strict": "false"}
+
+
+def avro(*fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "record", "name": "R", "fields": list(fields)}
+
+
+def test_the_newest_schema_has_to_read_the_data_unless_that_does_not_matter(registry: SchemaRegistry) -> None:
+    registry.store.levels[None] = "NONE"  # what the subject takes as its next version has no part in it
+    required, optional = {"name": "a", "type": "int"}, {"name": "a", "type": ["null", "int"], "default": None}
+    registry.register("orders-value", avro(required))
+    data = always(TypedValue("struct", schema=Schema("struct", name="R", fields={"a": Schema("int32", optional=True)})))
+    with pytest.raises(
+        DataError, match=r"Incompatible schema .*, the newest of subject orders-value, for schema .*TYPE_MISMATCH"
+    ):
+        made(AVRO, registry.url, **LATEST).learn_value(data, "orders")
+    made(AVRO, registry.url, **LOOSE).learn_value(data, "orders")
+    registry.register("others-value", avro(optional))
+    narrow = always(TypedValue("struct", schema=Schema("struct", name="R", fields={"a": Schema("int32")})))
+    made(AVRO, registry.url, **LATEST).learn_value(narrow, "others")
+    with pytest.raises(DataError, match=r"Incompatible schema .* READER_FIELD_MISSING_DEFAULT_VALUE at /fields/0: a"):
+        made(AVRO, registry.url, **LATEST).learn_value(struct(), "orders")
+
+
+@pytest.mark.parametrize("name", [AVRO, PROTOBUF])
+def test_the_newest_schema_needs_a_place_for_what_is_in_the_data(registry: SchemaRegistry, name: str) -> None:
+    made(name, registry.url).learn_value(struct("a"), "orders")
+    for settings in (LATEST, LOOSE):
+        with pytest.raises(DataError, match=r"has no field b|Cannot find field with name b"):
+            made(name, registry.url, **settings).learn_value(struct("a", "b"), "orders")
+
+
+@pytest.mark.parametrize(("properties", "more", "why"), [
+    ({"a": {"type": "integer"}}, {}, "null is no integer, which the newest schema has for the data.a"),
+    ({"a": {"type": ["null", "string"]}}, {}, "the newest schema has string for the data.a, which is integer"),
+    ({"a": {"type": ["null", "integer"]}, "b": {"type": "string"}}, {"required": ["b"]}, "requires b, which is not in the data"),
+    ({"b": {"type": "string"}}, {"additionalProperties": False}, "the newest schema has no property a, which is in the data"),
+    ({"a": {"type": ["null", "number"]}, "b": {"type": "string"}}, {}, None),
+    ({"b": {"type": "string"}}, {}, None),
+])  # fmt: skip
+def test_json_has_to_be_valid_by_the_newest_schema_unless_that_does_not_matter(
+    registry: SchemaRegistry, properties: dict[str, Any], more: dict[str, Any], why: str | None
+) -> None:
+    registry.register("orders-value", {"type": "object", "title": "R", "properties": properties, **more}, "JSON")
+    made(JSON_SCHEMA, registry.url, **LOOSE).learn_value(struct("a"), "orders")
+    if why is None:
+        made(JSON_SCHEMA, registry.url, **LATEST).learn_value(struct("a"), "orders")
+    else:
+        with pytest.raises(DataError, match=r"Incompatible schema .*, the newest of subject orders-value") as refused:
+            made(JSON_SCHEMA, registry.url, **LATEST).learn_value(struct("a"), "orders")
+        assert why in str(refused.value)
+
+
+def test_json_that_contains_itself_has_to_be_valid_by_the_newest_schema(registry: SchemaRegistry) -> None:
+    def tree(kind: str) -> dict[str, Any]:
+        children = {"type": "array", "items": {"$ref": "#"}, "connect.index": 1}
+        return {"type": "object", "title": "R", "properties": {"a": {"type": kind, "connect.index": 0}, "c": children}}
+
+    registry.register("orders-value", tree("integer"), "JSON")
+    for kind, why in (("integer", None), ("string", "has integer for the data.a, which is string")):
+        data = always(TypedValue("struct", schema=read(tree(kind))(made(JSON_SCHEMA))))
+        if why is None:
+            made(JSON_SCHEMA, registry.url, **LATEST).learn_value(data, "orders")
+        else:
+            with pytest.raises(DataError, match=why):
+                made(JSON_SCHEMA, registry.url, **LATEST).learn_value(data, "orders")
+
+
+def newest(one: Any) -> int:
+    """The id that data with a schema that is known is written with."""
+    [targets] = one._targets.values()
+    return targets["orders"]["id"]
 
 
 def test_the_newest_schema_is_asked_for_again_once_the_answer_is_old(registry: SchemaRegistry) -> None:
     registry.store.levels[None] = "NONE"
-    latest = {"auto_register_schemas": "false", "use_latest_version": "true", "latest_compatibility_strict": "false"}
     made(AVRO, registry.url).learn_value(struct("a"), "orders")
-    forever, never = made(AVRO, registry.url, **latest), made(AVRO, registry.url, **latest, latest_cache_ttl_sec="0",
-                                                              request_header_Other="client")  # fmt: skip
+    forever, never = made(AVRO, registry.url, **LOOSE), made(AVRO, registry.url, **LOOSE, latest_cache_ttl_sec="0")
     for one in (forever, never):
         one.learn_value(struct("a"), "orders")
+        assert not one.renew()
     made(AVRO, registry.url).learn_value(struct("a", "b"), "orders")
-    never.learn_value(struct("a", "b"), "orders")
-    with pytest.raises(DataError, match="has no field b"):
-        forever.learn_value(struct("a", "b"), "orders")
-    assert written(never) == [(1, "orders-value"), (2, "orders-value")]
+    assert (forever.renew(), never.renew()) == (False, True)
+    assert (newest(forever), newest(never)) == (1, 2)
+    restarted = made(AVRO, registry.url, **LOOSE)
+    restarted.learn_value(struct("a"), "orders")
+    assert newest(restarted) == 2
+    registry.stop()
+    assert not never.renew()  # what is known holds on
+    assert newest(never) == 2
+
+
+def test_what_the_newest_schema_was_refused_for_is_looked_at_again(registry: SchemaRegistry) -> None:
+    one = made(AVRO, registry.url, **LATEST, latest_cache_ttl_sec="0")
+    with pytest.raises(DataError, match=r"404.*Subject 'orders-value' not found"):
+        one.learn_value(struct("a"), "orders")
+    made(AVRO, registry.url).learn_value(struct("a"), "orders")
+    assert one.renew()
+    assert newest(one) == 1
 
 
 def test_schemas_that_mean_the_same_have_one_id_if_they_are_normalized(registry: SchemaRegistry) -> None:

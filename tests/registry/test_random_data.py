@@ -29,9 +29,16 @@ from headrace.protobuf.types import Types
 from headrace.protobuf.writing import writing_plan as message_plan
 
 _OPTIONS = AvroOptions(enhanced=True)
-TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=6)
-DOUBLES = st.floats(allow_nan=False)
-FLOATS = st.one_of(st.integers(-(10**5), 10**5).map(lambda n: n / 4), st.just(math.inf))  # whose digits in text are all
+_CHARACTERS = st.characters(exclude_categories=("Cs",))
+TEXTS = st.one_of(
+    st.text(_CHARACTERS, max_size=6),
+    st.sampled_from(["", "\0", "\U0001f600\U0010ffff"]),  # two are pairs of surrogates in Java
+    st.builds(str.__mul__, _CHARACTERS, st.integers(100, 5000)),
+)
+_ODD = st.sampled_from([math.nan, math.inf, -math.inf, -0.0])
+DOUBLES = st.one_of(st.floats(allow_nan=False), _ODD)
+FLOATS = st.one_of(st.integers(-(10**5), 10**5).map(lambda n: n / 4), _ODD)  # whose digits in text are all
+DECIMALS = st.integers(-(10**20), 10**20).map(lambda n: n.to_bytes(n.bit_length() // 8 + 1, signed=True))  # without the scale
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +85,7 @@ def schemas_with_data(draw: st.DrawFn, depth: int = 3, names: Any = None) -> tup
         ("double", DOUBLES), ("boolean", st.booleans()), ("string", TEXTS), ("bytes", st.binary(max_size=5)),
         ({"type": "long", "logicalType": "timestamp-millis"}, st.integers(-(10**12), 10**13)),
         ({"type": "int", "logicalType": "date"}, st.integers(-(10**5), 10**5)),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 21, "scale": 2}, DECIMALS),
     ]  # fmt: skip
     nested = ["array", "map", "record", "record", "optional", "union"] if depth else []
     kind = draw(st.sampled_from(["flat", "flat", "flat", "enum", "fixed", *nested]))
@@ -89,7 +97,7 @@ def schemas_with_data(draw: st.DrawFn, depth: int = 3, names: Any = None) -> tup
     if kind == "fixed":
         return {"type": "fixed", "name": f"F{next(names)}", "size": 3}, draw(st.binary(min_size=3, max_size=3))
     if kind == "record":
-        members = [draw(schemas_with_data(depth - 1, names)) for _ in range(draw(st.integers(1, 4)))]
+        members = [draw(schemas_with_data(depth - 1, names)) for _ in range(draw(st.integers(0, 4)))]
         fields = [{"name": f"f{place}", "type": schema} for place, (schema, _) in enumerate(members)]
         schema = {"type": "record", "name": f"R{next(names)}", "fields": fields}
         return schema, {f"f{place}": value for place, (_, value) in enumerate(members)}
@@ -107,6 +115,21 @@ def schemas_with_data(draw: st.DrawFn, depth: int = 3, names: Any = None) -> tup
     return {"type": "map", "values": schema}, {draw(TEXTS): value for _ in range(count)}
 
 
+@st.composite
+def deep_schemas_with_data(draw: st.DrawFn) -> tuple[Any, Any]:
+    """The same, a value within many others."""
+    schema, value = draw(schemas_with_data(0))
+    for level in range(draw(st.integers(10, 60))):
+        kind = draw(st.sampled_from(["array", "map", "record"]))
+        if kind == "record":
+            schema = {"type": "record", "name": f"Level{level}", "fields": [{"name": "f", "type": ["null", schema]}]}
+            value = {"f": value}
+        else:
+            schema = {"type": kind, "items" if kind == "array" else "values": schema}
+            value = [value] if kind == "array" else {"k": value}
+    return schema, value
+
+
 def bare(schema: Any) -> Any:
     """Without logical types, of which fastavro makes objects of Python's."""
     if isinstance(schema, list):
@@ -120,12 +143,17 @@ def bare(schema: Any) -> Any:
     return found
 
 
+def odd(value: float) -> float | str:
+    """A number as JSON has it."""
+    return value if math.isfinite(value) else "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
 def payload(schema: Any, value: Any) -> Any:
     """Data that fastavro has read, in JsonConverter's form."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    if isinstance(value, float) and math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, float) and not math.isfinite(value):
+        return odd(value)
     if isinstance(schema, list):
         if len(schema) == 2:
             return None if value is None else payload(schema[1], value)
@@ -143,7 +171,7 @@ def payload(schema: Any, value: Any) -> Any:
     return value
 
 
-@given(schemas_with_data())
+@given(st.one_of(schemas_with_data(), deep_schemas_with_data()))
 def test_avro_is_what_fastavro_reads_and_the_same_bytes_again(java: Java, example: tuple[Any, Any]) -> None:
     schema, data = example
     assume(schema != "null")
@@ -162,7 +190,7 @@ def test_avro_is_what_fastavro_reads_and_the_same_bytes_again(java: Java, exampl
 
 _TYPE = descriptor_pb2.FieldDescriptorProto.Type
 _SCALARS: dict[str, st.SearchStrategy[Any]] = {
-    "double": DOUBLES.filter(math.isfinite), "float": FLOATS.filter(math.isfinite), "bool": st.booleans(), "string": TEXTS,
+    "double": DOUBLES.map(odd), "float": FLOATS.map(odd), "bool": st.booleans(), "string": TEXTS,
     "bytes": st.binary(max_size=5).map(lambda data: base64.b64encode(data).decode()),
     **dict.fromkeys(("int32", "sint32", "sfixed32"), st.integers(-(2**31), 2**31 - 1)),
     **dict.fromkeys(("int64", "sint64", "sfixed64"), st.integers(-(2**63), 2**63 - 1)),
@@ -234,7 +262,12 @@ class Messages:
 def files_with_data(draw: st.DrawFn) -> tuple[descriptor_pb2.FileDescriptorProto, dict[str, Any]]:
     """A file with a Protobuf message, and data of it."""
     file = descriptor_pb2.FileDescriptorProto(name="r.proto", package="shop", syntax="proto3")
-    return file, Messages(draw).into(file.message_type.add(name="R"), "shop.R")
+    return file, Messages(draw).into(file.message_type.add(name="R"), "shop.R", draw(st.sampled_from([2, 2, 2, 10])))
+
+
+def normal(message: Any) -> bytes:
+    """A message, so that NaN is equal to itself, and -0.0 not to 0.0."""
+    return message.SerializeToString(deterministic=True)
 
 
 @given(files_with_data())
@@ -252,7 +285,7 @@ def test_protobuf_is_what_googles_library_reads_and_writes(
     assert reading.schema is not None
     found = java.payload("Protobuf", given.SerializeToString(), reading.plan)
     written = java.written("Protobuf", found, message_plan(reading.schema, types, "shop.R", options)[0])
-    assert made.FromString(written) == given
+    assert normal(made.FromString(written)) == normal(given)
 
 
 _LONGS = st.integers(-(2**63), 2**63 - 1)
@@ -264,6 +297,8 @@ _JSON: list[tuple[Any, st.SearchStrategy[Any]]] = [
       for size in (8, 16, 32)),
     ({"type": "number", "connect.type": "float32"}, FLOATS.filter(math.isfinite)),
     ({"type": "string", "connect.type": "bytes"}, _SCALARS["bytes"]),
+    ({"type": "string", "title": _CONNECT + "Decimal", "connect.type": "bytes", "connect.parameters": {"scale": "2"}},
+     DECIMALS.map(lambda data: base64.b64encode(data).decode())),
     ({"type": "integer", "title": _CONNECT + "Date", "connect.type": "int32"}, st.integers(-(10**5), 10**5)),
     ({"type": "integer", "title": _CONNECT + "Time", "connect.type": "int32"}, st.integers(0, 86_399_999)),
     ({"type": "integer", "title": _CONNECT + "Timestamp", "connect.type": "int64"}, st.integers(-(10**12), 10**13)),
@@ -282,7 +317,7 @@ def json_schemas_with_data(draw: st.DrawFn, depth: int = 3, nullable: bool = Tru
         schema = {"oneOf": [{"type": "null"}, {"type": "integer"}, {"type": "string"}]}
         return schema, draw(st.one_of(st.none(), _LONGS, TEXTS))
     if kind == "object":
-        members = [draw(json_schemas_with_data(depth - 1)) for _ in range(draw(st.integers(1, 4)))]
+        members = [draw(json_schemas_with_data(depth - 1)) for _ in range(draw(st.integers(0, 4)))]
         properties = {f"f{place}": schema for place, (schema, _) in enumerate(members)}
         return {"type": "object", "properties": properties}, {f"f{place}": value for place, (_, value) in enumerate(members)}
     schema, value = draw(json_schemas_with_data(depth - 1, kind != "optional"))
@@ -294,7 +329,19 @@ def json_schemas_with_data(draw: st.DrawFn, depth: int = 3, nullable: bool = Tru
     return {"type": "object", "connect.type": "map", "additionalProperties": schema}, data
 
 
-@given(json_schemas_with_data())
+@st.composite
+def deep_json_schemas_with_data(draw: st.DrawFn) -> tuple[Any, Any]:
+    """The same, a value within many others."""
+    schema, value = draw(json_schemas_with_data(0))
+    for _ in range(draw(st.integers(10, 60))):
+        if draw(st.booleans()):
+            schema, value = {"type": "array", "items": schema}, [value]
+        else:
+            schema, value = {"type": "object", "properties": {"f": schema}}, {"f": value}
+    return {"type": "object", "properties": {"f": schema}}, {"f": value}
+
+
+@given(st.one_of(json_schemas_with_data(), deep_json_schemas_with_data()))
 def test_json_is_the_same_again(java: Java, example: tuple[Any, Any]) -> None:
     node, data = example
     options = JsonSchemaOptions()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.avro import mapping
+from headrace.avro.compatibility import unreadable
 from headrace.avro.from_connect import from_connect
 from headrace.avro.mapping import AvroOptions
 from headrace.avro.to_connect import to_connect
@@ -79,6 +80,10 @@ class AvroConverter(RegisteredConverter):
         node: Any = json.loads(text)
         is_record = isinstance(node, dict) and node["type"] == "record"
         return text, mapping.full_name(node, "") if is_record else None
+
+    def unreadable(self, registered: RegisteredSchema, text: str) -> list[str]:
+        """By Avro's schema resolution, as Confluent's client looks at it."""
+        return unreadable(registered.text, text, self.registry.referenced(registered))
 
     def writing(self, schema: Schema | None, registered: RegisteredSchema) -> Writing:
         """What writes the payload with an Avro schema."""

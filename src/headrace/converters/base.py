@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,9 +54,14 @@ class ConverterWriter(Protocol):
 
     registers: ClassVar[bool]
 
+    @property
+    def renew_at(self) -> float: ...  # noqa: D102
+
     def write(self, run: CompileContext, value: Value) -> Sql: ...  # noqa: D102
 
     def learn(self, wanted: Iterable[str], register: bool = True) -> None: ...  # noqa: D102
+
+    def renew(self) -> bool: ...  # noqa: D102
 
 
 class HeaderReader(Protocol):
@@ -84,8 +90,20 @@ class WithoutRegistry:
     def look_up(self, texts: Iterable[str]) -> None:
         """Find out what `read` needs of schemas that `schema_in` has found. Raises RetriableError if that cannot be done now."""
 
+    @property
+    def renew_at(self) -> float:
+        """Until when holds what `learn` has found, by time.monotonic; infinite: for ever."""
+        return math.inf
+
     def learn(self, wanted: Iterable[str], register: bool = True) -> None:
         """Find out what `write` has asked for; register: it may change something outside. Raises RetriableError."""
+
+    def renew(self) -> bool:
+        """Look again at what `learn` has found if its time is over; returns whether something else holds now.
+
+        If that cannot be done now, what was found holds on. Raises ConnectError.
+        """
+        return False
 
 
 class Converter(ConverterType, WithoutRegistry, ABC):

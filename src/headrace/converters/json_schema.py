@@ -10,6 +10,7 @@ from headrace.config import Importance, Type, option
 from headrace.converters.registered import RegisteredConverter, Writing
 from headrace.converters.registered_reading import read_payload
 from headrace.errors import ConfigError, DataError
+from headrace.json_schema.compatibility import misfits
 from headrace.json_schema.from_connect import from_connect
 from headrace.json_schema.mapping import JsonSchemaOptions, is_union
 from headrace.json_schema.plans import plan_of
@@ -92,6 +93,11 @@ class JsonSchemaConverter(RegisteredConverter):
             raise DataError(what)
         text = from_connect(schema, self._options)
         return text, json.loads(text).get("title")
+
+    def unreadable(self, registered: RegisteredSchema, text: str) -> list[str]:
+        """By the types and the required properties of the newest schema."""
+        reader, data = (self.reading(schema, None, [0]).schema for schema in (registered, RegisteredSchema(0, self.type, text)))
+        return misfits(reader, json.loads(registered.text), data) if reader is not None and data is not None else []
 
     def writing(self, schema: Schema | None, registered: RegisteredSchema) -> Writing:
         """What writes the JSON."""

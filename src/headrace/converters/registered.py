@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import math
+import time
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from headrace.errors import ConfigError, DataError
 from headrace.record import HEADERS_TYPE
 from headrace.registry.client import RegisteredSchema, Registry, registry_of
 from headrace.registry.errors import RegistryError
+from headrace.registry.newest import NewestVersions
 from headrace.registry.options import NO_CONTEXT, RegistryConfig, flag
 from headrace.registry.reading import Reading
 from headrace.registry.settings import registry_settings
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_LOGIN = (401, 403)
 _VALIDATES = ("json.fail.invalid.schema", "true")
 _ID_SIZE = 5  # a byte 0 before it
 _GUID_SIZE = 17  # a byte 1 before it
@@ -80,6 +82,8 @@ class RegisteredConverter(RegistryConfig, Converter):
         self._targets: dict[str, dict[str, dict[str, Any]]] = {}  # by schema, then by topic; those asked for last at the end
         self._schemas: dict[str, Schema | None] = {}  # by their texts, those that a chain can write
         self._written: dict[str, set[str]] = {}  # texts of schemas, by their subjects
+        self._newest = NewestVersions(math.inf if self.latest_cache_ttl_s < 0 else self.latest_cache_ttl_s)
+        self._is_behind = False  # with schemas whose newest version is another one now
         self.uses = SchemaUses()
 
     def check(self) -> None:
@@ -103,6 +107,11 @@ class RegisteredConverter(RegistryConfig, Converter):
         """The registry, with what is known of it."""
         return registry_of(self._settings)
 
+    @property
+    def renew_at(self) -> float:
+        """Until when holds which version of a subject is the newest (latest.cache.ttl.sec)."""
+        return self._newest.renew_at
+
     @abstractmethod
     def reading(self, schema: RegisteredSchema, version: int | None, indexes: Sequence[int]) -> Reading:
         """How data of a schema of the registry is read. version: it has there; indexes: of the message. Raises DataError."""
@@ -122,6 +131,12 @@ class RegisteredConverter(RegistryConfig, Converter):
     def writing(self, schema: Schema | None, registered: RegisteredSchema) -> Writing:
         """How the payload of a schema of Connect is written with a schema of the registry. Raises DataError."""
 
+    def unreadable(self, registered: RegisteredSchema, text: str) -> list[str]:
+        """Why a schema of the registry cannot read data that was written with another one; empty if it can, or `writing` finds
+        it out.
+        """
+        return []
+
     @property
     def replaces_null(self) -> bool:
         """Whether a field's default is written for null."""
@@ -137,7 +152,7 @@ class RegisteredConverter(RegistryConfig, Converter):
             try:
                 self._registered(text)
             except (RegistryError, DataError) as error:
-                if isinstance(error, RegistryError) and error.http_status in _LOGIN:
+                if isinstance(error, RegistryError) and error.refuses_login:
                     raise
 
     def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
@@ -262,7 +277,7 @@ class RegisteredConverter(RegistryConfig, Converter):
 
         None: the data has none. Raises RegistryError, RegistryUnavailableError, DataError.
         """
-        schema = self.registry.latest(subject, float("inf")) if text is None else RegisteredSchema(0, self.type, text)
+        schema = self._newest.of(self.registry, subject) if text is None else RegisteredSchema(0, self.type, text)
         return self.reading(schema, None, [0]).schema
 
     def id_of(self, text: str | None, subject: str, topic: str) -> int:
@@ -271,7 +286,7 @@ class RegisteredConverter(RegistryConfig, Converter):
         Raises RegistryError, RegistryUnavailableError, DataError.
         """
         if text is None:
-            return self.registry.latest(subject, float("inf")).id
+            return self._newest.of(self.registry, subject).id
         name = None
         if self._strategy != "TopicNameStrategy":
             name = self.described(self.schema_of(text, subject))[1]
@@ -310,12 +325,23 @@ class RegisteredConverter(RegistryConfig, Converter):
                 schema = folded(self._schemas[text] if text in self._schemas else parse(text))
                 by_topic[topic] = {"topic": topic, **self._target(schema, topic, register)}
             except (RegistryError, DataError) as error:
-                if isinstance(error, RegistryError) and error.http_status in _LOGIN:
+                if isinstance(error, RegistryError) and error.refuses_login:
                     raise
                 by_topic[topic] = {"topic": topic, "error": f"{error.java_class}: {error}"}
         for text in list(self._targets)[: -_MOST_TARGETS - len(asked_for)]:  # never those that were asked for now
             del self._targets[text]
             self._schemas.pop(text, None)
+
+    def renew(self) -> bool:
+        """Look whether there are newer versions, and whether the registry takes now what it has refused."""
+        if time.monotonic() < self._newest.renew_at:
+            return False
+        changed = self._is_behind = self._newest.renew(self.registry) or self._is_behind
+        known = [(text, topic, found) for text, topics in self._targets.items() for topic, found in topics.items()]
+        again = [{"topic": topic, "schema": text} for text, topic, found in known if changed or "error" in found]
+        self.learn(map(json.dumps, again))
+        self._is_behind = False
+        return bool(again)
 
     def _target(self, schema: Schema | None, topic: str, register: bool) -> dict[str, Any]:
         """The id of a schema under the subject of a topic, and the plan to write with it."""
@@ -327,10 +353,12 @@ class RegisteredConverter(RegistryConfig, Converter):
         elif self.use_schema_id >= 0:
             target = registry.schema(self.use_schema_id)
         elif self.use_latest_version:
-            keep_s = self.latest_cache_ttl_s
-            target = registry.latest(subject, float("inf") if keep_s < 0 else keep_s)
-            if self.latest_compatibility_strict and not registry.is_compatible(subject, text, self.type):
-                raise DataError(f"Incompatible schema {text} with the newest schema of subject {subject}")
+            target = self._newest.of(registry, subject)
+            if self.latest_compatibility_strict and (problems := self.unreadable(target, text)):
+                raise DataError(
+                    f"Incompatible schema {target.text}, the newest of subject {subject}, for schema {text}: "
+                    f"{'; '.join(problems)}. Set latest.compatibility.strict=false to disable this check"
+                )
         else:
             target = RegisteredSchema(registry.lookup(subject, text, self.type, self.normalize_schemas), self.type, text)
         writing = self.writing(schema, target)

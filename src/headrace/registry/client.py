@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -51,7 +50,7 @@ class Registry:
     def __init__(self, settings: RegistrySettings) -> None:
         self._http = RegistryHttp(settings)
         self._lock = threading.Lock()
-        self._known: dict[tuple[object, ...], tuple[Any, float]] = {}
+        self._known: dict[tuple[object, ...], Any] = {}
 
     def schema(self, id: int | str) -> RegisteredSchema:
         """The schema of an id, or of a GUID."""
@@ -94,10 +93,9 @@ class Registry:
         path = f"/subjects/{_part(subject)}/versions/{number}"
         return self._once(("version", subject, number), lambda: _schema(self._http.ask("GET", path)))
 
-    def latest(self, subject: str, keep_s: float) -> RegisteredSchema:
-        """The newest version of a subject; an answer is kept for this time."""
-        path = f"/subjects/{_part(subject)}/versions/latest"
-        return self._once(("latest", subject), lambda: _schema(self._http.ask("GET", path)), keep_s)
+    def latest(self, subject: str) -> RegisteredSchema:
+        """The newest version of a subject, which is asked for each time."""
+        return _schema(self._http.ask("GET", f"/subjects/{_part(subject)}/versions/latest"))
 
     def register(self, subject: str, text: str, type: str = "AVRO", normalize: bool = False) -> int:
         """The id of a schema under a subject, where it is registered if it is not there."""
@@ -107,11 +105,6 @@ class Registry:
         """The id of a schema that is there under a subject."""
         return self._id("", subject, text, type, normalize)
 
-    def is_compatible(self, subject: str, text: str, type: str = "AVRO") -> bool:
-        """Whether a schema would be accepted beside the newest version of a subject."""
-        path = f"/compatibility/subjects/{_part(subject)}/versions/latest"
-        return self._http.ask("POST", path, _body(text, type))["is_compatible"]
-
     def _id(self, path: str, subject: str, text: str, type: str, normalize: bool) -> int:
         asked = f"/subjects/{_part(subject)}{path}"
         query = {"normalize": "true"} if normalize else {}
@@ -119,14 +112,13 @@ class Registry:
             ("id", path, subject, text, type, normalize), lambda: self._http.ask("POST", asked, _body(text, type), **query)["id"]
         )
 
-    def _once(self, key: tuple[object, ...], ask: Callable[[], T], keep_s: float = float("inf")) -> T:
+    def _once(self, key: tuple[object, ...], ask: Callable[[], T]) -> T:
         with self._lock:
-            known = self._known.get(key)
-        if known is not None and time.monotonic() < known[1]:
-            return known[0]
+            if key in self._known:
+                return self._known[key]
         answer = ask()
         with self._lock:
-            self._known[key] = answer, time.monotonic() + keep_s
+            self._known[key] = answer
         return answer
 
 

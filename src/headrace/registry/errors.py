@@ -21,6 +21,11 @@ class RegistryError(ConnectError):
         """Whether what was asked for is not there."""
         return self.http_status == 404
 
+    @property
+    def refuses_login(self) -> bool:
+        """Whether the registry does not let the caller in, whatever is asked for."""
+        return self.http_status in (401, 403)
+
 
 class RegistryUnavailableError(RetriableError):
     """No server of the registry has answered; it may later."""

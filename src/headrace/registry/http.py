@@ -13,6 +13,7 @@ import structlog
 from headrace.errors import ConnectError
 from headrace.kafka.ssl_context import client_context
 from headrace.registry.errors import RegistryError, RegistryUnavailableError
+from headrace.registry.patience import awaited, given_up
 from headrace.registry.settings import RegistrySettings, Token
 from headrace.retry import Backoff
 
@@ -43,12 +44,19 @@ class RegistryHttp:
         weakref.finalize(self, self._client.close)
 
     def ask(self, method: str, path: str, body: object = None, **query: str) -> Any:
-        """The parsed answer. Raises RegistryError for one that refuses, RegistryUnavailableError if no server answers."""
+        """The parsed answer. Raises RegistryError for one that refuses, RegistryUnavailableError if no server answers, or the
+        asker's patience ends first (`headrace.registry.patience`).
+        """
+        return awaited(lambda: self._ask(method, path, body, query), ", ".join(self._settings.urls))
+
+    def _ask(self, method: str, path: str, body: object, query: dict[str, str]) -> Any:
         why = ""
         backoff = Backoff(self._settings.wait_ms / 1000, self._settings.longest_wait_ms / 1000, jitter=0.5)
         for attempt in range(self._settings.retries + 1):
             if attempt:
                 time.sleep(backoff.failed())
+            if given_up():
+                break
             answer, why = self._somewhere(method, path, body, query)
             if answer is not None:
                 return self._taken(answer)
@@ -100,16 +108,25 @@ class RegistryHttp:
 
     def _asked(self, token: Token) -> tuple[str, float]:
         form = {"grant_type": "client_credentials", **({"scope": token.scope} if token.scope else {})}
-        answer = httpx.post(
-            token.url, data=form, auth=(token.client_id, token.secret), timeout=self._settings.read_ms / 1000, trust_env=False
-        )
+        try:
+            answer = httpx.post(
+                token.url, data=form, auth=(token.client_id, token.secret), timeout=self._settings.read_ms / 1000, trust_env=False
+            )
+        except (httpx.TransportError, OSError) as error:
+            raise httpx.TransportError(f"no token, as {token.url} does not answer: {error or type(error).__name__}") from error
         if not answer.is_success:
             raise ConnectError(
                 f"No token for the schema registry: {token.url} answered {answer.status_code} {answer.reason_phrase}; "
                 "check bearer.auth.client.id and bearer.auth.client.secret."
             )
-        content = answer.json()
-        return content["access_token"], time.monotonic() + max(0.0, float(content.get("expires_in", 300)) - _EARLY_S)
+        try:
+            content = answer.json()
+            return content["access_token"], time.monotonic() + max(0.0, float(content.get("expires_in", 300)) - _EARLY_S)
+        except (ValueError, TypeError, KeyError):
+            raise ConnectError(
+                f"No token for the schema registry: what {token.url} answered has no access_token; check "
+                "bearer.auth.issuer.endpoint.url."
+            ) from None
 
 
 def _content(body: object) -> dict[str, str]:

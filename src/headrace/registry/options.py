@@ -56,7 +56,7 @@ class RegistryConfig(Config):
     latest_compatibility_strict: bool = flag(
         "latest.compatibility.strict",
         True,
-        "With use.latest.version: refuse data whose schema is not compatible with the newest of the subject.",
+        "With use.latest.version: refuse data that is not valid by the newest schema of the subject.",
     )
     use_schema_id: int = option(
         "use.schema.id",
@@ -94,7 +94,8 @@ class RegistryConfig(Config):
         Type.INT,
         -1,
         importance=_LOW,
-        doc="How long an answer about a newest version is kept, in seconds; -1: as long as the task runs.",
+        doc="How long an answer about a newest version is kept, in seconds; then it is asked for again, while the task runs, at "
+        "most once a second. -1: as long as the task runs.",
     )
 
     # ------------------------------------------------------------------------------------------------------------- HTTP
@@ -120,7 +121,10 @@ class RegistryConfig(Config):
         "schema.registry.basic.auth.user.info", "The older name of basic.auth.user.info.", Type.PASSWORD
     )
     sasl_jaas_config: Password = _text("sasl.jaas.config", "Of a Kafka client, for `SASL_INHERIT`.", Type.PASSWORD)
-    bearer_source: str = _text("bearer.auth.credentials.source", "`STATIC_TOKEN` or `OAUTHBEARER`; empty: no token is sent.")
+    bearer_source: str = _text(
+        "bearer.auth.credentials.source",
+        "`STATIC_TOKEN` (bearer.auth.token) or `OAUTHBEARER` (client credentials); empty: no token is sent.",
+    )
     bearer_token: Password = _text("bearer.auth.token", "The token, for `STATIC_TOKEN`.", Type.PASSWORD)
     bearer_url: str = _text("bearer.auth.issuer.endpoint.url", "Where tokens are asked for, for `OAUTHBEARER`.")
     bearer_client_id: str = _text("bearer.auth.client.id", "The client's id there.")

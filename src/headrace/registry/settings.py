@@ -116,7 +116,12 @@ def _bearer(config: RegistryConfig, headers: dict[str, str]) -> Token | None:
         headers["Authorization"] = "Bearer " + token
         return None
     if source != "OAUTHBEARER":
-        raise ConfigError.invalid("bearer.auth.credentials.source", source, "it has to be STATIC_TOKEN or OAUTHBEARER")
+        raise ConfigError.invalid(
+            "bearer.auth.credentials.source",
+            source,
+            "it has to be STATIC_TOKEN (bearer.auth.token) or OAUTHBEARER (client credentials of bearer.auth.client.id); "
+            "SASL_OAUTHBEARER_INHERIT and CUSTOM are not supported",
+        )
     url, client, secret = config.bearer_url.strip(), config.bearer_client_id.strip(), _secret(config.bearer_client_secret)
     if not (url and client and secret):
         raise ConfigError(

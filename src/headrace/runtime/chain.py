@@ -96,11 +96,21 @@ class TaskChain:
         One by one at first: a record of a known schema is recognized by comparing bytes, one of an unknown schema is parsed.
         """
         self._forget()  # never those of the batch that is being looked at
+        self.renew()
         with self._asking():
             if any(self._new(part) is not None for part in self._known):
                 self._learn_readings(incoming)
             while (asks := self.compiled().asks) and self._ask(incoming, asks):
                 pass
+
+    def renew(self) -> bool:
+        """Look again at what is known for writing, as far as its time is over; returns whether something else holds now."""
+        writing = self._steps.writing
+        with self._asking():
+            renewed = [writer.renew() for writer in (writing.key, writing.value)]
+        if any(renewed):
+            self._compiled = None
+        return any(renewed)
 
     def _learn_readings(self, incoming: DataFrame) -> None:
         for _ in range(_FEW):

@@ -64,11 +64,13 @@ class _KnownChain:
 class FeedPlans:
     """The plans of one run of a task (`headrace.spark.plane.plan_of`)."""
 
-    def __init__(self, spark: SparkSession, chain: Callable[[DataFrame], FeedChain], made_from: tuple[Any, ...] | None) -> None:
-        """chain: gives the chain over a lane's columns; made_from: all that it is made from, equal for chains that are the same;
-        None if that is not known.
+    def __init__(
+        self, spark: SparkSession, chain: Callable[[DataFrame], FeedChain], writers: Writers, made_from: tuple[Any, ...] | None
+    ) -> None:
+        """chain: gives the chain over a lane's columns; writers: what it writes with; made_from: all that it is made from, equal
+        for chains that are the same; None if that is not known.
         """
-        self._spark, self._chain_of, self._made_from = spark, chain, made_from
+        self._spark, self._chain_of, self._writers, self._made_from = spark, chain, writers, made_from
 
     def first(self) -> Any | str:
         """The plan before any record was read; a text if the chain does not go record by record: the operator that does not.
@@ -92,6 +94,18 @@ class FeedPlans:
             (known_chain.planned(self._columns), sorted(known_chain.needs))
             for known_chain in {id(known_chain): known_chain for known_chain in asked}.values()
         ]
+
+    @property
+    def renew_at(self) -> float:
+        """When `renewed` may find something else, by time.monotonic; infinite: never."""
+        return min(self._writers.key.renew_at, self._writers.value.renew_at)
+
+    def renewed(self) -> list[tuple[Any, list[str]]]:
+        """The plans, as `after` has them, for which something else holds now (latest.cache.ttl.sec); raises what it does."""
+        if not self._chain.renew():
+            return []
+        planned = [known_chain for known_chain in self._chains if known_chain.plan is not None]
+        return [(known_chain.planned(self._columns), sorted(known_chain.needs)) for known_chain in planned]
 
     def again(self) -> Any:
         """The plan that knows the schemas that were met last. Raises ConnectError if it does not go record by record."""
@@ -148,6 +162,7 @@ def source_plans(spark: SparkSession, plan: TaskPlan, source: FeedSource) -> Fee
     return FeedPlans(
         spark,
         lambda columns: FeedChain(source_steps(plan, record := source.record(columns)), record),
+        plan.converters,
         None if source.record_key is None or _registers(plan.converters) else made_from,
     )
 
@@ -160,6 +175,7 @@ def sink_plans(spark: SparkSession, plan: SinkPlan, writers: Writers, written: M
     return FeedPlans(
         spark,
         lambda columns: FeedChain(sink_steps(plan, writers), sink_record(columns), written),
+        writers,
         None if _registers(writers) else ("sink", writers, sorted(written.items()), *_chain_parts(plan)),
     )
 

@@ -7,10 +7,9 @@ acknowledged, and a topic is active once a record is in it (KIP-558).
 
 from __future__ import annotations
 
-import math
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +19,12 @@ from headrace.config.client_options import client_value
 from headrace.connectors.feed import FeedOwner, FeedSource
 from headrace.errors import ConnectError, HeadraceError, RetriableError
 from headrace.kafka.groups import Partition
-from headrace.retry import Backoff, common_moment
+from headrace.retry import common_moment
 from headrace.runtime.delivery import FeedPorts, OffsetCommits, Routing
 from headrace.runtime.exactly_once import ExactlyOnce
 from headrace.runtime.failed_records import log_failed
 from headrace.runtime.feed_plans import FeedPlans
+from headrace.runtime.feed_schemas import FeedSchemas
 from headrace.runtime.feed_settings import lane_consumer, lane_producer
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Batch, InFlight, Transactional
@@ -75,8 +75,7 @@ class FeedRun:
     def __init__(self, needs: FeedDependencies, source: FeedSource, routing: Routing, plans: FeedPlans) -> None:
         self._needs, self._source, self._routing, self._plans = needs, source, routing, plans
         self._known: dict[str, DestinationTopic] = {}
-        self._unlearned: dict[str, None] = {}  # see FeedPlans.after
-        self._learn_at, self._learn_backoff = math.inf, Backoff()
+        self._schemas = FeedSchemas(plans, self._woken)
         self._asked: dict[str, list[float]] = {}  # when a known topic was asked for again
         self._acknowledged: dict[Partition, int] = dict(source.positions)
         self._stored: dict[Partition, int] = dict(source.positions)
@@ -102,13 +101,18 @@ class FeedRun:
                 return self._follow(handle, data_plane)
             except SmallerBatchesError:
                 self._drain(handle, _DRAIN_S)
+                self._schemas.settle()
                 plan = self._plans.again()
             finally:
+                self._schemas.give_up()
                 data_plane.forget(handle)
 
     def stop(self, timeout_s: float) -> None:
         """Read no more; what is in flight gets `timeout_s` to be acknowledged, and its offsets to be stored. Returns at once."""
         self._deadline = time.monotonic() + timeout_s
+        self._woken()
+
+    def _woken(self) -> None:
         if self._handle is not None:
             self._handle.wake()
 
@@ -164,8 +168,9 @@ class FeedRun:
                 return self._store()
             if self._is_due(data_plane):
                 self._store()
-            if time.monotonic() >= self._learn_at and not removed:
-                self._learn(handle, ())
+            if not removed:
+                for plan, known in self._schemas.ready():
+                    handle.replace(plan, known)
             if time.monotonic() >= self._check_at(data_plane):
                 self._checked_at = time.monotonic()
                 self._outdated = self._needs.task.look()
@@ -174,7 +179,7 @@ class FeedRun:
         if removed:
             return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
         due = self._store_at(data_plane) if self._acknowledged != self._stored else self._check_at(data_plane)
-        return max(0.0, min(due, self._learn_at) - time.monotonic())
+        return max(0.0, min(due, self._schemas.due_at) - time.monotonic())
 
     def _is_due(self, data_plane: DataPlane) -> bool:
         return self._acknowledged != self._stored and time.monotonic() >= self._store_at(data_plane)
@@ -197,7 +202,7 @@ class FeedRun:
         for topic in sorted(update.topics):
             self._know(handle, topic)
         if update.needs:
-            self._learn(handle, update.needs)
+            self._schemas.need(update.needs)
         letters = self._needs.tolerance.dead_letters
         for topic in sorted(set(self._needs.task.active_topics(update)) - ({letters.topic} if letters else set())):
             if not self._needs.ports.is_active(topic):
@@ -298,22 +303,6 @@ class FeedRun:
             max_message_bytes=0 if compresses else known.max_message_bytes or 0,
             keeps_partition=counts is None or counts.get(topic) == known.partitions,
         )
-
-    def _learn(self, handle: Handle, needs: Iterable[str]) -> None:
-        """Have chains that know these schemas; where the registry is away, only partitions that need them wait."""
-        self._unlearned |= dict.fromkeys(needs)
-        try:
-            plans = self._plans.after(self._unlearned)
-        except RetriableError as error:
-            pause_s = self._learn_backoff.failed()
-            log.warning("task.schemas.waiting", cause=str(error), pause_s=pause_s)
-            self._learn_at = time.monotonic() + pause_s
-            return
-        self._unlearned = {}
-        self._learn_at = math.inf
-        self._learn_backoff.succeeded()
-        for plan, known in plans:
-            handle.replace(plan, known)
 
     def _look(self, handle: Handle) -> None:
         """Nothing is acknowledged for a while: are the topics there? One that was created again is known again."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from headrace.converters.registered import RegisteredConverter
 from headrace.errors import RetriableError
+from headrace.registry.patience import Patience, patience
 
 _Task = tuple[str, int]
 
@@ -22,6 +23,20 @@ class SchemaUsage:
         self._lock = threading.Lock()
         self._converters: dict[_Task, weakref.WeakSet[RegisteredConverter]] = {}
         self._waiting: dict[_Task, str] = {}
+        self._stopping: dict[_Task, threading.Event] = {}
+
+    @contextmanager
+    def running(self, connector: str, task: int, stopping: threading.Event) -> Iterator[None]:
+        """A task runs within the context; once `stopping` is set it waits for no registry any more."""
+        key = connector, task
+        with self._lock:
+            self._stopping[key] = stopping
+        try:
+            yield
+        finally:
+            with self._lock:
+                if self._stopping.get(key) is stopping:
+                    del self._stopping[key]
 
     def watch(self, connector: str, task: int, converters: Iterable[object]) -> None:
         """A task begins to use these converters, whichever it has used before."""
@@ -35,16 +50,27 @@ class SchemaUsage:
 
     @contextmanager
     def asking(self, connector: str, task: int) -> Iterator[None]:
-        """Ask the registry within the context: a RetriableError is what the task waits for from now on."""
+        """Ask the registry within the context: an answer that takes long, or a RetriableError, is what the task waits for from
+        now on.
+        """
         key = connector, task
-        try:
-            yield
-        except RetriableError as error:
-            with self._lock:
-                self._waiting[key] = str(error)
-            raise
         with self._lock:
-            self._waiting.pop(key, None)
+            stopping = self._stopping.get(key) or threading.Event()
+
+        def tell(sentence: str | None) -> None:
+            with self._lock:
+                if sentence is not None:
+                    self._waiting[key] = sentence
+                else:
+                    self._waiting.pop(key, None)
+
+        try:
+            with patience(Patience(stopping, tell)):
+                yield
+        except RetriableError as error:
+            tell(None if stopping.is_set() else str(error))
+            raise
+        tell(None)
 
     def waiting_for(self, connector: str, task: int) -> str | None:
         """What a task waits for, in a sentence; None if it waits for no schema."""

@@ -18,6 +18,7 @@ from headrace.errors import HeadraceError
 from headrace.retry import Backoff
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Retried
+from headrace.runtime.schema_usage import USAGE
 from headrace.runtime.stream_mode import StreamMode
 from headrace.spark import failure
 
@@ -98,7 +99,12 @@ class TaskRunner:
         return not self._thread.is_alive()
 
     def _main(self) -> None:
-        structlog.contextvars.bind_contextvars(connector=self._task.context.connector, task=self._task.context.task)
+        context = self._task.context
+        structlog.contextvars.bind_contextvars(connector=context.connector, task=context.task)
+        with USAGE.running(context.connector, context.task, self._stopping):
+            self._run()
+
+    def _run(self) -> None:
         try:
             self._task.start(self._work.props)
             self._repeat(self._work.prepare)

@@ -7,10 +7,10 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.avro.compatibility import LEVELS, incompatibilities
 from headrace.errors import DataError
 from headrace.protobuf.parse import parse
 from headrace.protobuf.serialized import as_text
-from headrace.testing.registry.compatibility import LEVELS, incompatibilities
 
 MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT")
 TYPES = ("AVRO", "JSON", "PROTOBUF")

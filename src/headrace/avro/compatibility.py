@@ -29,9 +29,14 @@ def incompatibilities(new: str, olds: Sequence[str], level: str) -> list[str]:
     return problems
 
 
-def unreadable(reader: str, writer: str) -> list[str]:
-    """Why a reader's schema cannot read what a writer's has written; empty if it can."""
+def unreadable(reader: str, writer: str, references: Sequence[str] = ()) -> list[str]:
+    """Why a reader's schema cannot read what a writer's has written; empty if it can.
+
+    references: the texts of schemas that the reader's names, the innermost first.
+    """
     readers, writers = _NamedTypes(), _NamedTypes()
+    for reference in references:
+        readers.named(json.loads(reference))
     return list(_check(readers.named(json.loads(reader)), writers.named(json.loads(writer)), "/", (readers, writers), set()))
 
 

@@ -1,0 +1,94 @@
+"""How long somebody waits for a registry: until they give up, however long its answer may take."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeVar
+
+from headrace.registry.errors import RegistryUnavailableError
+
+T = TypeVar("T")
+
+_LOOK_S = 0.1
+_SILENT_S = 5.0
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Of one who asks."""
+
+    given_up: threading.Event
+    """Once it is set, an answer is not waited for any more."""
+    tell: Callable[[str | None], None] = lambda _: None
+    """Told, in a sentence, what is waited for if that takes long; None once it is there."""
+
+
+_PRESENT: ContextVar[tuple[Patience, ...]] = ContextVar("patience", default=())
+
+
+@contextmanager
+def patience(one: Patience) -> Iterator[None]:
+    """What is asked within the context is waited for with this patience, and with that of the contexts around it."""
+    token = _PRESENT.set((*_PRESENT.get(), one))
+    try:
+        yield
+    finally:
+        _PRESENT.reset(token)
+
+
+def given_up() -> bool:
+    """Whether somebody in whose context this is waits no more."""
+    return any(one.given_up.is_set() for one in _PRESENT.get())
+
+
+def awaited(ask: Callable[[], T], where: str) -> T:
+    """What `ask` returns or raises; it is called on a thread of its own, where there is a patience that may end before.
+
+    Raises RegistryUnavailableError once that has ended; where: what is asked.
+    """
+    waiting = _PRESENT.get()
+    if not waiting:
+        return ask()
+    if given_up():
+        raise _unanswered(where)
+    answers: list[T] = []
+    errors: list[BaseException] = []
+    done = threading.Event()
+
+    def run() -> None:
+        token = _PRESENT.set(waiting)
+        try:
+            answers.append(ask())
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            _PRESENT.reset(token)
+            done.set()
+
+    threading.Thread(target=run, name="schema-registry-request", daemon=True).start()
+    began, told = time.monotonic(), False
+    while not done.wait(_LOOK_S):
+        if given_up():
+            raise _unanswered(where)
+        if not told and time.monotonic() - began > _SILENT_S:
+            told = True
+            _tell(waiting, f"The schema registry does not answer ({where}): it was asked more than {_SILENT_S:.0f} s ago.")
+    if told:
+        _tell(waiting, None)
+    if errors:
+        raise errors[0]
+    return answers[0]
+
+
+def _unanswered(where: str) -> RegistryUnavailableError:
+    return RegistryUnavailableError(f"The schema registry has not answered ({where}), and is waited for no more.")
+
+
+def _tell(waiting: tuple[Patience, ...], sentence: str | None) -> None:
+    for one in waiting:
+        one.tell(sentence)

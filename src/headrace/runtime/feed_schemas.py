@@ -1,0 +1,118 @@
+"""Finds out what a feed's records need of schemas, beside the feed: a registry may be silent for minutes."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextvars import copy_context
+from typing import Any
+
+import structlog
+
+from headrace.errors import RetriableError
+from headrace.registry.patience import Patience, patience
+from headrace.retry import Backoff
+from headrace.runtime.feed_plans import FeedPlans
+
+log = structlog.get_logger(__name__)
+
+_RENEW_S = 1.0  # the shortest time between two looks whether there are newer schemas
+
+Plans = list[tuple[Any, list[str]]]
+
+
+class FeedSchemas:
+    """What one run of a feed learns of schemas, one thing after another. Called by the run's thread."""
+
+    def __init__(self, plans: FeedPlans, wake: Callable[[], None]) -> None:
+        """wake: called, on another thread, once `ready` has something."""
+        self._plans, self._wake = plans, wake
+        self._needs: dict[str, None] = {}  # see FeedPlans.after
+        self._learning: _Learning | None = None
+        self._learn_at, self._backoff = math.inf, Backoff()
+        self._renewed_at = -math.inf
+
+    @property
+    def due_at(self) -> float:
+        """When to call `ready`, by time.monotonic, unless the run is woken before."""
+        return math.inf if self._learning is not None else min(self._learn_at, self._renew_at)
+
+    @property
+    def _renew_at(self) -> float:
+        return max(self._plans.renew_at, self._renewed_at + _RENEW_S)
+
+    def need(self, needs: Iterable[str]) -> None:
+        """Records need these; where the registry is away, partitions that have them wait, the others go on."""
+        self._needs |= dict.fromkeys(needs)
+        self._learn_at = min(self._learn_at, time.monotonic())
+
+    def ready(self) -> Plans:
+        """Chains that have learned something, as `FeedPlans.after` has them; begins with what is due. Raises ConnectError."""
+        found: Plans = []
+        if self._learning is not None and self._learning.is_over:
+            learning, self._learning = self._learning, None
+            found = self._taken(learning)
+        if self._learning is None and time.monotonic() >= self.due_at:
+            self._begin()
+        return found
+
+    def settle(self) -> None:
+        """Wait for no registry any more, and until nothing is being learned: the plans are the caller's."""
+        if self._learning is not None:
+            self._learning.given_up.set()
+            self._learning.thread.join()
+            self._learning = None
+
+    def give_up(self) -> None:
+        """Wait for no registry any more; returns at once."""
+        if self._learning is not None:
+            self._learning.given_up.set()
+
+    def _begin(self) -> None:
+        needs = list(self._needs)
+        if time.monotonic() >= self._renew_at:
+            self._renewed_at = time.monotonic()
+            self._learning = _Learning(self._plans.renewed, [], self._wake)
+        else:
+            self._learn_at = math.inf
+            self._learning = _Learning(lambda: self._plans.after(needs), needs, self._wake)
+
+    def _taken(self, learning: _Learning) -> Plans:
+        if isinstance(learning.error, RetriableError):
+            pause_s = self._backoff.failed()
+            log.warning("task.schemas.waiting", cause=str(learning.error), pause_s=pause_s)
+            self._learn_at = time.monotonic() + pause_s if self._needs else self._learn_at
+            return []
+        if learning.error is not None:
+            raise learning.error
+        self._backoff.succeeded()
+        for need in learning.needs:
+            del self._needs[need]
+        if not self._needs:
+            self._learn_at = math.inf
+        return learning.plans
+
+
+class _Learning:
+    """A thread that learns something; it begins at once."""
+
+    def __init__(self, learn: Callable[[], Plans], needs: list[str], wake: Callable[[], None]) -> None:
+        self.needs = needs
+        self.plans: Plans = []
+        self.error: BaseException | None = None
+        self.is_over = False
+        self.given_up = threading.Event()
+        self._learn, self._wake = learn, wake
+        self.thread = threading.Thread(target=copy_context().run, args=(self._main,), name="feed-schemas", daemon=True)
+        self.thread.start()
+
+    def _main(self) -> None:
+        try:
+            with patience(Patience(self.given_up)):
+                self.plans = self._learn()
+        except BaseException as error:
+            self.error = error
+        self.is_over = True
+        self._wake()

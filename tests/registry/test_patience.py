@@ -1,0 +1,70 @@
+"""Who waits for a registry can give up, and is told what is waited for."""
+
+from __future__ import annotations
+
+import threading
+from queue import SimpleQueue
+
+import pytest
+
+from headrace.errors import RetriableError
+from headrace.registry import patience as waiting
+from headrace.registry.client import Registry
+from headrace.registry.patience import Patience, patience
+from headrace.registry.settings import RegistrySettings
+from headrace.runtime.schema_usage import SchemaUsage
+from headrace.testing.registry import SchemaRegistry
+from tests.registry.silent import silent_server
+from tests.support import wait_until
+
+LONG_S = 60.0
+SILENT = r"The schema registry has not answered \(http://127.0.0.1:\d+\), and is waited for no more\."
+
+
+def test_a_silent_registry_is_not_waited_for_once_the_task_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "_SILENT_S", 0.1)
+    usage, stopping, raised = SchemaUsage(), threading.Event(), SimpleQueue[BaseException]()
+    with silent_server() as url:
+        registry = Registry(RegistrySettings(urls=(url,)))  # which would be waited for four minutes
+
+        def ask() -> None:
+            try:
+                with usage.running("orders", 0, stopping), usage.asking("orders", 0):
+                    registry.schema(1)
+            except RetriableError as error:
+                raised.put(error)
+
+        threading.Thread(target=ask, daemon=True).start()
+        told = wait_until(lambda: usage.waiting_for("orders", 0), LONG_S, lambda: "what is waited for")
+        assert f"The schema registry does not answer ({url})" in (told or "")
+        assert raised.empty()
+        stopping.set()
+        with pytest.raises(RetriableError, match=SILENT):
+            raise raised.get(timeout=LONG_S)
+        assert usage.waiting_for("orders", 0) is None
+
+
+def test_whoever_gives_up_first_ends_the_waiting() -> None:
+    task, run = threading.Event(), threading.Event()
+    run.set()
+    with silent_server() as url, patience(Patience(task)), patience(Patience(run)), pytest.raises(RetriableError, match=SILENT):
+        Registry(RegistrySettings(urls=(url,))).schema(1)
+
+
+def test_an_answer_that_comes_late_ends_what_is_told(registry: SchemaRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "_SILENT_S", 0.0)
+    registry.register("s", '"int"')
+    url = registry.url
+    registry.stop()
+    told, answers = SimpleQueue[str | None](), SimpleQueue[str]()
+    settings = RegistrySettings(urls=(url,), retries=1000, wait_ms=100, longest_wait_ms=100)
+
+    def ask() -> None:
+        with patience(Patience(threading.Event(), told.put)):
+            answers.put(Registry(settings).schema(1).text)
+
+    threading.Thread(target=ask, daemon=True).start()
+    assert "The schema registry does not answer" in (told.get(timeout=LONG_S) or "")
+    registry.start()
+    assert answers.get(timeout=LONG_S) == '"int"'
+    assert told.get(timeout=LONG_S) is None
