@@ -77,8 +77,10 @@ EXACTLY_ONCE = ("exactly.once.support", "transaction.boundary")
         ("supported", "supported", {}),
         ("unsupported", "supported", {"exactly.once.support": "does not support exactly-once semantics"}),
         ("null", "supported", {"exactly.once.support": "does not implement the API required for preflight validation"}),
+        ("fail", "supported", {"exactly.once.support": "An unexpected error occurred during validation: oops"}),
         ("supported", "unsupported", {"transaction.boundary": "does not support connector-defined transaction boundaries"}),
         ("supported", "null", {"transaction.boundary": "does not support connector-defined transaction boundaries"}),
+        ("supported", "fail", {"transaction.boundary": "An unexpected error occurred during validation: oh no :("}),
     ],
 )
 def test_what_a_class_says_of_exactly_once_is_in_the_answer_of_a_validation(

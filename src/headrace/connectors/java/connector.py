@@ -141,12 +141,12 @@ class JavaSourceConnector(JavaConnector, SourceConnector):
     @classmethod
     def exactly_once_support(cls, props: Props) -> bool | None:
         """What the class says about this configuration."""
-        return cls.ask("facts", props=dict(props))["exactlyOnce"]
+        return cls.ask("exactlyOnce", props=dict(props))
 
     @classmethod
     def defines_transactions(cls, props: Props) -> bool:
         """What the class says about this configuration."""
-        return bool(cls.ask("facts", props=dict(props))["boundaries"])
+        return bool(cls.ask("definesTransactions", props=dict(props)))
 
     @classmethod
     def alter_offsets(cls, config: Props, changes: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:

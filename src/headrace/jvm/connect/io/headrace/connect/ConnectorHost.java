@@ -1,7 +1,6 @@
 package io.headrace.connect;
 
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -64,17 +63,16 @@ final class ConnectorHost implements SourceConnectorContext, SinkConnectorContex
         }
     }
 
-    /** `task`: the class of its tasks; `exactlyOnce`, `boundaries`: what a source promises with this configuration, or null. */
-    static Map<String, Object> facts(Connector connector, Map<String, String> props) {
-        Map<String, Object> facts = new HashMap<>();
-        facts.put("task", connector.taskClass().getName());
-        if (connector instanceof SourceConnector) {
-            ExactlyOnceSupport support = ((SourceConnector) connector).exactlyOnceSupport(props);
-            facts.put("exactlyOnce", support == null ? null : support == ExactlyOnceSupport.SUPPORTED);
-            ConnectorTransactionBoundaries boundaries = ((SourceConnector) connector).canDefineTransactionBoundaries(props);
-            facts.put("boundaries", boundaries == null ? null : boundaries == ConnectorTransactionBoundaries.SUPPORTED);
-        }
-        return facts;
+    /** Whether a source promises exactly once with this configuration; null: it does not say. */
+    static Boolean exactlyOnce(Connector connector, Map<String, String> props) {
+        ExactlyOnceSupport support = ((SourceConnector) connector).exactlyOnceSupport(props);
+        return support == null ? null : support == ExactlyOnceSupport.SUPPORTED;
+    }
+
+    /** Whether the tasks of a source can say where transactions end; null: it does not say. */
+    static Boolean definesTransactions(Connector connector, Map<String, String> props) {
+        ConnectorTransactionBoundaries boundaries = ((SourceConnector) connector).canDefineTransactionBoundaries(props);
+        return boundaries == null ? null : boundaries == ConnectorTransactionBoundaries.SUPPORTED;
     }
 
     /**

@@ -89,8 +89,11 @@ public final class Host implements BiFunction<String, Object[], Object> {
                 return limited(request, plugin -> Definitions.of(plugin));
             case "validate":
                 return limited(request, plugin -> Definitions.validated(plugin, Json.texts(request.get("props"))));
-            case "facts":
-                return limited(request, plugin -> ConnectorHost.facts((Connector) plugin, Json.texts(request.get("props"))));
+            case "exactlyOnce":
+                return limited(request, plugin -> ConnectorHost.exactlyOnce((Connector) plugin, Json.texts(request.get("props"))));
+            case "definesTransactions":
+                return limited(request,
+                    plugin -> ConnectorHost.definesTransactions((Connector) plugin, Json.texts(request.get("props"))));
             case "alterOffsets":
                 return limited(request, plugin -> ConnectorHost.alterOffsets((Connector) plugin, Json.texts(request.get("props")),
                     (List<List<Object>>) request.get("changes")));
