@@ -117,11 +117,12 @@ def steady_rate(samples: list[Sample], total: int, skipped: float = 0.1) -> floa
 
     Between two samples the count is taken to grow evenly.
     """
-    start, end = (_moment(samples, share) for share in (total * skipped, total))
+    start, end = (moment(samples, share) for share in (total * skipped, total))
     return total * (1 - skipped) / (end - start)
 
 
-def _moment(samples: list[Sample], records: float) -> float:
+def moment(samples: list[Sample], records: float) -> float:
+    """Return when the topic held so many records (monotonic clock); between two samples the count is taken to grow evenly."""
     after = next(number for number, sample in enumerate(samples) if sample.records >= records)
     low, high = samples[after - 1], samples[after]
     return low.at + (high.at - low.at) * (records - low.records) / (high.records - low.records)

@@ -13,7 +13,7 @@ from benchmarks import latency, load
 from benchmarks.engine import Mirror
 from benchmarks.process import BenchmarkError
 from benchmarks.rest import Asking, Request, ask
-from benchmarks.throughput import EndOffsets
+from benchmarks.throughput import EndOffsets, follow, moment
 
 FIRST = b"-1 0 first"
 """What each source topic holds before its connector is created, in the sender's format: no record of a load."""
@@ -150,16 +150,12 @@ class Mirrors:
         while self.engine.call("GET", f"/connectors/{_name(0)}/status")["tasks"][0]["state"] != "PAUSED":
             time.sleep(INTERVAL_S)
         with EndOffsets(self.engine.destination, copy) as offsets:
-            partitions = offsets.partitions()
-            end = next(iter(offsets.ends(partitions))) + records
+            end = offsets.count(offsets.partitions()) + records
             load.append(self.engine.source, self._topics[0], records, 200, self._log)
             started = time.monotonic()
             self.engine.call("PUT", f"/connectors/{_name(0)}/resume")
-            while next(iter(offsets.ends(partitions))) < end:
-                if time.monotonic() - started > self.size.limit_s:
-                    raise self._too_late(0, f"had copied {records} records")
-                time.sleep(0.02)
-            return records / (time.monotonic() - started)
+            samples = follow(offsets, end, self.engine.check_all, self.size.limit_s)
+        return records / (moment(samples, end) - started)
 
     def _rest(self) -> Iterator[tuple[str, float]]:
         """Ask for the status of one connector after the other while records flow: at the bounded rate, then at full speed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from headrace.config.example import Example
@@ -30,7 +30,8 @@ class _Number(Converter):
     def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
         """The number that the bytes are, with Connect's optional schema of its type."""
         fits = f"(length({source}) <=> {_WIDTHS[self.kind]})"
-        _refuse(run, self.kind, self.java, lambda wrong: wrong(source))
+        for wrong, cause in _faults(self.kind, self.java, source):
+            run.fail(wrong, lit(f"Failed to deserialize {self.java}: "), cause=lit(cause))
         if self.kind == "boolean":
             sql = f"({source} = X'01')"
         elif self.kind in kinds.INTEGERS:
@@ -44,16 +45,19 @@ class _Number(Converter):
         return written(run, value, self.kind, self.java)
 
 
-def _refuse(run: CompileContext, kind: str, java: str, any_of: Callable[[Callable[[Sql], Sql]], Sql]) -> None:
-    """Bytes that are none of this kind are a fault; any_of: whether one of the values is as the function that it takes says."""
-    width, failed = _WIDTHS[kind], lit(f"Failed to deserialize {java}: ")
-    # Kafka's deserializer of floats does not say its name.
-    name = "" if kind == "float32" else java.capitalize()
-    cause = f"{_SERIALIZATION}: Size of data received by {name}Deserializer is not {width}"
-    run.fail(any_of(lambda value: f"({value} IS NOT NULL AND length({value}) <> {width})"), failed, cause=lit(cause))
+def _faults(kind: str, java: str, value: Sql) -> Iterator[tuple[Sql, str]]:
+    """Why bytes are none of this kind: when that is so, and what Kafka's deserializer says of it."""
+    width = _WIDTHS[kind]
+    name = "" if kind == "float32" else java.capitalize()  # that of floats does not say its name
+    yield (
+        f"({value} IS NOT NULL AND length({value}) <> {width})",
+        f"{_SERIALIZATION}: Size of data received by {name}Deserializer is not {width}",
+    )
     if kind == "boolean":
-        cause = f"{_SERIALIZATION}: Unexpected byte received by BooleanDeserializer"
-        run.fail(any_of(lambda value: f"(length({value}) <=> 1 AND {value} NOT IN (X'00', X'01'))"), failed, cause=lit(cause))
+        yield (
+            f"(length({value}) <=> 1 AND {value} NOT IN (X'00', X'01'))",
+            f"{_SERIALIZATION}: Unexpected byte received by BooleanDeserializer",
+        )
 
 
 def written(run: CompileContext, value: Value, kind: str, java: str) -> Sql:
@@ -98,7 +102,8 @@ class _NumberHeader(ConverterType, HeaderConverter):
 
     def read(self, run: CompileContext, headers: Sql) -> Sql:
         """The headers as they are: what is written has the bytes of what was read. A value that is no such number is a fault."""
-        _refuse(run, self.kind, self.java, lambda wrong: f"exists({headers}, header -> {wrong('header.value')})")
+        for wrong, cause in _faults(self.kind, self.java, "header.value"):
+            run.fail(f"exists({headers}, header -> {wrong})", lit(f"Failed to deserialize {self.java}: "), cause=lit(cause))
         return headers
 
     def write(self, value: Value, run: CompileContext) -> Sql:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from concurrent.futures import wait
+
+from headrace.background import in_background
 
 
 class StuckError(Exception):
@@ -12,18 +14,7 @@ class StuckError(Exception):
 
 def call_with_timeout(timeout_s: float, call: Callable[[], None]) -> None:
     """Call it on a thread of its own and wait for it. Raises what the call raises, StuckError after `timeout_s`."""
-    error: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            call()
-        except BaseException as e:
-            error.append(e)
-
-    thread = threading.Thread(target=run, name="bounded-call", daemon=True)
-    thread.start()
-    thread.join(timeout_s)
-    if thread.is_alive():
+    answer = in_background(call, "bounded-call")
+    if not wait([answer], timeout_s).done:
         raise StuckError("Kafka's client does not come back")
-    if error:
-        raise error[0]
+    answer.result()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
+from headrace.background import in_background
 from headrace.registry.errors import RegistryUnavailableError
 
 T = TypeVar("T")
@@ -56,23 +58,9 @@ def awaited(ask: Callable[[], T], where: str) -> T:
         return ask()
     if given_up():
         raise _unanswered(where)
-    answers: list[T] = []
-    errors: list[BaseException] = []
-    done = threading.Event()
-
-    def run() -> None:
-        token = _PRESENT.set(waiting)
-        try:
-            answers.append(ask())
-        except BaseException as error:
-            errors.append(error)
-        finally:
-            _PRESENT.reset(token)
-            done.set()
-
-    threading.Thread(target=run, name="schema-registry-request", daemon=True).start()
+    answer = in_background(ask, "schema-registry-request")
     began, told = time.monotonic(), False
-    while not done.wait(_LOOK_S):
+    while not wait([answer], _LOOK_S).done:
         if given_up():
             raise _unanswered(where)
         if not told and time.monotonic() - began > _SILENT_S:
@@ -80,9 +68,7 @@ def awaited(ask: Callable[[], T], where: str) -> T:
             _tell(waiting, f"The schema registry does not answer ({where}): it was asked more than {_SILENT_S:.0f} s ago.")
     if told:
         _tell(waiting, None)
-    if errors:
-        raise errors[0]
-    return answers[0]
+    return answer.result()
 
 
 def _unanswered(where: str) -> RegistryUnavailableError:

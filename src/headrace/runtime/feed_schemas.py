@@ -6,11 +6,12 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable
-from contextvars import copy_context
+from concurrent.futures import wait
 from typing import Any
 
 import structlog
 
+from headrace.background import in_background
 from headrace.errors import RetriableError
 from headrace.registry.patience import Patience, patience
 from headrace.retry import Backoff
@@ -51,7 +52,7 @@ class FeedSchemas:
     def ready(self) -> Plans:
         """Chains that have learned something, as `FeedPlans.after` has them; begins with what is due. Raises ConnectError."""
         found: Plans = []
-        if self._learning is not None and self._learning.is_over:
+        if self._learning is not None and self._learning.plans.done():
             learning, self._learning = self._learning, None
             found = self._taken(learning)
         if self._learning is None and time.monotonic() >= self.due_at:
@@ -62,7 +63,7 @@ class FeedSchemas:
         """Wait for no registry any more, and until nothing is being learned: the plans are the caller's."""
         if self._learning is not None:
             self._learning.given_up.set()
-            self._learning.thread.join()
+            wait([self._learning.plans])
             self._learning = None
 
     def give_up(self) -> None:
@@ -80,39 +81,30 @@ class FeedSchemas:
             self._learning = _Learning(lambda: self._plans.after(needs), needs, self._wake)
 
     def _taken(self, learning: _Learning) -> Plans:
-        if isinstance(learning.error, RetriableError):
+        try:
+            plans = learning.plans.result()
+        except RetriableError as error:
             pause_s = self._backoff.failed()
-            log.warning("task.schemas.waiting", cause=str(learning.error), pause_s=pause_s)
+            log.warning("task.schemas.waiting", cause=str(error), pause_s=pause_s)
             self._learn_at = time.monotonic() + pause_s if self._needs else self._learn_at
             return []
-        if learning.error is not None:
-            raise learning.error
         self._backoff.succeeded()
         for need in learning.needs:
             del self._needs[need]
         if not self._needs:
             self._learn_at = math.inf
-        return learning.plans
+        return plans
 
 
 class _Learning:
-    """A thread that learns something; it begins at once."""
+    """Learns something, beside the run; it begins at once."""
 
     def __init__(self, learn: Callable[[], Plans], needs: list[str], wake: Callable[[], None]) -> None:
-        self.needs = needs
-        self.plans: Plans = []
-        self.error: BaseException | None = None
-        self.is_over = False
-        self.given_up = threading.Event()
-        self._learn, self._wake = learn, wake
-        self.thread = threading.Thread(target=copy_context().run, args=(self._main,), name="feed-schemas", daemon=True)
-        self.thread.start()
+        self.needs, self.given_up = needs, threading.Event()
 
-    def _main(self) -> None:
-        try:
+        def patiently() -> Plans:
             with patience(Patience(self.given_up)):
-                self.plans = self._learn()
-        except BaseException as error:
-            self.error = error
-        self.is_over = True
-        self._wake()
+                return learn()
+
+        self.plans = in_background(patiently, "feed-schemas")
+        self.plans.add_done_callback(lambda _: wake())

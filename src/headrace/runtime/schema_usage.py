@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
@@ -79,12 +79,15 @@ class SchemaUsage:
 
     def of(self, connector: str) -> list[dict[str, Any]]:
         """What the tasks of a connector have read and written: the attributes of `SchemaUse`, and `task`."""
-        return self.all().get(connector, [])
+        return self._of(lambda name: name == connector).get(connector, [])
 
     def all(self) -> dict[str, list[dict[str, Any]]]:
         """The same of all connectors, by name; none without any."""
+        return self._of(lambda _: True)
+
+    def _of(self, wanted: Callable[[str], bool]) -> dict[str, list[dict[str, Any]]]:
         with self._lock:
-            known = {key: list(converters) for key, converters in self._converters.items()}
+            known = {key: list(converters) for key, converters in self._converters.items() if wanted(key[0])}
         found: dict[str, list[dict[str, Any]]] = {}
         for (name, task), converters in known.items():
             found.setdefault(name, []).extend(
