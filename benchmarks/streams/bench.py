@@ -190,7 +190,7 @@ def run_latency(options: Options, console: Console) -> None:
                 for side in ("peer", "ours"):
                     if options.only in (None, side):
                         bench.latency(side, keys)
-    units = {name: "MB" if name.endswith("rss") else "ms" for name in bench.values}
+    units = {name: latency.UNITS[name.rpartition("-")[2]] for name in bench.values}
     rows = [report.Row(name, units[name], sides["ours"], sides["peer"]) for name, sides in bench.values.items()]
     report.show("Latency of a count: headrace beside Kafka Streams without its cache", "peer", rows, console)
     if not options.quick and options.only is None:

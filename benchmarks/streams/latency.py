@@ -12,19 +12,21 @@ from benchmarks.process import BenchmarkError, Child
 from benchmarks.throughput import EndOffsets
 
 RATE, WARMUP_S, MEASURED_S = 200, 10, 20
+UNITS = {"p50": "ms", "p99": "ms", "filled": "s", "rss": "MB"}
 _FILLED_S, _GRACE_S = 600, 30
 
 
 def measure(broker: str, command: list[str], keys: int, log: Path) -> dict[str, float]:
-    """Milliseconds, `p50` and `p99`, and `rss` in MB. command: an application that counts `records` by key into `out`, and has
+    """Milliseconds, `p50` and `p99`, `filled` in s (until a record of each key is counted), and `rss` in MB. command: an application that counts `records` by key into `out`, and has
     to count a record of each of `keys` keys first. No key is sent twice, so that every record has a result of its own.
     """
     app = Child("latency", command, log)
     try:
-        out = EndOffsets(broker, "out")
+        begun, out = time.monotonic(), EndOffsets(broker, "out")
         app.wait_until(lambda: sum(out.ends(out.partitions())) >= keys, "count the keys", _FILLED_S)
+        filled = time.monotonic() - begun
         found = sorted(_latencies(broker, out, keys))
-        return {"p50": _quantile(found, 0.5), "p99": _quantile(found, 0.99), "rss": _rss(app.pid)}
+        return {"p50": _quantile(found, 0.5), "p99": _quantile(found, 0.99), "filled": filled, "rss": _rss(app.pid)}
     finally:
         app.kill()
 

@@ -48,7 +48,7 @@ def topology(program: str) -> Topology:
 
 def run(brokers: str, program: str, application: str, records: int) -> None:
     """Run until so many records have been read and all is written; prints the seconds from RUNNING (restore: from start)."""
-    config = {"application.id": application, "bootstrap.servers": brokers, "poll.ms": "5", "spark.driver.memory": "4g"}
+    config = {"application.id": application, "bootstrap.servers": brokers}
     streams = KafkaStreams(topology(program), config)
     begin = time.monotonic()
     streams.start()

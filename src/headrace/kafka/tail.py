@@ -17,7 +17,8 @@ from headrace.kafka.failures import timed_out
 
 log = structlog.get_logger(__name__)
 
-_POLL_S = 0.25  # how long stop() may have to wait; records end the poll at once
+_POLL_S = 0.2  # how long stop() may have to wait; records end the poll at once
+_FETCH_WAIT_MS = 5_000  # a broker answers once there are records, or after so long: a topic that rests is asked for seldom
 _BATCH = 1000
 _RECENT = 1000  # records of a partition that are remembered: more than are read between a write and the question for it
 
@@ -147,7 +148,8 @@ def _own(props: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in props.items() if name not in ("group.instance.id", "group.protocol")}
     # librdkafka wants a group id even for assigned partitions; the worker's own is one that it may describe.
     group = props.get("group.id") or "headrace"
-    return {**kept, "group.id": group, "enable.auto.commit": "false", "auto.offset.reset": "earliest"}
+    defaults = {"fetch.max.wait.ms": str(_FETCH_WAIT_MS)}
+    return {**defaults, **kept, "group.id": group, "enable.auto.commit": "false", "auto.offset.reset": "earliest"}
 
 
 def _bytes(data: str | bytes | None) -> bytes | None:

@@ -16,8 +16,9 @@ from headrace.spark.executor_host import ExecutorLostError
 
 log = structlog.get_logger(__name__)
 
-_LOOK_MS = 1_000
-"""What has ended a task is known at once all the same."""
+_LOOK_MS, _IDLE_LOOK_MS = 1_000, 5_000
+"""A look ends so long after the first record since the one before, or after so long without any: looks are what many idle tasks
+cost. What has ended a task is known at once all the same."""
 
 
 class OfConnector:
@@ -100,10 +101,10 @@ class JavaTask(OfConnector, HostedTask):
             )
 
     def look(self) -> HostedLook:
-        """How the task is, after a second at most. Raises PluginError for what ended it."""
+        """How the task is, a second after it had records, or after six without any. Raises PluginError for what ended it."""
         try:
             with hiding(self._passwords):
-                answer = self._host.ask("hosted.look", id=self._id, wait=_LOOK_MS)
+                answer = self._host.ask("hosted.look", id=self._id, wait=_LOOK_MS, idleWait=_IDLE_LOOK_MS)
         except ExecutorLostError as error:
             self._start_elsewhere(error)
             return HostedLook(frozenset(), {})

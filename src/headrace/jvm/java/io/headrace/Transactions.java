@@ -16,7 +16,7 @@ import org.apache.kafka.clients.admin.FenceProducersResult;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.errors.ProducerFencedException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
-import org.apache.kafka.common.utils.ProducerIdAndEpoch;
+import org.apache.kafka.common.utils.internals.ProducerIdAndEpoch;
 
 /**
  * The transactional producers of this JVM, by transactional id, kept from batch to batch.

@@ -40,7 +40,7 @@ final class HostedTasks {
             case "hosted.awaitStart":
                 return task(id).awaitStart(wait(request));
             case "hosted.look":
-                return task(id).look(wait(request));
+                return task(id).look(wait(request), ((Number) request.get("idleWait")).longValue());
             case "hosted.stop":
                 HostedTask task = tasks.remove(id);
                 return task == null || task.stop(wait(request));

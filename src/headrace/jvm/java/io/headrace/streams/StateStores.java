@@ -20,6 +20,7 @@ import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.CompressionType;
 import org.rocksdb.Env;
+import org.rocksdb.IndexType;
 import org.rocksdb.InfoLogLevel;
 import org.rocksdb.LRUCache;
 import org.rocksdb.Options;
@@ -41,6 +42,8 @@ import org.rocksdb.WriteOptions;
 public final class StateStores {
     private static final long CACHE_BYTES = 256L << 20;
     private static final long BUFFER_BYTES = 128L << 20;
+    private static final int SHARD_BITS = 3; // by default shards of 4 MB, of which the filter of one file can take half
+    private static final double INDEX_SHARE = 0.5; // of the cache, for indexes and filters, which each look-up needs
     private static Cache cache; // one for all sub-topologies of this process, write buffers included
     private static WriteBufferManager buffers;
 
@@ -65,7 +68,7 @@ public final class StateStores {
     StateStores(String directory) throws RocksDBException {
         synchronized (StateStores.class) {
             if (cache == null) {
-                cache = new LRUCache(CACHE_BYTES);
+                cache = new LRUCache(CACHE_BYTES, SHARD_BITS, false, INDEX_SHARE);
                 buffers = new WriteBufferManager(BUFFER_BYTES, cache);
             }
         }
@@ -97,7 +100,9 @@ public final class StateStores {
 
     private void create(String store, RocksDB db) throws RocksDBException {
         BlockBasedTableConfig table = new BlockBasedTableConfig().setBlockCache(cache).setFilterPolicy(new BloomFilter(10))
-            .setCacheIndexAndFilterBlocks(true).setPinL0FilterAndIndexBlocksInCache(true).setBlockSize(4096L);
+            .setCacheIndexAndFilterBlocks(true).setCacheIndexAndFilterBlocksWithHighPriority(true).setPinTopLevelIndexAndFilter(true)
+            .setIndexType(IndexType.kTwoLevelIndexSearch).setPartitionFilters(true).setPinL0FilterAndIndexBlocksInCache(true)
+            .setBlockSize(4096L);
         ColumnFamilyOptions own = new ColumnFamilyOptions().setTableFormatConfig(table)
             .setCompressionType(CompressionType.LZ4_COMPRESSION).setWriteBufferSize(32L << 20);
         ColumnFamilyDescriptor descriptor = new ColumnFamilyDescriptor(store.getBytes(StandardCharsets.UTF_8), own);

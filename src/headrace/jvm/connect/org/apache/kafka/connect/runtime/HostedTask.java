@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.apache.kafka.common.metrics.KafkaMetric;
 import org.apache.kafka.connect.connector.Connector;
@@ -30,12 +31,22 @@ public abstract class HostedTask implements TaskStatus.Listener {
     static final Function<ClassLoader, LoaderSwap> SWAP = loader -> new LoaderSwap(Plugins.compareAndSwapLoaders(loader));
     final HostEnvironment environment;
     final ConnectorTaskId id;
-    final MemoryStatusBackingStore statuses = new MemoryStatusBackingStore(); // for the topics that it has had records of
+    /** For the topics that it has had records of since the last look. */
+    final MemoryStatusBackingStore statuses = new MemoryStatusBackingStore() {
+        @Override
+        public void put(TopicStatus status) {
+            super.put(status);
+            synchronized (HostedTask.this) {
+                HostedTask.this.notifyAll();
+            }
+        }
+    };
     private WorkerTask<?, ?> task;
     private Thread thread;
     private List<KafkaMetric> measured;
     private boolean started;
     private boolean ended;
+    private boolean stopping;
     private Throwable failure;
 
     /** What makes one task; plugins are configured already. */
@@ -106,19 +117,21 @@ public abstract class HostedTask implements TaskStatus.Listener {
 
     /** Wait until the task has started, or has failed; returns false if that takes longer. Throws what it has failed with. */
     public synchronized boolean awaitStart(long waitMs) throws Throwable {
-        long until = System.currentTimeMillis() + waitMs;
-        for (long left = waitMs; !started && !ended && left > 0; left = until - System.currentTimeMillis()) {
-            wait(left);
-        }
+        await(waitMs, () -> !started);
         throwFailure();
         return started;
     }
 
-    /** `topics`: those that it has had records of since the last look; `figures`: its metrics by name. Waits so long; throws what it has failed with. */
-    public synchronized Map<String, Object> look(long waitMs) throws Throwable {
-        if (!ended) {
-            wait(waitMs);
-        }
+    /**
+     * How the task is, after waiting: `topics`, those that it has had records of since the last look, and `figures`, its metrics by name.
+     *
+     * @param waitMs so long once it has had records, so that the figures count those, too
+     * @param idleWaitMs so long at most before, while it has none
+     * @throws Throwable what it has failed with
+     */
+    public synchronized Map<String, Object> look(long waitMs, long idleWaitMs) throws Throwable {
+        await(idleWaitMs, () -> statuses.getAllTopics(id.connector()).isEmpty());
+        await(waitMs, () -> true);
         throwFailure();
         Map<String, Object> answer = new LinkedHashMap<>();
         Set<String> topics = new TreeSet<>();
@@ -127,6 +140,14 @@ public abstract class HostedTask implements TaskStatus.Listener {
         answer.put("topics", topics);
         answer.put("figures", figures());
         return answer;
+    }
+
+    /** Wait as long as this is so, at most so long; less if the task ends. */
+    private synchronized void await(long waitMs, BooleanSupplier so) throws InterruptedException {
+        long until = System.nanoTime() + waitMs * 1_000_000;
+        for (long left = waitMs; left > 0 && !ended && !stopping && so.getAsBoolean(); left = (until - System.nanoTime()) / 1_000_000) {
+            wait(left);
+        }
     }
 
     private Map<String, Double> figures() {
@@ -155,6 +176,10 @@ public abstract class HostedTask implements TaskStatus.Listener {
 
     /** Have the task stop; returns whether it has within so long. If not it ends later, and nothing of it is heard. */
     public boolean stop(long waitMs) {
+        synchronized (this) {
+            stopping = true;
+            notifyAll();
+        }
         task.stop();
         boolean stopped = !thread.isAlive() || task.awaitStop(waitMs);
         if (!stopped) {
