@@ -6,6 +6,7 @@ import ctypes
 import os
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -54,16 +55,25 @@ def tree_seconds(pid: int) -> float:
     return sum(sum(map(int, fields[_TIMES])) for fields in _tree(pid)) / _TICKS
 
 
+def parts(pid: int, mark: str) -> list[int]:
+    """Return those living descendants of a process that have `mark` in their command line."""
+    found = []
+    for each in tree(pid):
+        with suppress(OSError):  # it has just ended
+            if mark.encode() in (_PROC / str(each) / "cmdline").read_bytes():
+                found.append(each)
+    return found
+
+
 def part_seconds(pid: int, mark: str) -> float:
     """Return the CPU seconds of those living descendants of a process that have `mark` in their command line."""
-    found = 0
-    for each, fields in _tree_pids(pid).items():
-        try:
-            command = (_PROC / str(each) / "cmdline").read_bytes()
-        except OSError:  # it has just ended
-            continue
-        found += sum(map(int, fields[_TIMES])) if mark.encode() in command else 0
-    return found / _TICKS
+    fields = _tree_pids(pid)
+    return sum(sum(map(int, fields[each][_TIMES])) for each in parts(pid, mark) if each in fields) / _TICKS
+
+
+def tree(pid: int) -> list[int]:
+    """Return a process and its living descendants."""
+    return list(_tree_pids(pid))
 
 
 def tree_rss_mb(pid: int) -> float:

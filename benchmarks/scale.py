@@ -39,8 +39,8 @@ SHARED = 16  # partitions of the topic that executors share
 class OnCluster(Headrace):
     """A worker whose tasks run on executors, each a process with one core, of a standalone Spark cluster that Spark starts."""
 
-    def __init__(self, source: str, destination: str, executors: int, workdir: Path) -> None:
-        super().__init__(source, destination, f"executors-{executors}", workdir)
+    def __init__(self, source: str, destination: str, executors: int, workdir: Path, exactly_once: bool = False) -> None:
+        super().__init__(source, destination, f"executors-{executors}", workdir, exactly_once)
         self._executors = executors
 
     def worker_properties(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The soak: mirrors at least once and exactly once, under load, while everything around them fails."""
+"""The soak: mirrors of four kinds, under load, while everything around them fails."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 import tempfile
 import time
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -16,23 +16,17 @@ import httpx
 from rich.console import Console
 
 from benchmarks import report
-from benchmarks.load import create_topic
+from benchmarks.load import create_topics
 from benchmarks.options import Options
-from benchmarks.ours import Headrace
 from benchmarks.soak import records
-from benchmarks.soak.faults import Deployment, drawn, faults
+from benchmarks.soak.deployments import KINDS, Deployment
+from benchmarks.soak.faults import drawn, faults
 from headrace.embedded import Broker
 
-TOPIC, RATE = "soak", 400
+RATE = 400
+TOPICS = [f"soak-{number}" for number in range(max(kind.connectors for kind in KINDS))]
 CALM_S = (3.0, 20.0)  # between two faults
 CATCH_UP_S = 300
-
-
-KINDS: dict[str, tuple[type[Headrace], bool]] = {
-    "at-least-once": (Headrace, False),
-    "exactly-once": (Headrace, True),
-}
-"""Of each mirror: its worker, and whether it delivers exactly once."""
 
 
 def run(options: Options, console: Console) -> None:
@@ -42,25 +36,19 @@ def run(options: Options, console: Console) -> None:
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="headrace-soak-")))
         source, target = (stack.enter_context(Broker(name=name, data=scratch / name)) for name in ("source", "target"))
-        create_topic(source.bootstrap, TOPIC)
-        deployed = [
-            _deployed(stack, worker(source.bootstrap, target.bootstrap, kind, scratch, exactly_once), kind)
-            for kind, (worker, exactly_once) in KINDS.items()
-        ]
+        create_topics(source.bootstrap, TOPICS)
+        deployed = [Deployment.of(kind, source.bootstrap, target.bootstrap, TOPICS, scratch) for kind in KINDS]
+        for one in deployed:
+            stack.enter_context(one.engine)
+            one.create()
         soak = Soak(source, target, deployed, console)
         soak.run(seconds, random.Random(seed))
         rows = soak.rows()
     report.show(f"Soak of {seconds / 60:g} minutes", "-", rows, console)
     if not options.quick:
         method = {"minutes": seconds / 60, "rate": RATE, "seed": seed, "faults": dict(sorted(soak.happened.items()))}
-        console.print(f"written: {report.save('soak', rows, {**method, 'traces': soak.traces})}")
-
-
-def _deployed(stack: ExitStack, engine: Headrace, kind: str) -> Deployment:
-    stack.enter_context(engine)
-    config = engine.connector(TOPIC, kind) | ({"exactly.once.support": "required"} if engine.exactly_once else {})
-    engine.call("POST", "/connectors", {"name": kind, "config": config})
-    return Deployment(engine, kind)
+        method |= {"connectors": {kind.name: kind.connectors for kind in KINDS}, "traces": soak.traces}
+        console.print(f"written: {report.save('soak', rows, method)}")
 
 
 @dataclass
@@ -73,15 +61,18 @@ class Soak:
     console: Console
     happened: Counter[str] = field(default_factory=Counter)
     traces: list[str] = field(default_factory=list)
+    failures: Counter[str] = field(default_factory=Counter)
+    """Of tasks that were FAILED, by kind."""
     caught_up_s: dict[str, float] = field(default_factory=dict)
+    """By kind, until the last of its connectors has."""
 
     def run(self, seconds: float, chance: random.Random) -> None:
         """Send and let things fail for so long; then wait until everything is copied."""
-        sender = records.Sender(self.source.bootstrap, TOPIC, RATE)
+        sender = records.Sender(self.source.bootstrap, TOPICS, RATE)
         sender.start()
         begun = time.monotonic()
         self._watch(15)
-        for fault in islice(drawn(faults(self.source, self.target, self.deployed), chance), 10_000):
+        for fault in islice(drawn(faults(self.source, self.target, self.deployed, chance), chance), 10_000):
             if time.monotonic() - begun > seconds:
                 break
             lasts = chance.uniform(0, fault.longest_s)
@@ -103,57 +94,73 @@ class Soak:
             time.sleep(1)
 
     def _help(self, one: Deployment) -> None:
-        status = _get(one, "status")
-        parts = [status["connector"], *status["tasks"]] if status else []
-        if failed := [part for part in parts if part["state"] == "FAILED"]:
-            trace = str(failed[0].get("trace", "")).strip()
-            self.traces.append(f"{one.connector}: {trace.splitlines()[0] if trace else ''}")
-            self.console.print(f"{one.connector} FAILED: {trace}", markup=False)
-            httpx.post(f"{one.engine.url}/connectors/{one.connector}/restart?includeTasks=true&onlyFailed=true", timeout=60)
+        for connector, views in _get(one, "/connectors?expand=status").items():
+            status = views["status"]
+            if failed := [part for part in [status["connector"], *status["tasks"]] if part["state"] == "FAILED"]:
+                trace = str(failed[0].get("trace", "")).strip()
+                self.failures[one.kind.name] += len(failed)
+                self.traces.append(f"{connector}: {trace.splitlines()[0] if trace else ''}")
+                self.console.print(f"{connector} FAILED: {trace}", markup=False)
+                restart = f"{one.engine.url}/connectors/{connector}/restart?includeTasks=true&onlyFailed=true"
+                with suppress(httpx.TransportError):  # the next look asks again
+                    httpx.post(restart, timeout=60)
 
     def _catch_up(self) -> None:
         """Wait until the last record of each partition is copied, and stored as such."""
-        ends = {f"{TOPIC}:{p}": len(values) - 1 for p, values in records.read(self.source.bootstrap, TOPIC).items()}
+        ends = {topic: {p: len(values) - 1 for p, values in self._sent(topic).items()} for topic in TOPICS}
         begun, waiting = time.monotonic(), list(self.deployed)
         while waiting and time.monotonic() - begun < CATCH_UP_S:
             for one in list(waiting):
-                if _offsets(one) == ends:
+                if not self._behind(one, ends):
                     waiting.remove(one)
-                    self.caught_up_s[one.connector] = time.monotonic() - begun
+                    self.caught_up_s[one.kind.name] = time.monotonic() - begun
                 else:
                     self._help(one)
             time.sleep(1)
         for one in waiting:
-            self.console.print(
-                f"{one.connector} has not caught up: {_offsets(one)} of {ends}; {_get(one, 'status')}", markup=False
-            )
+            for connector, offsets in self._behind(one, ends).items():
+                status = _get(one, f"/connectors/{connector}/status")
+                self.console.print(f"{connector} has not caught up: {offsets}; {status}", markup=False)
+
+    @staticmethod
+    def _behind(one: Deployment, ends: dict[str, dict[int, int]]) -> dict[str, dict[str, int]]:
+        """The stored offsets of the connectors that have not copied all of their topic."""
+        behind = {}
+        for connector, topic in one.connectors.items():
+            stored = _offsets(one, connector)
+            if stored != {f"{topic}:{partition}": end for partition, end in ends[topic].items()}:
+                behind[connector] = stored
+        return behind
+
+    def _sent(self, topic: str) -> dict[int, list[bytes]]:
+        return records.read(self.source.bootstrap, topic)
 
     def rows(self) -> list[report.Row]:
         """Count."""
-        sent = records.read(self.source.bootstrap, TOPIC)
-        found = [report.Row("records", "records", [sum(map(len, sent.values()))], []),
-                 report.Row("faults", "faults", [self.happened.total()], [])]  # fmt: skip
+        sent = {topic: self._sent(topic) for topic in TOPICS}
+        count = sum(len(values) for partitions in sent.values() for values in partitions.values())
+        rows = [report.Row("records", "records", [count], []), report.Row("faults", "faults", [self.happened.total()], [])]
         for one in self.deployed:
-            copy = records.read(self.target.bootstrap, f"{one.connector}.{TOPIC}")
-            outcome = records.compare(sent, copy)
+            kind, outcome = one.kind.name, records.Outcome()
+            for connector, topic in one.connectors.items():
+                outcome += records.compare(sent[topic], records.read(self.target.bootstrap, f"{connector}.{topic}"))
             values = {"lost": outcome.lost, "twice": outcome.twice, "out-of-order": outcome.misplaced}
-            found += [report.Row(f"{one.connector}-{name}", "records", [value], []) for name, value in values.items()]
-            failed = sum(trace.startswith(one.connector) for trace in self.traces)
-            found.append(report.Row(f"{one.connector}-tasks-failed", "times", [failed], []))
-            if one.connector in self.caught_up_s:
-                found.append(report.Row(f"{one.connector}-caught-up", "s", [self.caught_up_s[one.connector]], []))
-        return found
+            rows += [report.Row(f"{kind}-{name}", "records", [value], []) for name, value in values.items()]
+            rows.append(report.Row(f"{kind}-tasks-failed", "times", [self.failures[kind]], []))
+            if kind in self.caught_up_s:
+                rows.append(report.Row(f"{kind}-caught-up", "s", [self.caught_up_s[kind]], []))
+        return rows
 
 
-def _offsets(one: Deployment) -> dict[str, int]:
-    found = _get(one, "offsets").get("offsets", [])
-    return {entry["partition"]["topic:partition"]: entry["offset"]["offset"] for entry in found}
+def _offsets(one: Deployment, connector: str) -> dict[str, int]:
+    offsets = _get(one, f"/connectors/{connector}/offsets").get("offsets", [])
+    return {entry["partition"]["topic:partition"]: entry["offset"]["offset"] for entry in offsets}
 
 
-def _get(one: Deployment, what: str) -> dict[str, Any]:
+def _get(one: Deployment, path: str) -> dict[str, Any]:
     """An answer of the worker, empty while it gives none."""
     try:
-        answer = httpx.get(f"{one.engine.url}/connectors/{one.connector}/{what}", timeout=10)
+        answer = httpx.get(one.engine.url + path, timeout=10)
     except httpx.TransportError:
         return {}
     return answer.json() if answer.is_success else {}

@@ -1,21 +1,20 @@
-"""What goes wrong in a soak: workers killed, brokers killed, restarted or silent, connectors paused and stopped."""
+"""What goes wrong in a soak: workers killed and frozen, brokers killed, restarted or silent, executors killed, connectors paused
+and stopped.
+"""
 
 from __future__ import annotations
 
 import os
 import random
 import signal
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import httpx
-
-from benchmarks.engine import Mirror
 from benchmarks.process import BenchmarkError
+from benchmarks.soak.deployments import Deployment
 from headrace.embedded import Broker
 
-_REST_S = _START_S = 120
+_START_S = 120
 
 
 @dataclass(frozen=True)
@@ -28,27 +27,7 @@ class Fault:
     longest_s: float
 
 
-@dataclass(frozen=True)
-class Deployment:
-    """A worker and its connector."""
-
-    engine: Mirror
-    connector: str
-
-    def put(self, what: str) -> None:
-        """PUT `pause`, `resume` or `stop`, until the worker takes it."""
-        deadline = time.monotonic() + _REST_S
-        while True:
-            try:
-                self.engine.call("PUT", f"/connectors/{self.connector}/{what}")
-                return
-            except (BenchmarkError, httpx.TransportError):
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(1)
-
-
-def faults(source: Broker, target: Broker, deployments: Sequence[Deployment]) -> list[Fault]:
+def faults(source: Broker, target: Broker, deployments: Sequence[Deployment], chance: random.Random) -> list[Fault]:
     """All that may happen. The brokers have data directories of their own, so that they can be stopped."""
     brokers = {"source": source, "target": target}
     made = [Fault("both brokers killed", lambda: (source.kill(), target.kill()), lambda: (_start(source), _start(target)), 5)]
@@ -59,11 +38,29 @@ def faults(source: Broker, target: Broker, deployments: Sequence[Deployment]) ->
             Fault(f"{name} silent", _signal(broker, signal.SIGSTOP), _signal(broker, signal.SIGCONT), 75),
         ]
     for one in deployments:
-        made += [
-            Fault(f"worker killed: {one.connector}", one.engine.kill, one.engine.start, 3),
-            Fault(f"paused: {one.connector}", lambda one=one: one.put("pause"), lambda one=one: one.put("resume"), 10),
-            Fault(f"stopped: {one.connector}", lambda one=one: one.put("stop"), lambda one=one: one.put("resume"), 10),
-        ]
+        made += _of_worker(one, chance)
+    return made
+
+
+def _of_worker(one: Deployment, chance: random.Random) -> list[Fault]:
+    kind, engine = one.kind.name, one.engine
+    made = [
+        Fault(f"worker killed: {kind}", engine.kill, engine.start, 3),
+        # Its session is over after 10 s.
+        Fault(f"worker frozen: {kind}", lambda: one.signal(signal.SIGSTOP), lambda: one.signal(signal.SIGCONT), 40),
+    ]
+    for what, name in (("pause", "paused"), ("stop", "stopped")):
+        connector = chance.choice(list(one.connectors))
+        made.append(
+            Fault(
+                f"{name}: {kind}",
+                lambda connector=connector, what=what: one.put(connector, what),
+                lambda connector=connector: one.put(connector, "resume"),
+                10,
+            )
+        )
+    if one.kind.executors:
+        made.append(Fault(f"executor killed: {kind}", lambda: one.kill_executor(chance), lambda: None, 10))
     return made
 
 

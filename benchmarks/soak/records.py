@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,13 +18,13 @@ _READ_S = 120
 
 
 class Sender(threading.Thread):
-    """Sends `rate` records a second to a topic, the number of each in its partition as its value, whatever the broker does."""
+    """Sends `rate` records a second, in turn to topics, each with its number in its partition as the value, whatever happens."""
 
-    def __init__(self, bootstrap: str, topic: str, rate: int) -> None:
+    def __init__(self, bootstrap: str, topics: Sequence[str], rate: int) -> None:
         super().__init__(daemon=True)
         patient = {"enable.idempotence": True, "message.timeout.ms": 0, "linger.ms": 5, "log_level": 0}
         self._producer = Producer({"bootstrap.servers": bootstrap, "queue.buffering.max.messages": 1_000_000, **patient})
-        self._topic, self._rate = topic, rate
+        self._topics, self._rate = topics, rate
         self._stopped = threading.Event()
 
     def run(self) -> None:
@@ -32,7 +33,8 @@ class Sender(threading.Thread):
         while not self._stopped.wait(_TICK_S):
             due = int((time.monotonic() - begun) * self._rate)
             for number in range(sent, due):
-                self._producer.produce(self._topic, b"%d" % (number // PARTITIONS), partition=number % PARTITIONS)
+                number, topic = divmod(number, len(self._topics))
+                self._producer.produce(self._topics[topic], b"%d" % (number // PARTITIONS), partition=number % PARTITIONS)
             sent = due
             self._producer.poll(0)
 
@@ -45,11 +47,15 @@ class Sender(threading.Thread):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of a copy: records of the source that are not there, those there again, and those before others that they follow."""
+    """Of copies: records of the source that are not there, those there again, and those before others that they follow."""
 
-    lost: int
-    twice: int
-    misplaced: int
+    lost: int = 0
+    twice: int = 0
+    misplaced: int = 0
+
+    def __add__(self, other: Outcome) -> Outcome:
+        """Of both."""
+        return Outcome(self.lost + other.lost, self.twice + other.twice, self.misplaced + other.misplaced)
 
 
 def compare(sent: dict[int, list[bytes]], copied: dict[int, list[bytes]]) -> Outcome:

@@ -13,11 +13,16 @@ from headrace.embedded import Broker
 from tests.clusters import Cluster, Sent, record
 from tests.deployed import CONNECTOR_S
 from tests.kafka_source.mirror import Mirror
+from tests.kafka_source.test_transforms import SCHEMALESS
 from tests.support import wait_until
 
 Make = Callable[..., Mirror]
 Name = Callable[[str], str]
 Events = list[MutableMapping[str, Any]]
+
+
+IN_BATCHES = {**SCHEMALESS, "transforms": "mine", "transforms.mine.type": "tests.transforms.own_plugins.Counted"}
+"""A chain that takes many records at once."""
 
 
 def values(count: int, first: int = 0) -> list[Sent]:
@@ -124,12 +129,12 @@ def test_a_topic_made_anew_while_stopped_is_recognized_though_it_is_longer(
     assert len(losses(one)) == 2, "told once: what is stored from then on is of the new topic"
 
 
-@pytest.mark.parametrize("mode", ["microbatch", "realtime"])
+@pytest.mark.parametrize(("mode", "chain"), [("realtime", {}), ("microbatch", IN_BATCHES)])
 def test_a_topic_made_anew_while_it_is_read_is_recognized_though_it_is_longer(
-    source: Cluster, mirror: Make, topic_name: Name, mode: str
+    source: Cluster, mirror: Make, topic_name: Name, mode: str, chain: Mapping[str, str]
 ) -> None:
     topic = filled(source, topic_name("running"))
-    one = mirror(topic, {"topic.list.poll.interval.ms": "3600000", "source.data.loss": "rewind", "stream.mode": mode})
+    one = mirror(topic, {"topic.list.poll.interval.ms": "3600000", "source.data.loss": "rewind", **chain})
     wait_until(lambda: one.offsets() == {f"{topic}:0": 9}, CONNECTOR_S, "all is copied")
     made_anew(source, topic, 20)
     new = [r.value for r in values(20, first=1000)]
@@ -140,6 +145,7 @@ def test_a_topic_made_anew_while_it_is_read_is_recognized_though_it_is_longer(
     wait_until(copied, CONNECTOR_S, f"the new topic from its beginning; {one.status()}")
     assert brief(one) == [("recreated", 10, None, "rewind", 0)]
     wait_until(lambda: one.offsets() == {f"{topic}:0": 19}, CONNECTOR_S, "all is stored")
+    assert [stream["mode"] for stream in one.streams()] == [mode]
     told(one, "fail")
     made_anew(source, topic, 1)
     assert "offset 20 and what followed, as the topic was deleted and recreated" in one.trace()

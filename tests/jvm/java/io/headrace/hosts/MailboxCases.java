@@ -37,13 +37,13 @@ final class MailboxCases {
     static void anExecutorThatIsNotHeardInTimeIsLostWithAllThatWasAskedOfIt() throws Exception {
         AtomicLong now = new AtomicLong();
         Mailbox mailbox = mailbox(now);
-        now.addAndGet(TimeUnit.SECONDS.toNanos(29));
+        now.addAndGet(TimeUnit.SECONDS.toNanos(11));
         equal(mailbox.isLost(), false);
         mailbox.exchange(0, NO_ANSWERS);
-        now.addAndGet(TimeUnit.SECONDS.toNanos(29));
+        now.addAndGet(TimeUnit.SECONDS.toNanos(11));
         equal(mailbox.isLost(), false); // it was heard in between
         CompletableFuture<String> waiting = asked(mailbox, "poll", 1);
-        now.addAndGet(TimeUnit.SECONDS.toNanos(31));
+        now.addAndGet(TimeUnit.SECONDS.toNanos(13));
         equal(waiting.get(30, TimeUnit.SECONDS), null); // who waits looks at the time, too
         equal(mailbox.isLost(), true);
         equal(mailbox.exchange(0, NO_ANSWERS), null); // by which the executor hears that its generation is over

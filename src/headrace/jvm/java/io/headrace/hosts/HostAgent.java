@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class HostAgent {
     private static final Logger LOG = LoggerFactory.getLogger(HostAgent.class);
-    private static final long LEASE_MS = 20_000; // less than what the driver waits for (Mailbox)
+    private static final long LEASE_MS = 7_000; // less than what the driver waits for (Mailbox)
     private static final long BUSY_MS = 100; // between two questions to the driver
     private static final long IDLE_MS = 1_000;
     private static volatile HostAgent agent; // null in the driver

@@ -10,7 +10,7 @@ import java.util.function.LongSupplier;
 
 /** What the driver asks the host in one executor, in one generation of it, and what that has answered. */
 final class Mailbox {
-    private static final long LOST_MS = 30_000; // longer than an executor's lease (HostAgent), after which it runs no task
+    private static final long LOST_MS = 12_000; // longer than an executor's lease (HostAgent), after which it runs no task
     final String executor;
     final String machine;
     final long generation;
