@@ -19,8 +19,8 @@ _FILLED_S, _GRACE_S = 600, 30
 def measure(broker: str, command: list[str], keys: int, log: Path) -> dict[str, float]:
     """Milliseconds, `p50` and `p99`; `filled` in s, until a record of each key is counted; and `rss` in MB.
 
-    command: an application that counts `records` by key into `out`, and has to count a record of each of `keys` keys first. No key
-    is sent twice, so that every record has a result of its own.
+    command: an application that counts `records` by key into `out`, and has to count a record of each of `keys` keys first.
+    No key is sent twice, so that every record has a result of its own.
     """
     app = Child("latency", command, log)
     try:
