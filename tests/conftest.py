@@ -43,7 +43,7 @@ hypothesis.settings.load_profile("same")
 # The process has one session, made by whoever asks first: it has what tests of formats need.
 spark_session._DEFAULTS[FORMATS] = "delta,postgresql"
 spark_session._JIT += f" {QUICK_JVM}"
-embedded_broker._JAVA_OPTIONS += (QUICK_JVM,)
+embedded_broker._JAVA_OPTIONS += tuple(QUICK_JVM.split())
 
 if _xdist := os.environ.get("PYTEST_XDIST_WORKER"):
     # Each process of a run has ports of its own: one may have asked for a free one, and not listen on it yet.
