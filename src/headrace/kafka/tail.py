@@ -18,7 +18,6 @@ from headrace.kafka.failures import timed_out
 log = structlog.get_logger(__name__)
 
 _POLL_S = 0.2  # how long stop() may have to wait; records end the poll at once
-_FETCH_WAIT_MS = 5_000  # a broker answers once there are records, or after so long: a topic that rests is asked for seldom
 _BATCH = 1000
 _RECENT = 1000  # records of a partition that are remembered: more than are read between a write and the question for it
 
@@ -148,8 +147,7 @@ def _own(props: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in props.items() if name not in ("group.instance.id", "group.protocol")}
     # librdkafka wants a group id even for assigned partitions; the worker's own is one that it may describe.
     group = props.get("group.id") or "headrace"
-    defaults = {"fetch.max.wait.ms": str(_FETCH_WAIT_MS)}
-    return {**defaults, **kept, "group.id": group, "enable.auto.commit": "false", "auto.offset.reset": "earliest"}
+    return {**kept, "group.id": group, "enable.auto.commit": "false", "auto.offset.reset": "earliest"}
 
 
 def _bytes(data: str | bytes | None) -> bytes | None:
