@@ -10,9 +10,12 @@ import fastavro
 import pytest
 from rich.console import Console
 
+from headrace.errors import RetriableError
+from headrace.preview import run
 from headrace.preview.show import show
 from headrace.testing.registry import SchemaRegistry
 from tests.preview.conftest import MIRROR, chain
+from tests.registry.silent import silent_server
 
 AVRO = "io.confluent.connect.avro.AvroConverter"
 ORDER = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}
@@ -61,3 +64,13 @@ def test_a_guid_is_shown_as_its_schema_and_a_topic_has_the_subject_of_its_own_na
     by_header = {"value": {"base64": base64.b64encode(b"\x00").decode()}, "headers": header}
     for record in preview(config, prefixed, by_header):
         assert record["schemas"]["value"]["read"] == {"id": id, "subject": "orders-value", "version": 1}
+
+
+def test_a_silent_registry_is_named_and_waited_for_as_long_as_somebody_looks_at_a_page(preview, monkeypatch):
+    monkeypatch.setattr(run, "_ANSWER_S", 0.2)
+    with silent_server() as url:  # which a connector would be kept four minutes by
+        settings = {"source.value.converter": AVRO, "source.value.converter.schema.registry.url": url}
+        config = {k: v for k, v in MIRROR.items() if "value.converter" not in k} | settings
+        with pytest.raises(RetriableError) as raised:
+            preview(config, {"value": {"base64": base64.b64encode(b"\0\0\0\0\1\x0a").decode()}})
+    assert str(raised.value) == f"The schema registry has not answered ({url}) in 0.2 s."

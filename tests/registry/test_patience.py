@@ -51,6 +51,21 @@ def test_whoever_gives_up_first_ends_the_waiting() -> None:
         Registry(RegistrySettings(urls=(url,))).schema(1)
 
 
+def test_an_answer_is_waited_for_as_long_as_the_asker_says() -> None:
+    late = r"The schema registry has not answered \(http://127.0.0.1:\d+\) in 0.2 s\."
+    with silent_server() as url, patience(Patience(threading.Event(), answer_s=0.2)), pytest.raises(RetriableError, match=late):
+        Registry(RegistrySettings(urls=(url,))).schema(1)
+
+
+def test_who_waits_for_a_limited_time_hears_why_there_is_no_answer(registry: SchemaRegistry) -> None:
+    url = registry.url
+    registry.stop()
+    settings = RegistrySettings(urls=(url,), retries=1000, wait_ms=60_000, longest_wait_ms=60_000)
+    refused = rf"The schema registry does not answer \({url}\): {url}: .*refused"
+    with patience(Patience(threading.Event(), answer_s=20.0)), pytest.raises(RetriableError, match=refused):
+        Registry(settings).schema(1)
+
+
 def test_an_answer_that_comes_late_ends_what_is_told(registry: SchemaRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "_SILENT_S", 0.0)
     registry.register("s", '"int"')

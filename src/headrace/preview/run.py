@@ -34,6 +34,7 @@ as text), and its schema as JsonConverter writes it, null for schemaless data. `
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,7 @@ from headrace.preview.live import last_records
 from headrace.preview.origin import Plan, plan
 from headrace.preview.records import GivenRecord
 from headrace.preview.trace import traces
+from headrace.registry.patience import Patience, patience
 from headrace.runtime.plan import client_settings
 from headrace.runtime.tolerance import Tolerance
 from headrace.runtime.worker_config import WorkerConfig
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 
 Config = dict[str, Any]
 _NAME = "preview"
+_ANSWER_S = 10.0  # that a schema registry has for each answer: somebody looks at a page meanwhile
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,8 @@ class Preview:
     def run(self, spark: SparkSession, records: Sequence[GivenRecord], ask: bool = True) -> dict[str, Any]:
         """The preview; ask: look up in the worker's cluster which topics exist. Raises ConnectError."""
         try:
-            traced = traces(spark, self.plan, records)
+            with patience(Patience(threading.Event(), answer_s=_ANSWER_S)):
+                traced = traces(spark, self.plan, records)
         except Exception as error:
             raise failure.as_error(error, "The preview cannot be evaluated") from error
         finally:

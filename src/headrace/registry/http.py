@@ -47,14 +47,17 @@ class RegistryHttp:
         """The parsed answer. Raises RegistryError for one that refuses, RegistryUnavailableError if no server answers, or the
         asker's patience ends first (`headrace.registry.patience`).
         """
-        return awaited(lambda: self._ask(method, path, body, query), ", ".join(self._settings.urls))
+        return awaited(lambda until: self._ask(method, path, body, query, until), ", ".join(self._settings.urls))
 
-    def _ask(self, method: str, path: str, body: object, query: dict[str, str]) -> Any:
+    def _ask(self, method: str, path: str, body: object, query: dict[str, str], until: float) -> Any:
         why = ""
         backoff = Backoff(self._settings.wait_ms / 1000, self._settings.longest_wait_ms / 1000, jitter=0.5)
         for attempt in range(self._settings.retries + 1):
             if attempt:
-                time.sleep(backoff.failed())
+                pause_s = backoff.failed()
+                if time.monotonic() + pause_s >= until:
+                    break  # so that the asker hears in time why there is no answer
+                time.sleep(pause_s)
             if given_up():
                 break
             answer, why = self._somewhere(method, path, body, query)

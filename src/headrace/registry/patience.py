@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -28,6 +29,8 @@ class Patience:
     """Once it is set, an answer is not waited for any more."""
     tell: Callable[[str | None], None] = lambda _: None
     """Told, in a sentence, what is waited for if that takes long; None once it is there."""
+    answer_s: float = math.inf
+    """So long, in s, the answer to one request is waited for, with all its retries."""
 
 
 _PRESENT: ContextVar[tuple[Patience, ...]] = ContextVar("patience", default=())
@@ -48,22 +51,27 @@ def given_up() -> bool:
     return any(one.given_up.is_set() for one in _PRESENT.get())
 
 
-def awaited(ask: Callable[[], T], where: str) -> T:
+def awaited(ask: Callable[[float], T], where: str) -> T:
     """What `ask` returns or raises; it is called on a thread of its own, where there is a patience that may end before.
 
-    Raises RegistryUnavailableError once that has ended; where: what is asked.
+    ask: gets the time, of time.monotonic, when its answer is waited for no more. Raises RegistryUnavailableError then, or once
+    somebody has given up; where: what is asked.
     """
     waiting = _PRESENT.get()
     if not waiting:
-        return ask()
+        return ask(math.inf)
     if given_up():
         raise _unanswered(where)
-    answer = in_background(ask, "schema-registry-request")
+    limit_s = min(one.answer_s for one in waiting)
     began, told = time.monotonic(), False
-    while not wait([answer], _LOOK_S).done:
+    answer = in_background(lambda: ask(began + limit_s), "schema-registry-request")
+    while not wait([answer], min(_LOOK_S, limit_s)).done:
+        waited_s = time.monotonic() - began
         if given_up():
             raise _unanswered(where)
-        if not told and time.monotonic() - began > _SILENT_S:
+        if waited_s > limit_s:
+            raise RegistryUnavailableError(f"The schema registry has not answered ({where}) in {limit_s:g} s.")
+        if not told and waited_s > _SILENT_S:
             told = True
             _tell(waiting, f"The schema registry does not answer ({where}): it was asked more than {_SILENT_S:.0f} s ago.")
     if told:

@@ -12,6 +12,8 @@ from headrace.errors import HeadraceError, RetriableError, StreamsError, Streams
 from headrace.kafka.active_standby import ActiveStandbyMember
 from headrace.kafka.admin import Admin
 from headrace.kafka.failures import KafkaFailure
+from headrace.registry.errors import RegistryUnavailableError
+from headrace.registry.patience import Patience, patience
 from headrace.streams.config import StreamsConfig
 from headrace.streams.engine.engine import Engine, OnCluster
 from headrace.streams.engine.session import session
@@ -53,6 +55,7 @@ class StreamsInstance:
         self._engine: Engine | None = None
         self._lock = threading.RLock()
         self._stopping = threading.Event()
+        self._passive = threading.Event()  # another instance is to have the work
         self._troubled = threading.Event()  # something does not work, and the topics may be why
         self._monitor: threading.Thread | None = None
 
@@ -175,8 +178,10 @@ class StreamsInstance:
     def _is_active(self, active: bool) -> None:
         """On the member's thread: the work itself begins and ends on others."""
         if active:
+            self._passive.clear()
             threading.Thread(target=self._begin, name="streams-begin", daemon=True).start()
         else:
+            self._passive.set()  # before the lock, which a beginning holds while it waits for a schema registry
             with self._lock:
                 engine, self._engine = self._engine, None
             if engine is not None:
@@ -193,14 +198,20 @@ class StreamsInstance:
                 self._upkeep.prepare()
                 spark = session(self._config.spark_settings)
                 cluster = OnCluster(spark, self._config, self._admin(), self._instances)
-                engine = Engine(self._topology, self._config, cluster, self._admin(), spark)
+                with patience(Patience(self._stopping, self._tell_wait)), patience(Patience(self._passive)):
+                    engine = Engine(self._topology, self._config, cluster, self._admin(), spark)
             except BaseException as error:
-                threading.Thread(target=self._failed, args=(error,), daemon=True).start()
+                if not (isinstance(error, RegistryUnavailableError) and self._passive.is_set()):
+                    threading.Thread(target=self._failed, args=(error,), daemon=True).start()
                 return
             self._engine = engine
             if self.paused:
                 engine.pause()
         engine.start(self._is_ready, self._failed, self._troubled.set)
+
+    def _tell_wait(self, sentence: str | None) -> None:
+        if sentence is not None:
+            log.warning("Waiting for schemas before the start: %s", sentence, application=self._config.application_id)
 
     def _is_ready(self) -> None:
         self.states.go(State.RUNNING)

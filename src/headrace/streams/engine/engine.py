@@ -16,6 +16,7 @@ from headrace.config.client_options import client_value
 from headrace.errors import HeadraceError, RetriableError, StreamsError
 from headrace.kafka.active_standby import ActiveStandbyMember
 from headrace.kafka.admin import Admin
+from headrace.registry.patience import Patience, patience
 from headrace.retry import Backoff, retry_until
 from headrace.spark import failure
 from headrace.spark.destination_topic import fitting_batch_bytes, max_message_bytes
@@ -263,12 +264,13 @@ class Engine:
         self._jobs.addJobTag(self._tag)
         self._jobs.setInterruptOnCancel(True)
         try:
-            self._patiently(task, task.recover)
-            if waiting is not None:
-                waiting.wait()
-            while not self._stopping.is_set():
-                if not self._step(task):
-                    self._wait(task)
+            with patience(Patience(self._stopping, partial(_tell_wait, number))):
+                self._patiently(task, task.recover)
+                if waiting is not None:
+                    waiting.wait()
+                while not self._stopping.is_set():
+                    if not self._step(task):
+                        self._wait(task)
             with self._locks[number]:
                 if task.dirty:
                     task.rest()
@@ -341,6 +343,11 @@ def _between(lock: threading.Lock, table: StoreTable) -> Iterator[StoreReader]:
     """What reads a table, which no batch changes meanwhile."""
     with lock:
         yield table.reader()
+
+
+def _tell_wait(number: int, sentence: str | None) -> None:
+    if sentence is not None:
+        log.warning("A batch waits for schemas: %s", sentence, subtopology=number)
 
 
 def _as_streams_error(error: BaseException, number: int) -> BaseException:
