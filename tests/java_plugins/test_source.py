@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from headrace.connectors.java import polled_task
 from headrace.errors import RestError
+from headrace.spark.connect_host import ConnectHost
 from tests.clusters import Cluster, Sent, record
 from tests.deployed import CONNECTOR_S, Deployed
 from tests.java_plugins.archives import COUNTING
@@ -57,6 +59,31 @@ def test_records_arrive_as_the_converters_write_them_and_the_task_hears_of_each(
         {"partition": {"counter": "0"}, "offset": {"at": 7}}
     ]
     assert source.topics() == {topic}
+
+
+def test_an_idle_task_is_asked_for_records_alone_and_stops_while_it_is(
+    connector: Create, cluster: Cluster, topic: str, journal: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(polled_task, "_POLL_MS", 600_000)
+    asked, exchange = list[tuple[str, str]](), ConnectHost.exchange
+
+    def noted(host: ConnectHost, method: str, request: str) -> str:
+        asked.append((method, request))
+        return exchange(host, method, request)
+
+    monkeypatch.setattr(ConnectHost, "exchange", noted)
+    chain = {"transforms": "own", "transforms.own.type": "headrace.transforms.Sql", "transforms.own.value.twice": "value.n * 2"}
+    source = connector(COUNTING, topic=topic, records="2", journal=str(journal), **chain)
+
+    def of_task() -> list[str]:
+        return [method for method, request in list(asked) if method.startswith("task.") and source.name in request]
+
+    await_line(journal, "stored 2")
+    wait_until(lambda: of_task()[-1] == "task.cut", CONNECTOR_S, lambda: f"a wait for records, the last of {of_task()}")
+    source.delete()
+    await_line(journal, "stop")
+    methods = of_task()
+    assert "task.awaitStart" not in methods[methods.index("task.cut") :]
 
 
 def test_transforms_are_compiled_and_schemas_reach_them(connector: Create, cluster: Cluster, topic: str):

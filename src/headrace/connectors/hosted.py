@@ -90,3 +90,7 @@ class HostedPoll(PollingSourceTask):
     @abstractmethod
     def convert_by(self, conversion: Conversion) -> None:
         """Take the converters; called once, before `start`."""
+
+    @abstractmethod
+    def hurry(self) -> None:
+        """Have a poll that waits for records return: the task is to stop. Called on any thread, after `stopping` is set."""

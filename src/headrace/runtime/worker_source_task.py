@@ -13,6 +13,7 @@ import structlog
 from headrace.connectors.base import PollingSourceTask, Props, SourcePartition, SourceTask, StoredOffsets
 from headrace.connectors.data_loss import DataLossError, Loss
 from headrace.connectors.feed import FeedSource, FeedTask
+from headrace.connectors.hosted import HostedPoll
 from headrace.errors import HeadraceError
 from headrace.runtime import plugin_instances
 from headrace.runtime.chain import SourceChain
@@ -107,9 +108,11 @@ class WorkerSourceTask:
         return self._needs.read_offsets(self._task.partitions())
 
     def end(self, timeout_s: float) -> None:
-        """End the query, whose batch in flight gets `timeout_s`."""
+        """End the query, whose batch in flight gets `timeout_s`; end a wait for records that are polled elsewhere."""
         if self._run is not None:
             self._run.stop(timeout_s)
+        if isinstance(self._task, HostedPoll):
+            self._task.hurry()
 
     def cut_off(self) -> None:
         """Store no more offsets, and cancel a poll's jobs: its batch must not be delivered beside its successor's."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -35,7 +36,8 @@ log = structlog.get_logger(__name__)
 
 BATCH = 100_000
 """Records of one range, at most: a batch of Spark costs some 50 ms, however small it is."""
-_LOOK_MS = 500
+_START_LOOK_MS, _POLL_MS = 500, 5_000
+"""So long one question whether the task has started waits, or one for records: many idle tasks cost what they ask."""
 _NEEDS_METADATA = {
     "org.apache.kafka.connect.mirror.MirrorSourceConnector": "The Java class MirrorSourceConnector needs the offset of each "
     "record that it has written, which is not known where Spark writes: with exactly-once support, with dead letters, and "
@@ -62,7 +64,8 @@ class JavaPolledTask(OfConnector, HostedPoll):
         self._id = f"{context.id}@{uuid.uuid4().hex[:12]}"
         self._to = 0
         self._props: Props = {}
-        self._started = False
+        self._started = False  # whether the host has been told to start it
+        self._at_work = False  # whether it has started, as the host has said
         self._unsettled = False  # whether a range may have been delivered that is not acknowledged
         self._passwords: list[str] = []
         self._host: PluginHost = self.connector.host
@@ -94,14 +97,15 @@ class JavaPolledTask(OfConnector, HostedPoll):
         return []
 
     def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
-        """The next range; None if nothing has been polled for half a second. Raises PluginError for what the task throws."""
+        """The next range; None if there is none for 5 s, or the task is to stop. Raises PluginError for what it throws."""
         if self._unsettled and self.context.exactly_once:
             self._begin_again()
         self._begin()
         if not self._awaited():
             return None
+        wait_ms = 0 if self.context.stopping.is_set() else _POLL_MS  # who sets it calls `hurry` then
         with hiding(self._passwords):
-            cut = self._host.ask("task.cut", id=self._id, most=BATCH, travels=self.connector.host.in_executors, wait=_LOOK_MS)
+            cut = self._host.ask("task.cut", id=self._id, most=BATCH, travels=self.connector.host.in_executors, wait=wait_ms)
         if cut["to"] == cut["from"]:
             return None
         self._to, self._unsettled = cut["to"], True
@@ -119,11 +123,17 @@ class JavaPolledTask(OfConnector, HostedPoll):
         """What its plugins measure themselves."""
         return self.connector.measures(self.context.connector, self.context.task, self._host)
 
+    def hurry(self) -> None:
+        """Have a poll that waits return."""
+        if self._started:
+            with suppress(PluginError):  # it has been stopped meanwhile, or its process has ended: then nothing waits
+                self._host.ask("task.hurry", id=self._id)
+
     def stop(self) -> None:
         """Stop the thread; if the task does not return from a poll in time, it is left behind and nothing of it counts."""
         if not self._started:
             return
-        self._started = False
+        self._started = self._at_work = False
         try:
             self._host.ask("task.stop", id=self._id, wait=_STOP_MS)
         except PluginError as error:
@@ -134,8 +144,10 @@ class JavaPolledTask(OfConnector, HostedPoll):
 
     def _awaited(self) -> bool:
         """Whether the Java task has started, after waiting a little. Raises PluginError."""
-        with hiding(self._passwords):
-            return self._host.ask("task.awaitStart", id=self._id, wait=_LOOK_MS)
+        if not self._at_work:
+            with hiding(self._passwords):
+                self._at_work = self._host.ask("task.awaitStart", id=self._id, wait=_START_LOOK_MS)
+        return self._at_work
 
     def _begin_again(self) -> None:
         """Start another Java task in place of this one, since only the stored offsets say what has been committed."""

@@ -131,6 +131,9 @@ public final class Host implements BiFunction<String, Object[], Object> {
             case "task.acknowledge":
                 task(id).acknowledge(number(request, "to"));
                 return null;
+            case "task.hurry":
+                task(id).hurry();
+                return null;
             case "task.stop":
                 SourceTaskHost task = tasks.remove(id);
                 converters.remove(id);
