@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,7 +16,9 @@ from headrace.config.providers import Resolver, configured_resolver
 from headrace.errors import ConfigError
 from headrace.runtime.java_plugins import install_config_providers
 from headrace.spark import host_process
+from tests.deployed import CONNECTOR_S
 from tests.java_plugins.archives import VAULT
+from tests.support import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -52,3 +58,32 @@ def test_providers_are_closed_when_their_process_ends(resolver: Callable[..., Re
     (process,) = host_process.running("config-providers")
     process.end()
     assert mark.exists()
+
+
+_UNTIL_INTERRUPTED = """
+import sys, threading
+from headrace.config.providers import configured_resolver
+from headrace.runtime.java_plugins import install_config_providers
+props = dict(line.split("=", 1) for line in sys.argv[1:])
+install_config_providers(props)
+resolver = configured_resolver(props)
+try:
+    print("ready", flush=True)
+    threading.Event().wait()
+except KeyboardInterrupt:
+    print(resolver.resolve({"user": "${vault:db/:user}"}).props["user"], flush=True)
+"""
+
+
+def test_providers_are_asked_and_closed_by_a_worker_that_is_interrupted_at_its_terminal(plugin_path: Path, tmp_path: Path):
+    mark = tmp_path / "closed"
+    props = {"plugin.path": str(plugin_path), "plugin.discovery": "service_load", "config.providers": "vault",
+             "config.providers.vault.class": VAULT, "config.providers.vault.param.prefix": "in-",
+             "config.providers.vault.param.mark": str(mark)}  # fmt: skip
+    command = [sys.executable, "-c", _UNTIL_INTERRUPTED, *(f"{key}={value}" for key, value in props.items())]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0) as worker:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+        os.killpg(worker.pid, signal.SIGINT)  # as the terminal does
+        assert worker.stdout.readline() == "in-db/user\n"
+    wait_until(mark.exists, CONNECTOR_S, lambda: "the provider is closed")

@@ -72,7 +72,10 @@ class ProcessHost(PluginHost):
         command = [str(find_java().program), f"-Xmx{self.settings.heap}", "-XX:+ExitOnOutOfMemoryError"]
         command += [f"-Dlog4j2.configurationFile=file:{files('headrace.spark') / 'log4j2.properties'}"]
         command += ["-cp", os.pathsep.join(map(str, jars)), "io.headrace.connect.Serve"]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        # In a group of its own: a terminal's Ctrl-C is for the worker, which needs the plugins until its tasks have stopped.
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, process_group=0
+        )
         assert process.stdin and process.stdout
         process.stdin.write(self._secret + "\n")
         process.stdin.flush()
