@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 
@@ -16,6 +17,7 @@ from headrace.kafka.groups import GroupOffsets
 from headrace.kafka.log import CompactedLog, LogRecord
 from headrace.kafka.membership import GroupListener, GroupSettings, Membership
 from headrace.kafka.transactional_ids import fence
+from tests.forgetful import await_forgotten, forgetful_cluster
 
 
 class Worker:
@@ -143,6 +145,18 @@ def test_a_member_whose_producer_is_fenced_off_writes_with_a_new_one(worker, top
     fence(one.props, [f"{topic}-a"], 60)
     one.writes.write(Write([(topic, b"2", b"v")]), one.membership.session(), 60)
     assert set(written(one, topic)) == {b"1", b"2"}
+
+
+def test_a_member_whose_transactional_id_has_expired_writes_with_a_new_producer():
+    """As after a week without a write: Kafka's own producers fail then, and Kafka Connect's tasks with them."""
+    with forgetful_cluster() as cluster, ExitStack() as ending:
+        cluster.create("writes")
+        one = Worker(cluster.bootstrap, "writes", "a")
+        ending.callback(one.close)
+        for key in (b"1", b"2"):
+            one.writes.write(Write([("writes", key, b"v")]), one.membership.session(), 60)
+            await_forgotten(cluster)
+        assert set(written(one, "writes")) == {b"1", b"2"}
 
 
 def test_a_worker_completes_what_it_has_left_before_it_is_a_member(destination_broker, topic):

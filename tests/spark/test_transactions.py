@@ -15,6 +15,7 @@ from headrace.spark import failure
 from headrace.spark.kafka import producer_columns
 from headrace.spark.transactions import CoveredRecords, TaskTransactions, Written
 from tests.clusters import Cluster
+from tests.forgetful import await_forgotten, forgetful_cluster
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,9 +26,11 @@ PARTS = [("orders", "0"), ("orders", "1")]
 class Writer:
     """A task's transactions on a topic of its own, with an offset topic beside it."""
 
-    def __init__(self, spark: SparkSession, broker: Broker, topic: str) -> None:
-        self.cluster, self.topic, self.offset_topic = Cluster(broker.bootstrap), topic, f"{topic}-offsets"
-        self.props = {"bootstrap.servers": broker.bootstrap, "client.id": topic}
+    def __init__(self, spark: SparkSession, bootstrap: str, topic: str) -> None:
+        self.cluster, self.topic, self.offset_topic = Cluster(bootstrap), topic, f"{topic}-offsets"
+        for name in (topic, self.offset_topic):
+            self.cluster.create(name)
+        self.props = {"bootstrap.servers": bootstrap, "client.id": topic}
         self.ids = transactional_ids("group", topic, 0)
         self.spark = spark
         self.made: list[TaskTransactions] = []
@@ -66,9 +69,7 @@ class Writer:
 
 @pytest.fixture
 def writer(spark: SparkSession, destination_broker: Broker, topic_name: Callable[[str], str]) -> Iterator[Writer]:
-    made = Writer(spark, destination_broker, topic_name("transactions"))
-    made.cluster.create(made.topic)
-    made.cluster.create(made.offset_topic)
+    made = Writer(spark, destination_broker.bootstrap, topic_name("transactions"))
     yield made
     for one in made.made:
         one.end()
@@ -134,3 +135,18 @@ def test_the_ids_of_one_connector_are_never_those_of_another() -> None:
     assert transactional_ids("g", "c", 0, 3) == ["g-c-0", "g-c-0.1", "g-c-0.2"]
     every = [one for name in ("c", "c-1", "c-1.1", "c-0.1") for task in (0, 1, 11) for one in transactional_ids("g", name, task)]
     assert len(set(every)) == len(every)
+
+
+def test_a_run_whose_transactional_ids_have_expired_is_to_begin_again(spark: SparkSession) -> None:
+    with forgetful_cluster() as cluster:
+        writer = Writer(spark, cluster.bootstrap, "orders")
+        owner = writer.owner()
+        writer.write(owner, writer.frame(0, 10), end=9)
+        await_forgotten(cluster)
+        with pytest.raises(Exception, match=r"InvalidPidMapping|ProducerFenced") as raised:
+            writer.write(owner, writer.frame(10, 20), end=19)
+        assert failure.is_retriable(raised.value)
+        writer.write(writer.owner(), writer.frame(10, 20), end=19)
+        assert writer.seen() == list(range(20))
+        for one in writer.made:
+            one.end()

@@ -32,9 +32,11 @@ _TRANSACTION_MS, _CALL_S, _OFFSETS_S, _RETRY_S = 10_000, 10.0, 4.0, 0.05
 # A rebalance is under way, and the proof is of the generation before (the next one will do); or the transaction timed out, or
 # the one before it was aborted with records on their way; or it was spoilt, and no broker has said that a record is to blame.
 # A transaction that timed out fences its producer off, too. If a newer process of this name did it, the proof is refused.
+# A producer that was idle for long (transactional.id.expiration.ms) is one that the brokers know no more.
 _AGAIN = {
     "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "REBALANCE_IN_PROGRESS", "INVALID_PRODUCER_EPOCH",
-    "_FENCED", "_FATAL", "OUT_OF_ORDER_SEQUENCE_NUMBER", "_STATE", "_INCONSISTENT",
+    "INVALID_PRODUCER_ID_MAPPING", "UNKNOWN_PRODUCER_ID", "OUT_OF_ORDER_SEQUENCE_NUMBER", "_FENCED", "_FATAL", "_STATE",
+    "_INCONSISTENT",
 }  # fmt: skip
 
 
