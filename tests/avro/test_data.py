@@ -184,6 +184,32 @@ def test_numbers_that_json_has_not_are_kept(spark: SparkSession, registry: Schem
     assert str(deserialized(registry, flattened.value)["c.d"]) == "nan" if isinstance(flattened, Record) else flattened
 
 
+@pytest.mark.parametrize("chain", [
+    {}, {"transforms": "f", "transforms.f.type": "org.apache.kafka.connect.transforms.Flatten$Value"},
+], ids=["copied", "flattened"])  # fmt: skip
+@pytest.mark.parametrize("schemas", ["true", "false"])
+def test_a_negative_zero_is_one_in_json(
+    spark: SparkSession, registry: SchemaRegistry, chain: dict[str, str], schemas: str
+) -> None:
+    kinds = {"f": "float", "d": "double", "s": ["null", "double"], "a": {"type": "array", "items": "double"}}
+    inner = {"type": "record", "name": "C", "fields": [
+        {"name": "d", "type": "double"}, {"name": "f", "type": "float"}, {"name": "nan", "type": "double"},
+        {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}},
+    ]}  # fmt: skip
+    fields = [{"name": name, "type": kind} for name, kind in {**kinds, "c": inner}.items()]
+    within = {"d": -0.0, "f": -0.0, "nan": float("nan"), "price": Decimal("1.50")}
+    data = {"f": -0.0, "d": -0.0, "s": -0.0, "a": [-0.0], "c": within}
+    given = serialized(registry, {"type": "record", "name": "R", "fields": fields}, data)
+    for decimals, price in {"BASE64": '"AJY="', "NUMERIC": "1.50"}.items():
+        to = {"value.converter": JSON, "value.converter.schemas.enable": schemas, "value.converter.decimal.format": decimals}
+        [found] = through(spark, {**props(registry), **chain}, [Record(given)], to)
+        text = (found.value or b"").decode() if isinstance(found, Record) else str(found)
+        text = text.partition('"payload":')[2].removesuffix("}") if schemas == "true" else text
+        numbers = f'"d":-0.0,"f":-0.0,"nan":"NaN","price":{price}'
+        nested = numbers.replace('"', '"c.', 1).replace(',"', ',"c.') if chain else f'"c":{{{numbers}}}'
+        assert text == f'{{"f":-0.0,"d":-0.0,"s":-0.0,"a":[-0.0],{nested}}}'
+
+
 BAD_ID = b"\0" + (77).to_bytes(4) + b"x"
 
 

@@ -63,6 +63,29 @@ def test_headraces_own_transforms_follow_those_in_java(connector: Create, cluste
     ]  # fmt: skip
 
 
+_INSERT, _CAST = (f"org.apache.kafka.connect.transforms.{name}$Value" for name in ("InsertField", "Cast"))
+BEFORE_SPARK = {
+    "transforms": "z,nan,cast,loud,own", "transforms.z.type": _INSERT, "transforms.z.static.field": "z",
+    "transforms.z.static.value": "-0.0", "transforms.nan.type": _INSERT, "transforms.nan.static.field": "nan",
+    "transforms.nan.static.value": "NaN", "transforms.cast.type": _CAST, "transforms.cast.spec": "z:float64,nan:float32",
+    "transforms.own.type": "headrace.transforms.Sql", "transforms.own.value.twice": "value.n * 2",
+}  # fmt: skip
+BETWEEN = {
+    "transforms": "own,loud", "transforms.own.type": "headrace.transforms.Sql",
+    "transforms.own.value.z": "double('-0.0')", "transforms.own.value.nan": "float('NaN')",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("chain", [BEFORE_SPARK, BETWEEN], ids=["before Spark", "between Spark's"])
+def test_what_json_has_no_number_for_is_kept_between_java_and_spark(
+    connector: Create, cluster: Cluster, topic: str, chain: dict[str, str]
+):
+    connector(COUNTING, topic=topic, records="1", **{**LOUD, **chain})
+    [found] = records_of(cluster, topic, 1)
+    twice = ',"twice":0' if chain is BEFORE_SPARK else ""
+    assert found.value == b'{"n":0,"word":null,"z":-0.0,"nan":"NaN"%s}' % twice.encode()
+
+
 def test_a_record_that_fails_ends_the_task_after_those_before_it(connector: Create, cluster: Cluster, topic: str):
     fails = {"transforms.loud.fail": "2", "transforms.loud.secret": "hunter2hunter2"}
     trace = connector(COUNTING, topic=topic, records="4", **LOUD, **fails).trace()

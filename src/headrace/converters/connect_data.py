@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.converters.base import HeaderConverter
+from headrace.converters.json import JsonConverter
 from headrace.converters.json_reading import envelope, enveloped
 from headrace.spark.java_call import described
 from headrace.spark.java_plugin import JavaPlugin
@@ -53,6 +54,16 @@ def header_settings(record: ConnectRecord) -> dict[str, Any]:
     return {"class": _OF_KAFKA + "converters.ByteArrayConverter", "location": None, "props": {}}
 
 
+class JsonOfPlugins(JsonConverter):
+    """What Kafka's JsonConverter has written with schemas where plugins in Java run: read as what it was before, which
+    JsonConverter itself does not do with NaN, the infinities and a negative zero.
+    """
+
+    def read(self, run: CompileContext, source: Sql, schemas: Sequence[str] = ()) -> Value:
+        """Data by the schema that each record carries."""
+        return enveloped(run, source, schemas, replace_null=False, bare=False, trusted=True)
+
+
 class LearnedData:
     """What a plugin has made, with the schemas that were met: the same object each time that a chain is compiled.
 
@@ -77,7 +88,7 @@ class LearnedData:
             run.incomplete = True
             there = both(run.reached(), f"({made}.failure IS NULL)")
             run.ask_for(self, case([(there, f"coalesce({opened}.schema, '')")]))
-        return enveloped(run, source, known, replace_null=False, bare=False)
+        return enveloped(run, source, known, replace_null=False, bare=False, trusted=True)
 
     def learn(self, wanted: Iterable[str], register: bool = True) -> None:
         """Remember the texts of schemas; the oldest are forgotten where there are too many."""

@@ -32,8 +32,13 @@ def envelope(source: Sql, known: Sequence[str]) -> Sql:
     return call("headrace_json_envelope", source, lit("".join("\0" + text for text in known)))
 
 
-def enveloped(run: CompileContext, source: Sql, schemas: Sequence[str], replace_null: bool, bare: bool) -> Value:
-    """Data by the schema that comes with it, one of `schemas`; bare: there is one schema, and the bytes are its payload."""
+def enveloped(
+    run: CompileContext, source: Sql, schemas: Sequence[str], replace_null: bool, bare: bool, trusted: bool = False
+) -> Value:
+    """Data by the schema that comes with it, one of `schemas`; bare: there is one schema, and the bytes are its payload.
+
+    trusted: it was written by JsonConverter, and is read as what it was, also NaN and a negative zero.
+    """
     source = run.scope.bind(source)
     cases = [Case(f"({source} IS NULL)", NULL)]
     if bare:
@@ -52,26 +57,27 @@ def enveloped(run: CompileContext, source: Sql, schemas: Sequence[str], replace_
             continue
         column = text if len(branches) == 1 else case([(when, text)])
         with run.only(when):
-            cases += only_when(when, _by_schema(run, column, schema, replace_null, bare))
+            cases += only_when(when, _by_schema(run, column, schema, replace_null, bare, trusted))
     return combined(cases)
 
 
-def _by_schema(run: CompileContext, source: Sql, schema: Schema | None, replace_null: bool, bare: bool) -> Value:
+def _by_schema(run: CompileContext, source: Sql, schema: Schema | None, replace_null: bool, bare: bool, trusted: bool) -> Value:
+    signs = "z" if trusted else ""
     if schema is None:
-        reader = run.scope.reader(source)
+        reader = run.scope.reader(source, signs)
         _check(run, reader)
         return plain(reader)
-    mode = ("t" if _has_decimals(schema) else "") + ("" if bare else "e")
+    mode = ("t" if _has_decimals(schema) else "") + ("" if bare else "e") + signs
     reader = run.scope.reader(source, mode)
     if not bare:
         run.fail(f"({reader.field('error')} <=> 'trailing text')", lit(_NO_ENVELOPE))
     _check(run, reader)
     if schema.type != "struct":
-        return payload(run, reader, "", schema, trusted=False, defaults=replace_null)
-    return _struct(run, reader, schema, replace_null)
+        return payload(run, reader, "", schema, trusted, defaults=replace_null)
+    return _struct(run, reader, schema, replace_null, trusted)
 
 
-def _struct(run: CompileContext, reader: JsonReader, schema: Schema, replace_null: bool) -> Value:
+def _struct(run: CompileContext, reader: JsonReader, schema: Schema, replace_null: bool, trusted: bool) -> Value:
     k = reader.field("k")
     null, is_object = kind_in(k, [1]), kind_in(k, [7])
     if not schema.optional:
@@ -79,7 +85,7 @@ def _struct(run: CompileContext, reader: JsonReader, schema: Schema, replace_nul
     wrong = kind_in(k, (2, 3, 4, 5, 6, 8))
     run.fail(wrong, call("concat", lit("Structs should be encoded as JSON objects, but found "), node_type(k)))
     with run.only(is_object):
-        fields = struct_fields(run, reader, schema, trusted=False, defaults=replace_null)
+        fields = struct_fields(run, reader, schema, trusted, defaults=replace_null)
     meta = schema.same_but(fields={})
     struct_case = Case(is_object, TypedValue("struct", schema=meta, table=OpenStruct(fields, schema=meta)))
     return (struct_case, Case(null, TypedValue("null", schema=schema))) if schema.optional else (struct_case,)

@@ -19,8 +19,8 @@ from headrace.connect_config.versions import with_version
 from headrace.connectors.base import Props
 from headrace.connectors.hosted import Conversion, HostedClients
 from headrace.converters.byte_array import ByteArrayConverter
+from headrace.converters.connect_data import JsonOfPlugins
 from headrace.converters.json import NAME as JSON
-from headrace.converters.json import JsonConverter
 from headrace.errors import ConfigError
 from headrace.plugins import Kind
 from headrace.runtime import plugin_instances
@@ -52,12 +52,12 @@ def plan_polled(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Ta
     secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
     stages, left = [_stage(stage, config) for stage in plan.stages[:hosted]], plan.stages[hosted:]
     if left or tolerant or letters or not (_in_java(key) and _in_java(value)):
-        reading = {"schemas.enable": "true", "replace.null.with.default": "false"}
+        reading = {"schemas.enable": "true"}
         with_schemas = replace(
             plan,
             stages=left,
-            source_key_converter=JsonConverter(reading, True),
-            source_value_converter=JsonConverter(reading, False),
+            source_key_converter=JsonOfPlugins(reading, True),
+            source_value_converter=JsonOfPlugins(reading, False),
         )
         return with_schemas, Conversion(_WITH_SCHEMAS, _WITH_SCHEMAS, header, stages, tolerant, secrets, heap(config))
     as_bytes = replace(

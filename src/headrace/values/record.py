@@ -98,7 +98,7 @@ def opened(run: CompileContext, typed: TypedValue) -> OpenStruct:
     source = f"cast({typed.sql} as binary)"
     if typed.schema is None:
         return OpenStruct(rest=run.scope.reader(source))
-    reader = run.scope.reader(source, "t")
+    reader = run.scope.reader(source, "tz")
     return OpenStruct(struct_fields(run, reader, typed.schema, trusted=True), schema=typed.schema.same_but(fields={}))
 
 

@@ -23,6 +23,9 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * A nested payload (array, map, struct) as JsonConverter would write what it reads by a schema: numbers of the schema's width, absent
  * members as null or their default.
+ *
+ * <p>With "n" the payload is not read from a record, but is Connect data already: decimals are bytes, and doubles may be what JSON
+ * has no number for, NaN as a text and a negative zero.
  */
 public final class JsonNormal {
     public static final DataType TYPE = new StructType(new StructField[] {
@@ -30,6 +33,7 @@ public final class JsonNormal {
         new StructField("error", DataTypes.StringType, true, Metadata.empty()),
     });
 
+    private static final ObjectMapper DOUBLES = new ObjectMapper();
     private static final ObjectMapper MAPPER = new ObjectMapper()
         .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
         .setNodeFactory(JsonNodeFactory.withExactBigDecimals(true));
@@ -58,7 +62,8 @@ public final class JsonNormal {
         Object[] row = new Object[2];
         try {
             JsonNode wanted = (JsonNode) SCHEMAS.get(schema);
-            JsonNode value = new JsonNormal(mode.toString()).convert(wanted, MAPPER.readTree(json.toString()));
+            JsonNormal normal = new JsonNormal(mode.toString());
+            JsonNode value = normal.convert(wanted, (normal.numeric ? DOUBLES : MAPPER).readTree(json.toString()));
             row[0] = UTF8String.fromString(value.toString());
         } catch (Refused e) {
             row[1] = UTF8String.fromString(e.getMessage());
@@ -243,7 +248,10 @@ public final class JsonNormal {
         return struct;
     }
 
-    private static JsonNode primitive(String type, JsonNode schema, JsonNode value) throws IOException {
+    private JsonNode primitive(String type, JsonNode schema, JsonNode value) throws IOException {
+        if (numeric && value.isTextual() && ("float".equals(type) || "double".equals(type))) {
+            return value;
+        }
         if ("int8".equals(type)) {
             return NODES.numberNode((int) (byte) value.intValue());
         }

@@ -71,7 +71,8 @@ public final class JsonRead {
         return new StructField(name, type, true, Metadata.empty());
     }
 
-    /** @param names the members, joined by the character 0 (each begins with one); @param mode "t": digits of all numbers; "e": exact */
+    /** @param names the members, joined by the character 0 (each begins with one)
+     *  @param mode "t": digits of all numbers; "e": exact; "z": zeros keep their sign, as where the text is a form of Connect data */
     public static InternalRow read(byte[] json, UTF8String names, UTF8String mode) {
         Wanted wanted = wanted(names);
         Object[] row = row(wanted);
@@ -142,6 +143,7 @@ public final class JsonRead {
         private final Object[] row;
         private final boolean texts;
         private final boolean exact;
+        private final boolean signed;
         private final JsonParser parser;
 
         Reading(byte[] source, Wanted wanted, Object[] row, String mode) throws IOException {
@@ -150,6 +152,7 @@ public final class JsonRead {
             this.row = row;
             this.texts = mode.indexOf('t') >= 0;
             this.exact = mode.indexOf('e') >= 0;
+            this.signed = mode.indexOf('z') >= 0;
             this.parser = FACTORY.createParser(source);
         }
 
@@ -216,7 +219,8 @@ public final class JsonRead {
                 kind = integer(at);
             } else if (token == JsonToken.VALUE_NUMBER_FLOAT) {
                 kind = FRACTION;
-                double number = parser.getDoubleValue() + 0.0; // JSON has no negative zero for Jackson's decimals
+                double number = parser.getDoubleValue();
+                number = signed ? number : number + 0.0; // JsonConverter reads decimals, which have no negative zero
                 row[at + 1] = Long.valueOf((long) number);
                 row[at + 2] = Double.valueOf(number);
             } else if (token == JsonToken.VALUE_TRUE || token == JsonToken.VALUE_FALSE) {

@@ -33,7 +33,8 @@ final class ConnectData {
         if (payload == null) {
             return SchemaAndValue.NULL;
         }
-        return (schema == null || schema.equals("null") ? plain : reader(schema)).toConnectData("", payload);
+        JsonConverter converter = schema == null || schema.equals("null") ? plain : reader(schema);
+        return LostNumbers.restored(converter.toConnectData("", payload), payload);
     }
 
     private JsonConverter reader(String schema) {
