@@ -23,8 +23,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
-"""For the Java machines of tests: none runs so long that optimised code pays, and its compiler takes half of the processors. Without
-that compiler 48 MB are reserved for code, which thousands of plans fill; what is thrown out then is compiled again.
+"""For the Java machines of tests: none runs so long that optimised code pays, and its compiler takes half of the processors.
+Without that compiler 48 MB are reserved for code, which thousands of plans fill; what is thrown out then is compiled again.
 """
 
 

@@ -145,7 +145,7 @@ def test_a_topic_made_anew_while_it_is_read_is_recognized_though_it_is_longer(
     wait_until(copied, CONNECTOR_S, f"the new topic from its beginning; {one.status()}")
     assert brief(one) == [("recreated", 10, None, "rewind", 0)]
     wait_until(lambda: one.offsets() == {f"{topic}:0": 19}, CONNECTOR_S, "all is stored")
-    assert [stream["mode"] for stream in one.streams()] == [mode]
+    assert [stream and stream["mode"] for stream in one.streams()] == [mode]
     told(one, "fail")
     made_anew(source, topic, 1)
     assert "offset 20 and what followed, as the topic was deleted and recreated" in one.trace()
