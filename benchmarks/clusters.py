@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from headrace.embedded import Broker
 
 _SETTINGS = {"log.segment.delete.delay.ms": "1000"}
-"""A deleted topic keeps its files open for that long, by default a minute: copies of 5,000 partitions came to more than 20,000."""
+"""A deleted topic keeps its files open for that long, by default a minute: with 5,000 partitions that came to over 20,000."""
 
 
 @contextmanager

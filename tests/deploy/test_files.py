@@ -103,6 +103,14 @@ def test_probes_and_services_name_the_ports_of_the_container() -> None:
     assert {p["targetPort"] for service in services for p in service["ports"]} == {port["name"]}
 
 
+def selectors(document: dict[str, Any]) -> list[dict[str, str]]:
+    """The labels of the pods that something is about."""
+    spec = document.get("spec", {})
+    if document["kind"] == "Service":
+        return [spec["selector"]]
+    return [spec[name].get("matchLabels", {}) for name in ("selector", "podSelector") if name in spec]
+
+
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl renders the kustomizations, and is not installed")
 @pytest.mark.parametrize("folder", KUSTOMIZATIONS, ids=lambda folder: folder.name)
 @pytest.mark.slow
@@ -112,7 +120,10 @@ def test_kustomizations_render_and_every_name_in_them_exists(folder: Path) -> No
     everything = list(yaml.safe_load_all(rendered.stdout))
     maps = {d["metadata"]["name"] for d in everything if d["kind"] == "ConfigMap"}
     (workers,) = (d for d in everything if d["kind"] in ("StatefulSet", "Deployment"))
-    assert workers["spec"]["selector"]["matchLabels"].items() <= workers["spec"]["template"]["metadata"]["labels"].items()
+    labels = workers["spec"]["template"]["metadata"]["labels"].items()
+    for document in everything:  # an empty selector is one of every pod of the namespace
+        for selector in selectors(document):
+            assert selector and selector.items() <= labels, document
     if workers["kind"] == "Deployment":
         return
     (container,) = workers["spec"]["template"]["spec"]["containers"]

@@ -64,6 +64,20 @@ def test_a_change_by_the_page_is_remembered_once_and_as_such(ask: Callable[..., 
     ]
 
 
+def test_what_the_page_or_another_site_was_refused_is_remembered(ask: Callable[..., Answer]):
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert ask("rita", "POST", "/ui/act", {"HX-Request": "true", **form}, "action=pause&name=a%2Fb").status == 403
+    elsewhere = {"Origin": "http://elsewhere.example", "HX-Request": "true"}
+    assert ask("anna", "POST", "/ui/act", {**elsewhere, **form}, "action=pause&name=a%2Fb").status == 403
+    assert ask("anna", "PUT", "/connectors/a%2Fb/pause", elsewhere).status == 403
+    entries = ask("anna", "GET", "/headrace/audit").json["entries"]
+    assert [(e.get("user"), e["via"], e["method"], e["path"], e["status"]) for e in entries] == [
+        ("rita", "page", "POST", "/ui/act", 403),
+        (None, "page", "POST", "/ui/act", 403),
+        (None, "rest", "PUT", "/connectors/a/b/pause", 403),
+    ]
+
+
 def test_what_was_asked_for_is_named_without_values(ask: Callable[..., Answer]):
     sent = {"Content-Type": "application/json"}
     ask("anna", "POST", "/connectors", sent, json.dumps({"name": "new", "config": {**CONFIG, "password": "s3cret"}}))

@@ -277,9 +277,9 @@ def test_what_a_user_may_not_do_is_not_offered(as_user: Callable[[str], Page]):
 def test_users_of_different_roles_work_side_by_side(as_user: Callable[[str], Page], herder: MemoryHerder):
     olaf, rita, anna = as_user("olaf"), as_user("rita"), as_user("anna")
     assert olaf.post("/ui/act", action="pause", name="c").status == 200
-    assert rita.post("/ui/act", action="resume", name="c").status >= 400
+    assert rita.post("/ui/act", action="resume", name="c").status == 403
     assert herder.states == {"c": "PAUSED"}
-    assert olaf.post("/ui/act", action="delete", name="c").status >= 400
+    assert olaf.post("/ui/act", action="delete", name="c").status == 403
     assert "rita · read" in rita.get("/ui").text and "anna · admin" in anna.get("/ui").text
 
 

@@ -9,6 +9,7 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -111,12 +112,23 @@ class EventLog:
                     self._events.append(entry)
 
     def _send(self, event: Event) -> None:
+        """Write it; one that the brokers do not take is kept in memory."""
         key = str(event.get("connector") or "").encode("utf-8", "replace")
+
+        def written(future: Future[Any]) -> None:
+            if future.cancelled() or (error := future.exception()) is not None:
+                self._keep(event, error)
+
         try:
             assert self._log is not None
-            self._log.send(key, json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"))
+            future = self._log.send(key, json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"))
         except ConnectError as error:
-            log.warning("events.not-written", cause=str(error))
+            return self._keep(event, error)
+        future.add_done_callback(written)
+
+    def _keep(self, event: Event, why: BaseException | None) -> None:
+        log.warning("events.not-written", cause=str(why), meaning="this one is kept in memory, and lost when this worker ends")
+        self._events.append(event)
 
     def _apply(self, record: LogRecord) -> None:
         try:

@@ -1,7 +1,7 @@
 """ASGI middleware that remembers every change: who, what, when, from where, with which result.
 
-It stands before the authentication, so that refusals are remembered as well. What the page changes, passes it as
-requests to the REST API. Not remembered: what changes nothing (validation, preview), and what workers sign for each other.
+It stands before the authentication and before what refuses other sites, so that refusals are remembered as well. What the page
+changes, passes it as requests to the REST API; of the page's own requests those that are refused are remembered. Not remembered: what changes nothing (validation, preview), and what workers sign for each other.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -59,11 +60,16 @@ class Audit:
         try:
             return await self.app(scope, listen, remember)
         finally:
-            asked = _object(bytes(taken))
-            one, detail = asked_for(asked, before, whole=scope["method"] == "PUT")
-            event = _event(scope, status, bytes(failure)) | {"connector": name or one, "detail": detail}
-            several = list(map(str, names)) if isinstance(names := asked.get("connectors"), list) else []
-            self._herder.audit.add(**event, connectors=several or None, worker_id=self._herder.worker_id)
+            if not of_page(scope["path"]) or status == HTTPStatus.FORBIDDEN:
+                self._add(_event(scope, status, bytes(failure)), name, before, bytes(taken), whole=scope["method"] == "PUT")
+
+    def _add(self, event: dict[str, Any], name: str | None, before: Mapping[str, Any], body: bytes, *, whole: bool) -> None:
+        """name: of the connector, where the path has it; before: its configuration; whole: whether the body takes its place."""
+        asked = _object(body)
+        one, detail = asked_for(asked, before, whole=whole)
+        several = list(map(str, names)) if isinstance(names := asked.get("connectors"), list) else None
+        about = {"connector": name or one, "detail": detail, "connectors": several or None}
+        self._herder.audit.add(**event, **about, worker_id=self._herder.worker_id)
 
     def _config(self, name: str | None) -> Mapping[str, Any]:
         try:
@@ -73,7 +79,7 @@ class Audit:
 
 
 def _changes(method: str, path: str) -> bool:
-    if method in _SAFE or of_page(path) or open_to_all(method, path):
+    if method in _SAFE or open_to_all(method, path):
         return False
     return not any(method == tried and re.fullmatch(pattern, path, re.DOTALL) for tried, pattern in _TRIED)
 
@@ -119,7 +125,7 @@ def _event(scope: Scope, status: int, failure: bytes) -> dict[str, Any]:
     return {
         "user": caller_of(scope).name,
         "address": (scope.get("client") or ("?",))[0],
-        "via": "page" if scope.get("headrace.page") else "worker" if forwarded else "rest",
+        "via": "page" if scope.get("headrace.page") or of_page(scope["path"]) else "worker" if forwarded else "rest",
         "method": scope["method"],
         "path": restore(scope["path"]),
         "query": scope.get("query_string", b"").decode("latin-1")[:_LONGEST] or None,

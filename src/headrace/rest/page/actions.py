@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from starlette.responses import Response
 
-from headrace.errors import BadRequestError
+from headrace.errors import BadRequestError, RestError
 from headrace.rest.overview import FAILED, OverviewRow
 from headrace.rest.page.call import Call
 from headrace.rest.roles import Role
@@ -77,7 +77,7 @@ def restart_task(call: Call) -> Response:
 
 
 def _asked(call: Call) -> tuple[str, Sequence[str]]:
-    """Raises BadRequestError if nothing is chosen."""
+    """Raises BadRequestError if nothing is chosen, RestError 403 for a role that is too low."""
     action, names = call.field("action"), list(dict.fromkeys(call.form.get("name", ())))
     if action not in _WORDS:
         raise BadRequestError(f"There is no action '{action}'.")
@@ -85,7 +85,7 @@ def _asked(call: Call) -> tuple[str, Sequence[str]]:
         raise BadRequestError("No connector is chosen: tick those that are meant.")
     needed = Role.ADMIN if action == DELETE else Role.OPERATE
     if call.caller.role < needed:
-        raise BadRequestError(f"This needs the role {needed.name.lower()}.")
+        raise RestError(403, f"This needs the role {needed.name.lower()}.")
     return action, names
 
 
