@@ -4,7 +4,7 @@ import os
 
 from structlog.testing import capture_logs
 
-from headrace.jvm.output import pass_line, pass_on
+from headrace.jvm.output import hide, pass_line, pass_on
 
 
 def test_all_lines_but_the_one_about_incubator_modules_are_passed_on(capfd) -> None:
@@ -24,3 +24,12 @@ def test_what_a_plugin_logs_is_the_connectors_log(capfd) -> None:
         {"event": "gone", "log_level": "error", "connector": "orders", "plugin_logger": "Connection"},
     ]
     assert capfd.readouterr().err == ""
+
+
+def test_passwords_of_plugins_are_in_no_line(capfdbinary) -> None:
+    hide(["hunter2-Ж", "abc", "admin-pass"])  # three letters would be found in every other word
+    with capture_logs() as logs:
+        pass_line("2026-01-01T00:00:00.000 WARN  spark Connection: [orders|task-2] login abc:hunter2-Ж failed\n".encode())
+        pass_line(b"java.lang.IllegalStateException: no 'admin-pass' for admin-passenger\n" + b"\xff\n")
+    assert [entry["event"] for entry in logs] == ["login abc:[hidden] failed"]
+    assert capfdbinary.readouterr().err == b"java.lang.IllegalStateException: no '[hidden]' for admin-passenger\n\xff\n"

@@ -66,7 +66,7 @@ def test_a_mirror_whose_registry_is_silent_can_be_paused_restarted_and_stopped(
 
         one.put("pause")
         one.await_states("PAUSED", "PAUSED")
-        assert waiting(one) is None
+        wait_until(lambda: waiting(one) is None, CONNECTOR_S, lambda: f"nothing is waited for: {one.status()}")
         source.produce(topic, [record(b"k", known, partition=0)])
         one.put("resume")
         one.await_states("RUNNING", "RUNNING")

@@ -123,8 +123,9 @@ class EventLog:
             assert self._log is not None
             future = self._log.send(key, json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"))
         except ConnectError as error:
-            return self._keep(event, error)
-        future.add_done_callback(written)
+            self._keep(event, error)
+        else:
+            future.add_done_callback(written)
 
     def _keep(self, event: Event, why: BaseException | None) -> None:
         log.warning("events.not-written", cause=str(why), meaning="this one is kept in memory, and lost when this worker ends")

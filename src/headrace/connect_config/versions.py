@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 from headrace import plugins
 from headrace.config import Recommender, java_text
+from headrace.connect_config.maven_version import MavenVersion
 from headrace.errors import BadRequestError, ConfigError
 
 T = TypeVar("T", bound=Any)
-_PARTS = 8  # of a version, at most
 _CLOSED = re.compile(r"[\[(][^\])]*[\])]")
 
 
@@ -33,9 +33,9 @@ class Restriction:
         """Whether the version lies in it."""
         if self.single and not self.low:
             return False
-        at = _key(version)
-        above = not self.low or (_key(self.low) < at if self.low_open else _key(self.low) <= at)
-        below = not self.high or (at < _key(self.high) if self.high_open else at <= _key(self.high))
+        at = MavenVersion(version)
+        above = not self.low or (MavenVersion(self.low) < at if self.low_open else MavenVersion(self.low) <= at)
+        below = not self.high or (at < MavenVersion(self.high) if self.high_open else at <= MavenVersion(self.high))
         return above and below
 
     def __str__(self) -> str:
@@ -88,14 +88,14 @@ def _restriction(text: str) -> Restriction:
             raise ConfigError(f"Single version must be surrounded by []: {text}")
         return Restriction(low, low, single=True)
     restriction = Restriction(low, high, text[0] == "(", text[-1] == ")")
-    empty = _key(low) == _key(high) and (restriction.low_open or restriction.high_open)
-    if low and high and (_key(high) < _key(low) or empty):
+    empty = MavenVersion(low) == MavenVersion(high) and (restriction.low_open or restriction.high_open)
+    if low and high and (MavenVersion(high) < MavenVersion(low) or empty):
         raise ConfigError(f"Range defies version ordering: {text}")
     return restriction
 
 
 def _overlap(one: Restriction, after: Restriction) -> bool:
-    return bool(one.high) and (not after.low or _key(after.low) < _key(one.high))
+    return bool(one.high) and (not after.low or MavenVersion(after.low) < MavenVersion(one.high))
 
 
 def with_version(plugin: type[Any], wanted: str | None) -> type[Any]:
@@ -112,7 +112,7 @@ def with_version(plugin: type[Any], wanted: str | None) -> type[Any]:
 
 def by_version(plugins: Iterable[T]) -> list[T]:
     """Whatever has a `version`, in ascending order of it."""
-    return sorted(plugins, key=lambda plugin: _key(str(plugin.version)))
+    return sorted(plugins, key=lambda plugin: MavenVersion(str(plugin.version)))
 
 
 class ValidVersion:
@@ -145,10 +145,3 @@ def installed(cls: type[Any] | None) -> Recommender:
     """Recommend the versions that there are of a plugin's class (None: none)."""
     versions = [] if cls is None else [str(other.version) for other in plugins.versions(cls)]
     return Recommender(lambda _name, _parsed: list(versions))
-
-
-def _key(version: str) -> list[tuple[int, int, str]]:
-    """Sorts as Maven does: by number, words before numbers (1.0-rc1 < 1.0), what is not given is 0 (4.3 = 4.3.0)."""
-    parts = [part for part in re.split(r"[.\-_+]", version) if part]
-    key = [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
-    return key + [(1, 0, "")] * (_PARTS - len(key))

@@ -10,9 +10,13 @@ import logging
 import os
 import re
 import threading
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import structlog
+
+from headrace.config import Password
+from headrace.config.redaction import SHORTEST
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -27,6 +31,25 @@ _OF_PLUGIN = re.compile(
     r"\[(?P<connector>[^|\]]+)\|(?:worker|task-(?P<task>\d+))[^\]]*\] (?P<text>.*)"
 )
 """A line of `spark/log4j2.properties` with the context that Kafka Connect gives the threads of a connector."""
+
+
+_secrets: frozenset[str] = frozenset()
+_secret_words: re.Pattern[str] | None = None
+
+
+def hide(secrets: Iterable[str]) -> None:
+    """Have these texts not shown in lines of JVMs from now on, where they stand as words of their own.
+
+    They are passwords of plugins, which may say them in what they log or throw. Those so short that they would be found in other
+    words are left.
+    """
+    global _secrets, _secret_words
+    more = {secret for secret in secrets if len(secret) >= SHORTEST}
+    if more <= _secrets:
+        return
+    _secrets |= more
+    longest_first = sorted(_secrets, key=len, reverse=True)
+    _secret_words = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
 
 
 def launch(conf: SparkConf) -> JavaGateway:
@@ -50,6 +73,8 @@ def pass_on(source: int) -> None:
 
 def pass_line(line: bytes) -> None:
     """Write a line of a JVM to standard error, or, if a plugin has logged it, into the log."""
+    if _secret_words is not None:
+        line = _secret_words.sub(Password.HIDDEN, line.decode(errors="surrogateescape")).encode(errors="surrogateescape")
     match = _OF_PLUGIN.match(line.decode(errors="replace"))
     if match is not None:
         task = {"task": int(match["task"])} if match["task"] else {}

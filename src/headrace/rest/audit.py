@@ -1,7 +1,8 @@
 """ASGI middleware that remembers every change: who, what, when, from where, with which result.
 
 It stands before the authentication and before what refuses other sites, so that refusals are remembered as well. What the page
-changes, passes it as requests to the REST API; of the page's own requests those that are refused are remembered. Not remembered: what changes nothing (validation, preview), and what workers sign for each other.
+changes, passes it as requests to the REST API; of the page's own requests those that are refused are remembered. Not remembered:
+what changes nothing (validation, preview), and what workers sign for each other.
 """
 
 from __future__ import annotations

@@ -1,0 +1,145 @@
+"""The order of versions as Maven has it, in which Kafka Connect compares those of plugins (KIP-891).
+
+Source: `org.apache.maven.artifact.versioning.ComparableVersion` of maven-artifact 3.9. A version is a list of numbers, words, and
+further lists, one of which begins with each hyphen and with each change between digits and letters.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from itertools import zip_longest
+
+_QUALIFIERS = ("alpha", "beta", "milestone", "rc", "snapshot", "", "sp")
+"""In their order; any other word comes after them."""
+_RELEASE = _QUALIFIERS.index("")
+_ALIASES = {"ga": "", "final": "", "release": "", "cr": "rc"}
+_SHORT = {"a": "alpha", "b": "beta", "m": "milestone"}
+"""Before a number."""
+
+
+@dataclass(frozen=True)
+class _Word:
+    """A word, with the number right behind it if there is one: `rc1`, `rc-1`."""
+
+    text: str
+    number: int | None = None
+
+    @property
+    def rank(self) -> tuple[int, str]:
+        text = _ALIASES.get(self.text, self.text)
+        return (_QUALIFIERS.index(text), "") if text in _QUALIFIERS else (len(_QUALIFIERS), text)
+
+    @property
+    def order(self) -> tuple[tuple[int, str], int]:
+        return self.rank, -1 if self.number is None else self.number
+
+
+_Item = int | _Word | list["_Item"]
+
+
+@functools.total_ordering
+class MavenVersion:
+    """A version that can be compared: `1.0-rc1 < 1.0 = 1.0.0 = 1.0.Final < 1.0-sp < 1.0-ccs < 1.0.1`."""
+
+    def __init__(self, text: str) -> None:
+        self._items = _parsed(text.lower())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MavenVersion) and _compare(self._items, other._items) == 0
+
+    def __lt__(self, other: MavenVersion) -> bool:
+        return _compare(self._items, other._items) < 0
+
+    __hash__ = None  # pyright: ignore  # equal versions are written in many ways
+
+
+def _parsed(text: str) -> list[_Item]:
+    items: list[_Item] = []
+    lists = [items]
+    start, digits, joined = 0, False, False  # joined: a word and the number behind it are one item
+
+    def add(end: int) -> None:
+        lists[-1].append(0 if end == start else _item(text[start:end], digits, joined))
+
+    def begin() -> None:
+        inner: list[_Item] = []
+        lists[-1].append(inner)
+        lists.append(inner)
+
+    for at, character in enumerate(text):
+        if character == ".":
+            add(at)
+            start, joined = at + 1, False
+        elif character == "-":
+            if at > start and not digits and text[at + 1 : at + 2].isdigit():
+                joined = True
+                if lists[-1]:
+                    begin()
+                continue
+            add(at)
+            start, joined = at + 1, False
+            begin()
+        elif character.isdigit():
+            if not digits and at > start and not joined:
+                joined = True
+                if lists[-1]:
+                    begin()
+            digits = True
+        else:
+            if digits and at > start:
+                add(at)
+                start, joined = at, False
+                begin()
+            digits = False
+    if len(text) > start:
+        if not digits and lists[-1]:
+            begin()
+        add(len(text))
+    for one in reversed(lists):
+        _normalize(one)
+    return items
+
+
+def _item(text: str, digits: bool, joined: bool) -> _Item:
+    if joined:
+        word = text.replace("-", "").rstrip("0123456789")
+        return _Word(_SHORT.get(word, word), int(text.replace("-", "")[len(word) :]))
+    return int(text) if digits else _Word(text)
+
+
+def _normalize(items: list[_Item]) -> None:
+    """Remove zeros that say nothing: at the end, and before a word."""
+    for at in range(len(items) - 1, -1, -1):
+        if items[at] not in (0, []):
+            continue
+        after = items[at + 1] if at + 1 < len(items) else None
+        before_word = isinstance(after, _Word) and after.number is None
+        if after is None or before_word or (isinstance(after, list) and isinstance(after[0], _Word)):
+            del items[at]
+
+
+def _compare(one: _Item | None, other: _Item | None) -> int:
+    """Below 0 if the one comes first. None: nothing, where the other has something."""
+    if one is None:
+        return 0 if other is None else -_compare(other, None)
+    if other is None:
+        if isinstance(one, list):
+            return next((order for item in one if (order := _compare(item, None))), 0)
+        return (one > 0) - (one < 0) if isinstance(one, int) else _sign(one.rank, (_RELEASE, ""))
+    if isinstance(one, list) and isinstance(other, list):
+        return next((order for pair in zip_longest(one, other) if (order := _compare(*pair))), 0)
+    if isinstance(one, _Word) and isinstance(other, _Word):
+        return _sign(one.order, other.order)
+    if isinstance(one, int) and isinstance(other, int):
+        return _sign(one, other)
+    return _sign(_kind(one), _kind(other))
+
+
+def _kind(item: _Item) -> int:
+    """Words come before lists, and those before numbers."""
+    return 0 if isinstance(item, _Word) else 1 if isinstance(item, list) else 2
+
+
+def _sign(one: object, other: object) -> int:
+    return (one > other) - (one < other)  # pyright: ignore
