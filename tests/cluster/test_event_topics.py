@@ -39,7 +39,7 @@ def test_events_outlive_the_worker_that_wrote_them(destination: Cluster, topic_n
 def test_an_event_that_the_topic_does_not_take_is_kept_in_memory(destination: Cluster, topic_name: Callable[[str], str]):
     props = {"bootstrap.servers": destination.bootstrap}
     name = topic_name("history")
-    destination.create(name, 1, {"max.message.bytes": "200"})
+    destination.create(name, 1, {"max.message.bytes": "1000"})
     logs = kafka_event_logs(
         {"history": EventTopic(name, 1, 3_600_000), "audit": None},
         Admin(props),
@@ -47,7 +47,8 @@ def test_an_event_that_the_topic_does_not_take_is_kept_in_memory(destination: Cl
     )
     logs.start()
     wait_until(lambda: logs.history.durable, 60, "the topic is read")
-    logs.history.add(connector="c", state="FAILED", cause="x" * 1000)
+    logs.history.add(connector="c", state="FAILED", cause="x" * 2000)
+    wait_until(lambda: logs.history.last(9), 60, "it is kept")
     logs.history.add(connector="d", state="RUNNING")
     wait_until(lambda: len(logs.history.last(9)) == 2, 60, "both are known")
     assert [r.key for r in destination.read(name)] == [b"d"]

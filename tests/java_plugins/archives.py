@@ -17,6 +17,7 @@ COUNTING = "org.example.CountingSourceConnector"
 DEBEZIUM = "io.debezium:debezium-connector-postgres:3.6.1.Final:tar.gz:plugin"
 NEEDY = "org.example.NeedyConnector"
 SHOUT, IS_ODD, PLAIN = "org.example.Shout", "org.example.IsOdd", "org.example.PlainConverter"
+AVRO = "io.confluent.connect.avro.AvroConverter"  # of a name that headrace has itself
 THROWING_CONFIG = "org.example.ThrowingConfigConnector"
 JOURNAL = "org.example.JournalSinkConnector"
 TEST_PLUGINS = "org.apache.kafka:connect-test-plugins:4.3.0"
@@ -34,7 +35,7 @@ DESCRIBE = "org.example.Describe"
 CHAIN = {
     "connect.transforms.Transformation": f"{SHOUT}\n{DESCRIBE}",
     "connect.transforms.predicates.Predicate": IS_ODD,
-    "connect.storage.Converter": PLAIN,
+    "connect.storage.Converter": f"{PLAIN}\n{AVRO}",
 }
 
 

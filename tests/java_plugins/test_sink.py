@@ -11,7 +11,7 @@ import pytest
 from headrace.errors import RestError
 from tests.clusters import Cluster, Sent, record
 from tests.deployed import CONNECTOR_S, Deployed
-from tests.java_plugins.archives import JOURNAL
+from tests.java_plugins.archives import AVRO, JOURNAL
 from tests.support import wait_until
 
 Create = Callable[..., Deployed]
@@ -177,6 +177,21 @@ def test_transforms_in_java_and_kafkas_own_come_before_the_task(connector: Creat
     )  # fmt: skip
     await_values(journal, "1")
     assert lines(journal)[-1].startswith("put routed-0@0 k=1 ")
+
+
+_NO_REGISTRY = {"value_converter_schema_registry_url": "http://127.0.0.1:1"}
+
+
+def test_a_converter_on_the_path_takes_the_place_of_headraces_own(connector: Create, cluster: Cluster, topic: str, journal: Path):
+    cluster.produce(topic, texts("a"))
+    connector(JOURNAL, topics=topic, journal=str(journal), **{**TEXT, **_NO_REGISTRY, "value_converter": AVRO})
+    await_values(journal, "a")
+
+
+def test_what_the_host_cannot_run_is_refused_in_a_sentence(connector: Create, topic: str, journal: Path):
+    own = {**TEXT, **_NO_REGISTRY, "value_converter": "io.confluent.connect.protobuf.ProtobufConverter"}
+    sink = connector(JOURNAL, topics=topic, journal=str(journal), **own)
+    assert "cannot run in a sink connector that is written in Java; use a converter in Java, on plugin.path" in sink.trace()
 
 
 def test_kafkas_file_sink_runs_in_java(connector: Create, cluster: Cluster, topic: str, tmp_path: Path):

@@ -89,7 +89,8 @@ def plan_hosted(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Co
 
 def plan_hosted_sink(plan: SinkPlan, config: Props, worker: WorkerConfig) -> tuple[Conversion, HostedClients]:
     """What a hosted sink task is started with. plan: as for any sink; config: the connector's, resolved. Raises ConfigError."""
-    converters = _converters(config, worker)
+    key, value, header = _converters(config, worker)
+    converters = (_on_path(key, Kind.CONVERTER), _on_path(value, Kind.CONVERTER), _on_path(header, Kind.HEADER_CONVERTER))
     for option, settings in zip(("key.converter", "value.converter", "header.converter"), converters, strict=True):
         if not _in_java(settings):
             raise ConfigError.invalid(option, settings["class"], f"{_NOT_IN_JAVA}; use a converter in Java, on plugin.path")
@@ -161,6 +162,12 @@ def _settings(option: str, kind: Kind, config: Props, worker: WorkerConfig) -> d
     name, props = converter_settings(option, config, worker)
     cls = with_version(plugins.find(name, kind), props.get("plugin.version"))
     return {"class": cls.plugin_name, "location": getattr(cls, "location", None), "props": props}
+
+
+def _on_path(settings: dict[str, Any], kind: Kind) -> dict[str, Any]:
+    """The newest class on `plugin.path` in place of headrace's own of its name, which the host cannot run; else as it is."""
+    found = [cls for cls in plugins.java_plugins(kind) if cls.plugin_name == settings["class"]]
+    return settings if _in_java(settings) or not found else {**settings, "location": found[-1].location}
 
 
 def _in_java(settings: Mapping[str, Any]) -> bool:
