@@ -147,6 +147,7 @@ def test_a_member_whose_producer_is_fenced_off_writes_with_a_new_one(worker, top
     assert set(written(one, topic)) == {b"1", b"2"}
 
 
+@pytest.mark.slow
 def test_a_member_whose_transactional_id_has_expired_writes_with_a_new_producer():
     """As after a week without a write: Kafka's own producers fail then, and Kafka Connect's tasks with them."""
     with forgetful_cluster() as cluster, ExitStack() as ending:

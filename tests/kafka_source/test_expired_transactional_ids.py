@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from headrace.embedded.ports import free_port
 from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import record
@@ -10,6 +12,7 @@ from tests.kafka_source.mirror import Mirror
 from tests.process import worker_properties
 
 
+@pytest.mark.slow
 def test_a_task_whose_transactional_id_has_expired_goes_on_and_writes_each_record_once() -> None:
     """A task of Kafka Connect fails then, and has to be restarted."""
     props = worker_properties("idle", f"http://127.0.0.1:{free_port()}") | {"exactly.once.source.support": "enabled"}

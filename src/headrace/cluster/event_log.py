@@ -9,7 +9,7 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -116,7 +116,8 @@ class EventLog:
         key = str(event.get("connector") or "").encode("utf-8", "replace")
 
         def written(future: Future[Any]) -> None:
-            if future.cancelled() or (error := future.exception()) is not None:
+            error = CancelledError() if future.cancelled() else future.exception()
+            if error is not None:
                 self._keep(event, error)
 
         try:
@@ -127,7 +128,7 @@ class EventLog:
         else:
             future.add_done_callback(written)
 
-    def _keep(self, event: Event, why: BaseException | None) -> None:
+    def _keep(self, event: Event, why: BaseException) -> None:
         log.warning("events.not-written", cause=str(why), meaning="this one is kept in memory, and lost when this worker ends")
         self._events.append(event)
 

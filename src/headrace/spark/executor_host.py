@@ -1,7 +1,7 @@
 """Hosts of plugins in Spark's executors, where these are processes of their own: tasks in Java are spread over them.
 
-The way there is Spark's own RPC (`jvm/java/io/headrace/hosts`). A host that does not hear from the driver for 20 s ends its
-tasks; after 30 s the driver takes it for lost, and its tasks start on another executor: none runs twice.
+The way there is Spark's own RPC (`jvm/java/io/headrace/hosts`). A host that does not hear from the driver for 7 s ends its
+tasks; after 12 s the driver takes it for lost, and its tasks start on another executor: none runs twice.
 """
 
 from __future__ import annotations
