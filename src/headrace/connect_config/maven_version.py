@@ -51,8 +51,6 @@ class MavenVersion:
     def __lt__(self, other: MavenVersion) -> bool:
         return _compare(self._items, other._items) < 0
 
-    __hash__ = None  # pyright: ignore  # equal versions are written in many ways
-
 
 def _parsed(text: str) -> list[_Item]:
     items: list[_Item] = []
@@ -63,6 +61,8 @@ def _parsed(text: str) -> list[_Item]:
         lists[-1].append(0 if end == start else _item(text[start:end], digits, joined))
 
     def begin() -> None:
+        if not lists[-1]:
+            return
         inner: list[_Item] = []
         lists[-1].append(inner)
         lists.append(inner)
@@ -74,8 +74,7 @@ def _parsed(text: str) -> list[_Item]:
         elif character == "-":
             if at > start and not digits and text[at + 1 : at + 2].isdigit():
                 joined = True
-                if lists[-1]:
-                    begin()
+                begin()
                 continue
             add(at)
             start, joined = at + 1, False
@@ -83,8 +82,7 @@ def _parsed(text: str) -> list[_Item]:
         elif character.isdigit():
             if not digits and at > start and not joined:
                 joined = True
-                if lists[-1]:
-                    begin()
+                begin()
             digits = True
         else:
             if digits and at > start:
@@ -93,7 +91,7 @@ def _parsed(text: str) -> list[_Item]:
                 begin()
             digits = False
     if len(text) > start:
-        if not digits and lists[-1]:
+        if not digits:
             begin()
         add(len(text))
     for one in reversed(lists):
@@ -103,8 +101,9 @@ def _parsed(text: str) -> list[_Item]:
 
 def _item(text: str, digits: bool, joined: bool) -> _Item:
     if joined:
-        word = text.replace("-", "").rstrip("0123456789")
-        return _Word(_SHORT.get(word, word), int(text.replace("-", "")[len(word) :]))
+        text = text.replace("-", "")
+        word = text.rstrip("0123456789")
+        return _Word(_SHORT.get(word, word), int(text[len(word) :]))
     return int(text) if digits else _Word(text)
 
 
@@ -126,7 +125,7 @@ def _compare(one: _Item | None, other: _Item | None) -> int:
     if other is None:
         if isinstance(one, list):
             return next((order for item in one if (order := _compare(item, None))), 0)
-        return (one > 0) - (one < 0) if isinstance(one, int) else _sign(one.rank, (_RELEASE, ""))
+        return _sign(one, 0) if isinstance(one, int) else _sign(one.rank, (_RELEASE, ""))
     if isinstance(one, list) and isinstance(other, list):
         return next((order for pair in zip_longest(one, other) if (order := _compare(*pair))), 0)
     if isinstance(one, _Word) and isinstance(other, _Word):

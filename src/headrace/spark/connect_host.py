@@ -10,7 +10,7 @@ import json
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ from headrace.config import Password
 from headrace.config.redaction import SHORTEST
 from headrace.errors import ConnectError
 from headrace.jvm.jars import connect_classpath
+from headrace.jvm.output import hide
 from headrace.spark.plane import in_driver
 
 if TYPE_CHECKING:
@@ -53,8 +54,9 @@ class PluginError(ConnectError):
 
 
 @contextmanager
-def hiding(secrets: Iterable[str]) -> Iterator[None]:
-    """Errors of plugins that are raised inside do not say these texts."""
+def hiding(secrets: Collection[str]) -> Iterator[None]:
+    """Errors of plugins that are raised inside do not say these texts, and what they log from then on does not."""
+    hide(secrets)
     try:
         yield
     except PluginError as error:

@@ -10,7 +10,6 @@ from typing import Any
 import structlog
 
 from headrace.config.redaction import SHORTEST
-from headrace.jvm.output import hide
 from headrace.spark.connect_host import ConnectHost, hiding
 from headrace.spark.java_plugin import JavaPlugin
 
@@ -55,7 +54,6 @@ class JavaCall:
 def secrets_of(plugins: Iterable[Any]) -> list[str]:
     """What is not to be shown of the settings of plugins in Java: texts that are long enough not to be found in other words."""
     secrets = [secret for plugin in plugins if isinstance(plugin, JavaPlugin) for secret in type(plugin).passwords(plugin.props)]
-    hide(secrets)
     return sorted({secret for secret in secrets if len(secret) >= SHORTEST}, key=len, reverse=True)
 
 

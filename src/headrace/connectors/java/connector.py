@@ -23,7 +23,6 @@ from headrace.connectors.java.kafka_task import JavaTask
 from headrace.connectors.java.polled_task import JavaPolledTask
 from headrace.connectors.sink import SinkConnector, TopicPartition
 from headrace.errors import ConnectError
-from headrace.jvm.output import hide
 from headrace.spark import executor_host, host_process
 from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding
 from headrace.spark.host_process import ProcessSettings
@@ -104,7 +103,6 @@ class JavaConnector(JavaPlugin):
         self._host.listen(self._id, listener)
         request = {"class": self.plugin_name, "location": self.location, "name": self.context.name, "props": dict(props)}
         self._passwords = self.passwords(props)
-        hide(self._passwords)
         with hiding(self._passwords):
             self._task_class = self._host.ask("connector.start", id=self._id, **request)
 

@@ -11,7 +11,6 @@ import structlog
 
 from headrace.connectors.base import Measured, Props, TaskContext
 from headrace.connectors.hosted import Conversion, HostedClients, HostedLook, HostedTask
-from headrace.jvm.output import hide
 from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding
 from headrace.spark.executor_host import ExecutorLostError
 
@@ -52,7 +51,6 @@ class JavaTask(OfConnector, HostedTask):
         """Start the Java task, and wait for it. Raises PluginError for what it throws."""
         self._props = props
         self._passwords = [*self.connector.passwords(props), *self._conversion.secrets]
-        hide(self._passwords)
         try:
             self._start_at(self.connector.host_for_task(self.context, self._conversion.heap))
         except ExecutorLostError as error:

@@ -26,7 +26,6 @@ from headrace.connectors.base import (
 from headrace.connectors.hosted import Conversion, HostedPoll, HostedTask
 from headrace.connectors.java.kafka_task import JavaTask, OfConnector
 from headrace.errors import ConnectError
-from headrace.jvm.output import hide
 from headrace.record import RecordColumns
 from headrace.spark.connect_host import HostListener, PluginError, PluginHost, hiding
 
@@ -162,7 +161,6 @@ class JavaPolledTask(OfConnector, HostedPoll):
         self._host = self.connector.host_for(self.context.connector, self._conversion.heap)
         self._started = True
         self._passwords = [*self.connector.passwords(self._props), *self._conversion.secrets]
-        hide(self._passwords)
         self._host.listen(self._id, HostListener(lambda: None, lambda _trace: None, self.context.stored))
         context = self.context
         self._host.ask(

@@ -167,7 +167,7 @@ public final class Transactions {
         }
     }
 
-    /** No public method returns it; the version of kafka-clients is pinned with Spark's. */
+    /** No public method returns it; the version of kafka-clients is pinned in ivy.xml. */
     private static ProducerIdAndEpoch known(KafkaProducer producer) throws Exception {
         Field field = KafkaProducer.class.getDeclaredField("transactionManager");
         field.setAccessible(true);
