@@ -6,12 +6,14 @@ Everything else goes through a lane (`headrace.runtime.feed_run`).
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.base import Offsets, Progress
 from headrace.connectors.feed import FeedSource, FeedTask
+from headrace.errors import RetriableError
 from headrace.kafka.groups import Partition
 from headrace.kafka.positions import summary
 from headrace.runtime.chain import SourceChain
@@ -24,7 +26,7 @@ from headrace.spark.kafka import read_batch
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_LOOK_S = 0.5
+_IDLE_S = 0.5
 
 
 class KafkaBatches:
@@ -37,13 +39,18 @@ class KafkaBatches:
         self._task, self._plan, self._delivery, self._source, self._stopping = task, plan, delivery, source, stopping
 
     def run(self, spark: SparkSession, _reason: Any) -> None:
-        """Run until the task is stopped, or raise what ended it."""
+        """Run until the task is stopped or is to be opened again (`FeedOwner.look`), or raise what ended it."""
         positions = dict(self._source.positions)
+        check_at = time.monotonic() + self._task.look_s
         spark.sparkContext.setLocalProperty("spark.scheduler.pool", self._task.context.id)
         while not self._stopping.is_set():
+            if time.monotonic() >= check_at:
+                if self._task.look():
+                    return
+                check_at = time.monotonic() + self._task.look_s
             moved = self._next(positions)
             if not moved:
-                self._stopping.wait((self._task.context.interval_ms or 0) / 1000 or _LOOK_S)
+                self._stopping.wait((self._task.context.interval_ms or 0) / 1000 or _IDLE_S)
                 continue
             counts, frame = RecordCounts(spark), self._read(spark, moved)
             chain = SourceChain(self._plan, self._source.record(frame))
@@ -69,8 +76,15 @@ class KafkaBatches:
         return frame.withColumn("destination", F.element_at(copies, frame["topic"]))
 
     def _next(self, positions: Mapping[Partition, int]) -> dict[Partition, tuple[int, int]]:
-        """The range of each partition that the next batch has."""
+        """The range of each partition that the next batch has.
+
+        Raises RetriableError if a partition ends before its position: it was recreated, or has lost records, and the next `open`
+        says which.
+        """
         ends = self._task.ends(positions)
+        for (topic, partition), position in positions.items():
+            if ends.get((topic, partition), position) < position:
+                raise RetriableError(f"{topic}-{partition} ends before offset {position}, up to which it was copied.")
         most = max(1, self._source.batch_max_records // max(1, len(positions)))
         ranges = {p: (start, min(ends.get(p, start), start + most)) for p, start in positions.items()}
         return {p: (start, end) for p, (start, end) in ranges.items() if end > start}
