@@ -10,7 +10,7 @@ from headrace.values.compile_context import CompileContext
 from headrace.values.payload import narrowed
 from headrace.values.schema import DATE, DECIMAL, Schema
 from headrace.values.scope import JsonReader
-from headrace.values.sql import KINDS, Sql, base64_text, both, call, case, kind_in, lit
+from headrace.values.sql import KINDS, Sql, base64_text, both, call, case, epoch_days, kind_in, lit
 from headrace.values.text import date_text
 from headrace.values.value import NULL, Case, TypedValue, Value, constant
 
@@ -97,7 +97,7 @@ def _text(typed: TypedValue) -> Sql:
 def _encoded(typed: TypedValue) -> Sql:
     """A date as the integer that its schema stands for."""
     days = typed.schema is not None and typed.schema.name == DATE
-    return f"({typed.sql} div 86400000L)" if days else typed.sql
+    return epoch_days(typed.sql) if days else typed.sql
 
 
 def _boolean(typed: TypedValue) -> Sql:

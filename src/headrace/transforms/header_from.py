@@ -11,8 +11,8 @@ from headrace.config.validators import ValidString
 from headrace.errors import ConfigError
 from headrace.transforms.base import NON_EMPTY_LIST, PartTransformation, key_and_value, replace_null_option
 from headrace.values.record import appended, copied, members, struct
-from headrace.values.sql import Sql, lit
-from headrace.values.value import Case, OpenStruct, Value, combined, mapped, only_when, or_null
+from headrace.values.sql import Sql, call, lit
+from headrace.values.value import Case, OpenStruct, TypedValue, Value, combined, mapped, only_when, or_null
 
 if TYPE_CHECKING:
     from headrace.transforms.column_lineage import RecordLineage
@@ -87,7 +87,7 @@ class HeaderFrom(PartTransformation):
 
     def _header(self, run: CompileContext, when: Sql | None, table: OpenStruct, field: str) -> Value:
         if table.schema is None:
-            return or_null(table.get(field))
+            return mapped(or_null(table.get(field)), lambda _when, typed: _hashed(typed))
         if field not in table.fields:
             message = 'Cannot invoke "org.apache.kafka.connect.data.Field.schema()" because the return value is null'
             run.fail(when, lit(f"{message}: there is no field {field}"), "java.lang.NullPointerException")
@@ -97,3 +97,10 @@ class HeaderFrom(PartTransformation):
     def _moved(self, table: OpenStruct) -> OpenStruct:
         rest = table.without(tuple(self.fields))
         return rest if table.schema is None else copied(rest, self.replace_null_with_default)
+
+
+def _hashed(typed: TypedValue) -> TypedValue:
+    """A map with its members in the order that Connect has them in, which the text of a header shows."""
+    if typed.kind not in ("list", "map") or typed.table is not None:
+        return typed
+    return replace(typed, sql=call("headrace_json_hashed", typed.sql))

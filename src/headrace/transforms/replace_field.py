@@ -10,6 +10,7 @@ from headrace.config.example import Example
 from headrace.config.types import invalid
 from headrace.config.validators import Lambda, ValidList
 from headrace.transforms.base import PartTransformation, java_split, key_and_value, replace_null_option
+from headrace.values.java_hash import hash_order
 from headrace.values.record import copied, members, nulls, struct
 from headrace.values.schema import SchemaBuilderError
 from headrace.values.sql import lit
@@ -18,7 +19,8 @@ from headrace.values.value import Case, OpenStruct, Value, choose, combined, pre
 if TYPE_CHECKING:
     from headrace.transforms.column_lineage import RecordLineage
     from headrace.values.compile_context import CompileContext
-    from headrace.values.record import ConnectRecord
+    from headrace.values.java_hash import hash_order
+from headrace.values.record import ConnectRecord
 
 
 def _parse_renames(mappings: list[str]) -> dict[str, str]:
@@ -97,15 +99,18 @@ class ReplaceField(PartTransformation):
     def _map(self, table: OpenStruct) -> OpenStruct:
         kept = tuple(sorted(self.include - self.exclude))
         changed = table.only(kept) if self.include else table.without(tuple(sorted(self.exclude)))
-        renamed = {
-            new: (old, changed.get(old))
-            for old, new in self.renames.items()
-            if old not in self.exclude and (not self.include or old in self.include)
+        renames = {
+            old: new for old, new in self.renames.items() if old not in self.exclude and (not self.include or old in self.include)
         }
-        changed = changed.without(tuple(old for old, _ in renamed.values()))
-        for new, (_, value) in renamed.items():
-            changed = changed.with_field(new, choose(present(value), value, changed.get(new)))
-        return changed
+        renamed = changed.without(tuple(renames))
+        for new in dict.fromkeys(renames.values()):
+            value: Value = ()
+            # Of several fields that get one name, Connect keeps the last in the order of its HashMap.
+            for name in hash_order(name for name in (*renames, new) if renames.get(name, name) == new):
+                member = changed.get(name)
+                value = choose(present(member), member, value)
+            renamed = renamed.with_field(new, value)
+        return renamed
 
     def _struct(self, run: CompileContext, table: OpenStruct) -> OpenStruct:
         assert table.schema
@@ -117,4 +122,8 @@ class ReplaceField(PartTransformation):
             if new in fields:
                 run.fail(None, lit(f"Cannot create field because of field name duplication {new}"), SchemaBuilderError.java_class)
             fields[new] = value
+        originals = {new: old for old, new in self.renames.items()}
+        for name in fields:  # Kafka takes it from the field that the renames say, also where the record has no such field
+            if originals.get(name, name) not in table.fields:
+                run.fail(None, lit(f"{originals[name]} is not a valid field name"))
         return OpenStruct(fields, schema=table.schema.with_fields({}))

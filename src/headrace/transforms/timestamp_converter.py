@@ -174,11 +174,13 @@ class TimestampConverter(PartTransformation):
 
 
 _DAY = "86400000L"
+_FIRST_DAY = f"{-(2**63) // 86_400_000 * 86_400_000 + 86_400_000}L"
 _MOST = 2**63 - 1
 _TARGETS = {
     "string": ("string", "headrace_date_format({ms}, {format})", Schema("string")),
     "unix": ("int64", "", Schema("int64")),
-    "Date": ("date", f"({{ms}} - pmod({{ms}}, {_DAY}))", Schema("int32", name=DATE, version=1)),
+    # The first day that a 64-bit number of milliseconds has is not whole: such a date fails when it is written, as in Kafka.
+    "Date": ("date", f"({{ms}} - pmod(greatest({{ms}}, {_FIRST_DAY}), {_DAY}))", Schema("int32", name=DATE, version=1)),
     "Time": ("date", f"pmod({{ms}}, {_DAY})", Schema("int32", name=TIME, version=1)),
     "Timestamp": ("date", "{ms}", Schema("int64", name=TIMESTAMP, version=1)),
 }

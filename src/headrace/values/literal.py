@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _NESTED = ("array", "map")
-"""Connect infers the types of the items too; here they are schemaless, their text is the same."""
 
 
 def evaluated(sql: Sql) -> Any:
@@ -36,6 +35,14 @@ def rows(values: Sequence[Mapping[str, Sql]]) -> DataFrame:
     return SparkSession.active().sql(" UNION ALL ".join(selects))
 
 
+def _nested(literal: Mapping[str, Any]) -> Schema | None:
+    """The schema of a list or map whose items have one type, in Connect's words; None for another."""
+    if literal["items"] is None:
+        return None
+    items = Schema(literal["items"])
+    return Schema("array", items=items) if literal["type"] == "array" else Schema("map", keys=Schema("string"), values=items)
+
+
 @cache
 def inferred(text: str) -> TypedValue:
     """The value that Connect infers from text (`Values.parseString`), with its schema: `300` is an int16, `[1]` an array."""
@@ -45,7 +52,7 @@ def inferred(text: str) -> TypedValue:
     if literal["text"] is None:
         return NULL
     if literal["type"] is None or literal["type"] in _NESTED:
-        return TypedValue("list" if literal["text"].startswith("[") else "map", lit(literal["text"]))
+        return TypedValue("list" if literal["text"].startswith("[") else "map", lit(literal["text"]), _nested(literal))
     schema = Schema(literal["type"], name=literal["name"], version=1 if literal["name"] else None)
     kind = kinds.of_schema(schema)
     if kind == "date":

@@ -129,3 +129,8 @@ def concat(*parts: Sql) -> Sql:
         else:
             joined.append(part)
     return joined[0] if len(joined) == 1 else call("concat", *joined)
+
+
+def epoch_days(millis: Sql) -> Sql:
+    """Days since 1970-01-01 of milliseconds, as `org.apache.kafka.connect.data.Date` has them: the low 32 bits."""
+    return f"shiftright(shiftleft({millis} div 86400000L, 32), 32)"

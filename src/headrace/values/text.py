@@ -37,9 +37,9 @@ def header_text(run: CompileContext, typed: TypedValue) -> Sql:
     if typed.kind == "date":
         return date_text(typed.sql)
     if typed.table is not None:
-        return call("headrace_json_compact", JsonWriter(run, final=False).table(typed.table, None))
+        return call("headrace_header_text", JsonWriter(run, final=False).table(typed.table, None))
     if typed.kind in kinds.NESTED:
-        return call("headrace_json_compact", typed.sql)
+        return call("headrace_header_text", typed.sql)
     return f"string({typed.sql})"
 
 

@@ -8,10 +8,8 @@ from headrace.values import kinds
 from headrace.values.compile_context import CompileContext
 from headrace.values.schema import DATE, Schema
 from headrace.values.scope import JsonReader
-from headrace.values.sql import Sql, base64_text, both, call, case, concat, lit
+from headrace.values.sql import Sql, base64_text, both, call, case, concat, epoch_days, lit
 from headrace.values.value import OpenStruct, TypedValue, Value, present
-
-_DAY = 86_400_000
 
 
 class JsonWriter:
@@ -74,7 +72,7 @@ class JsonWriter:
         if kind == "bytes":
             return base64(sql)
         if kind == "date" and typed.schema:
-            return f"string({sql} div {_DAY}L)" if typed.schema.name == DATE else f"string({sql})"
+            return f"string({epoch_days(sql)})" if typed.schema.name == DATE else f"string({sql})"
         if kind == "decimal" and typed.schema:
             return self._decimal(typed.schema, sql, when)
         if kind in kinds.NESTED and self._numeric and typed.schema and typed.schema.holds_decimals:

@@ -43,7 +43,7 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_json_envelope", JsonEnvelope.class, "open", JsonEnvelope.TYPE);
         define(target, "headrace_json_normal", JsonNormal.class, "normal", JsonNormal.TYPE);
         define(target, "headrace_json_quote", JsonText.class, "quote", text);
-        define(target, "headrace_json_compact", JsonText.class, "compact", text);
+        define(target, "headrace_json_hashed", JsonText.class, "hashed", text);
         define(target, "headrace_json_flat", JsonText.class, "flat", text);
         define(target, "headrace_java_text", JsonText.class, "javaText", text);
         define(target, "headrace_java_text_of", JavaText.class, "of", text);
@@ -62,7 +62,7 @@ public final class Functions extends AbstractFunction1 {
         define(target, "headrace_decimal_long", Numbers.class, "decimalLong", number);
         define(target, "headrace_regex_matches", Regex.class, "matches", DataTypes.BooleanType);
         define(target, "headrace_regex_replace", Regex.class, "replace", text);
-        define(target, "headrace_header_text", Headers.class, "text", text);
+        define(target, "headrace_header_text", Headers.class, "ofNested", text);
         define(target, "headrace_header_literal", Headers.class, "literal", Headers.TYPE);
         target.injectFunction(new Tuple3(new FunctionIdentifier("headrace_gate"), new ExpressionInfo(Gate.class.getName(), "headrace_gate"),
             new Gate.Builder()));

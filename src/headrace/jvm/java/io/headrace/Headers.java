@@ -29,14 +29,17 @@ public final class Headers {
         .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
         .enable(JsonReadFeature.ALLOW_LEADING_ZEROS_FOR_NUMBERS.mappedFeature())
         .setNodeFactory(JsonNodeFactory.withExactBigDecimals(true));
+    private static final ObjectMapper PLAIN = new ObjectMapper();
 
-    /** type: Connect's schema type, null for the value null; name: that of a logical type; text: the value written again; java: toString. */
+    /** type: Connect's schema type, null for the value null; name: that of a logical type; text: the value written again;
+     *  java: toString; items: the type of a list's items, or of a map's values with text keys, where it is a plain one. */
     public static final DataType TYPE = new StructType(new StructField[] {
         new StructField("type", DataTypes.StringType, true, Metadata.empty()),
         new StructField("name", DataTypes.StringType, true, Metadata.empty()),
         new StructField("text", DataTypes.StringType, true, Metadata.empty()),
         new StructField("java", DataTypes.StringType, true, Metadata.empty()),
         new StructField("millis", DataTypes.LongType, true, Metadata.empty()),
+        new StructField("items", DataTypes.StringType, true, Metadata.empty()),
     });
 
     public static final DataType ARRAY = DataTypes.createArrayType(new StructType(new StructField[] {
@@ -111,12 +114,17 @@ public final class Headers {
         return parsed.value() == null ? null : UTF8String.fromString(Values.convertToString(parsed.schema(), parsed.value()));
     }
 
+    /** What SimpleHeaderConverter writes for a list or a map, given as JSON. */
+    public static UTF8String ofNested(UTF8String json) throws IOException {
+        return UTF8String.fromString(Values.convertToString(null, PLAIN.readValue(json.toString(), Object.class)));
+    }
+
     /** The type that Connect gives to a literal. */
     public static InternalRow literal(UTF8String value) {
         SchemaAndValue parsed = parse(value.toString());
         Object found = parsed.value();
         Schema schema = parsed.schema();
-        Object[] row = new Object[5];
+        Object[] row = new Object[6];
         if (found != null && schema != null) {
             row[0] = UTF8String.fromString(schema.type().getName());
             row[1] = schema.name() == null ? null : UTF8String.fromString(schema.name());
@@ -125,8 +133,17 @@ public final class Headers {
             row[2] = UTF8String.fromString(Values.convertToString(schema, found));
             row[3] = UTF8String.fromString(found.toString());
             row[4] = found instanceof java.util.Date ? Long.valueOf(((java.util.Date) found).getTime()) : null;
+            row[5] = items(schema);
         }
         return new GenericInternalRow(row);
+    }
+
+    private static UTF8String items(Schema schema) {
+        boolean list = schema != null && schema.type() == Schema.Type.ARRAY;
+        boolean map = schema != null && schema.type() == Schema.Type.MAP && schema.keySchema() != null
+            && schema.keySchema().type() == Schema.Type.STRING;
+        Schema items = list || map ? schema.valueSchema() : null;
+        return items == null || items.name() != null || !items.type().isPrimitive() ? null : UTF8String.fromString(items.type().getName());
     }
 
     private static SchemaAndValue parse(String text) {

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -221,7 +222,8 @@ public final class JsonNormal {
         if (!value.isArray()) {
             throw new Refused("Maps with non-string fields should be encoded as JSON array of tuples, but found " + value.getNodeType());
         }
-        ArrayNode list = NODES.arrayNode();
+        JsonNode keys = at(schema, "keys");
+        Map byKey = new HashMap(); // in the order in which Connect writes them; of equal keys it has the last, here all are kept
         for (int i = 0; i < value.size(); i++) {
             JsonNode pair = (JsonNode) value.get(i);
             if (!pair.isArray()) {
@@ -230,9 +232,41 @@ public final class JsonNormal {
             if (pair.size() != 2) {
                 throw new Refused("Found invalid map entry, expected length 2 but found :" + pair.size());
             }
-            list.add(NODES.arrayNode().add(convert(at(schema, "keys"), (JsonNode) pair.get(0))).add(convert(values, (JsonNode) pair.get(1))));
+            JsonNode key = convert(keys, (JsonNode) pair.get(0));
+            Object javaKey = javaKey(keys, key, i);
+            ArrayNode pairs = byKey.containsKey(javaKey) ? (ArrayNode) byKey.get(javaKey) : NODES.arrayNode();
+            byKey.put(javaKey, pairs.add(NODES.arrayNode().add(key).add(convert(values, (JsonNode) pair.get(1)))));
+        }
+        ArrayNode list = NODES.arrayNode();
+        Iterator ofKeys = byKey.values().iterator();
+        while (ofKeys.hasNext()) {
+            list.addAll((ArrayNode) ofKeys.next());
         }
         return list;
+    }
+
+    /** A key with the hash that it has in Connect, where two arrays of bytes are never equal. */
+    private static Object javaKey(JsonNode schema, JsonNode key, int number) {
+        String type = at(schema, "type").asText();
+        if (key.isNull()) {
+            return null;
+        }
+        if ("bytes".equals(type) && !schema.hasNonNull("name")) {
+            return Integer.valueOf(number);
+        }
+        if ("int64".equals(type)) {
+            return Long.valueOf(key.longValue());
+        }
+        if ("float".equals(type)) {
+            return Float.valueOf(key.floatValue());
+        }
+        if ("double".equals(type)) {
+            return Double.valueOf(key.doubleValue());
+        }
+        if ("boolean".equals(type)) {
+            return Boolean.valueOf(key.booleanValue());
+        }
+        return key.isInt() || key.isShort() ? (Object) Integer.valueOf(key.intValue()) : key;
     }
 
     private JsonNode struct(JsonNode schema, JsonNode value) throws IOException {

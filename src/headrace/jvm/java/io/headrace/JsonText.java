@@ -1,12 +1,10 @@
 package io.headrace;
 
 import com.fasterxml.jackson.core.Base64Variants;
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.Charset;
 import java.util.ArrayDeque;
@@ -38,15 +36,9 @@ public final class JsonText {
         return UTF8String.fromBytes(quoted);
     }
 
-    /** The same JSON without white space between its tokens. */
-    public static UTF8String compact(UTF8String json) throws IOException {
-        ByteArrayOutputStream out = new ByteArrayOutputStream();
-        JsonParser parser = JsonRead.FACTORY.createParser(json.getBytes());
-        JsonGenerator generator = JsonRead.FACTORY.createGenerator(out);
-        parser.nextToken();
-        generator.copyCurrentStructure(parser);
-        generator.close();
-        return UTF8String.fromBytes(out.toByteArray());
+    /** The same JSON with the members of objects in the order of Java's HashMap, which is what Kafka Connect has for a map. */
+    public static UTF8String hashed(UTF8String json) throws IOException {
+        return UTF8String.fromString(MAPPER.writeValueAsString(plain(MAPPER.readValue(json.toString(), Object.class))));
     }
 
     /** An object without objects in it: nested names are joined. Of members with the same new name the last one counts. */
