@@ -49,8 +49,8 @@ def test_a_failed_record_ends_a_task_that_tolerates_none(
     trace = one.trace()
     assert "Tolerance exceeded in error handler" in trace
     assert f"(topic={topic}, partition=0, offset=1, at reading the value)" in trace
-    assert lines(file) == []
-    assert one.offsets() == {}
+    assert lines(file) == ["{a=1}"], "what precedes it is written"
+    assert one.offsets() == {(topic, 0): 1}
     (entry,) = [e for e in events if e["event"] == "record.failed"]
     assert (entry["key"], entry["value"]) == ("key", "broken")
     one.put("stop")
@@ -58,7 +58,19 @@ def test_a_failed_record_ends_a_task_that_tolerates_none(
     change = {"partition": {"kafka_topic": topic, "kafka_partition": 0}, "offset": {"kafka_offset": 2}}
     one.worker.call("PATCH", one.path + "/offsets", {"offsets": [change]})
     one.put("resume")
-    await_lines(file, ["{a=2}"])
+    await_lines(file, ["{a=1}", "{a=2}"])
+
+
+def test_a_file_that_takes_no_more_ends_the_task_with_a_sentence(cluster: Cluster, sink: Make, topic_name: Name) -> None:
+    topic = topic_name("full")
+    cluster.create(topic)
+    cluster.produce(topic, [record(None, b"1")])
+    one = sink("FileStreamSink", topics=topic, file="/dev/full")
+    assert (
+        f"Records could not be copied (topic={topic}, partition=0, offset=0): Couldn't write to file '/dev/full': No space"
+        in one.trace()
+    )
+    assert one.offsets() == {}
 
 
 def test_a_sink_that_asks_for_it_is_handed_the_same_batch_again(cluster: Cluster, sink: Make, topic_name: Name) -> None:

@@ -1,11 +1,11 @@
-"""What a task is whose records the data plane moves, one by one, from partitions of a Kafka cluster."""
+"""What a task is whose records the data plane moves, one by one, from partitions of a Kafka cluster or lines of files."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from headrace.connectors.base import Offsets, OffsetTask, StoredOffsets, TaskContext
 from headrace.connectors.data_loss import Loss
@@ -13,19 +13,23 @@ from headrace.kafka.groups import Partition
 from headrace.record import RecordColumns
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from headrace.spark.feeds import PartitionUpdate, Update
 
 
+ReadBatch = Callable[["SparkSession", Mapping[Partition, tuple[int, int]]], "DataFrame"]
+"""Reads ranges of offsets; the columns are those of a lane, without `destination`."""
+
+
 @dataclass(frozen=True)
 class FeedSource:
-    """What a task reads from Kafka, from which offsets on, and how the columns of a lane make up a record."""
+    """What a task reads, from which offsets on, and how the columns of a lane make up a record."""
 
     positions: Mapping[Partition, int]
     """The first offset to read of each source partition."""
     consumer: Mapping[str, str]
-    """Java settings of the consumer."""
+    """Java settings of the consumer; of files, see `headrace.spark.feeds.Feed.files`."""
     record: Callable[[DataFrame], RecordColumns]
     """Columns over a DataFrame with the columns of `headrace.spark.plane.columns`."""
     destination: Callable[[str], str]
@@ -40,12 +44,18 @@ class FeedSource:
     """What the source has lost since the offsets were stored, to be written down before anything else."""
     batch_max_records: int = 500_000
     """The most records of a batch, for a chain that cannot go record by record."""
+    files: bool = False
+    """Whether the partitions are files (`headrace.spark.feeds.Feed.files`)."""
+    read_batch: ReadBatch | None = None
+    """Reads a batch; None: Spark's Kafka source does."""
 
 
 class FeedOwner(ABC):
     """What the run of a feed asks of the task that it is for."""
 
     context: TaskContext
+    offset_field: ClassVar[str] = "offset"
+    """The field of a Connect offset that has the number."""
     look_s: float = 15.0
     """The longest time between two calls of `look`, in seconds, if it is less than the runtime's own."""
 
@@ -82,7 +92,7 @@ class FeedOwner(ABC):
 
 
 class FeedTask(OffsetTask, FeedOwner):
-    """A task whose records the data plane moves: from partitions of a Kafka cluster to the worker's, record by record.
+    """A task whose records the data plane moves: from partitions of a Kafka cluster, or files, to topics, record by record.
 
     Life: `start` → `partitions` → `open` → (`acknowledged` → `check` → `committed`)* → `stop`; after a failure that may pass,
     `open` is called again with the offsets stored by then.
@@ -94,6 +104,10 @@ class FeedTask(OffsetTask, FeedOwner):
 
         Raises RetriableError if the source is out of reach, DataLossError if it has lost records and the task cannot continue.
         """
+
+    def position(self, origin: Mapping[str, str | None]) -> tuple[Partition, int]:
+        """The partition and offset of a record with this `RecordColumns.origin`."""
+        return (str(origin["topic"]), int(origin["partition"] or 0)), int(origin["offset"] or 0)
 
     @abstractmethod
     def ends(self, positions: Mapping[Partition, int]) -> Mapping[Partition, int]:

@@ -102,6 +102,14 @@ class KafkaTarget:
     """Whether a record keeps its partition in any case; else only in a topic of as many partitions as its original topic has."""
 
 
+@dataclass(frozen=True)
+class FileTarget:
+    """A file that a lane of the data plane appends values to, as lines."""
+
+    path: str
+    """Empty: the standard output."""
+
+
 class SinkTask(Task):
     """One query of a sink connector: the records of its share of the topic partitions, batch by batch.
 
@@ -124,8 +132,8 @@ class SinkTask(Task):
         """
         return own
 
-    def kafka_target(self) -> KafkaTarget | None:
-        """The Kafka cluster that this sink writes to; called after `start`.
+    def lane_target(self) -> KafkaTarget | FileTarget | None:
+        """Where a lane can write the records of this sink to; called after `start`.
 
         A lane moves the records then, one by one, and `put` is called only where the chain takes many records at once. Default:
         None, `put` gets all.

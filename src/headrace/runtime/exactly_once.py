@@ -124,12 +124,12 @@ class ExactlyOnce:
         if self._ports.topic in topics:
             raise ConnectError("Source tasks may not produce to their own offsets topics when exactly-once support is enabled")
 
-    def templates(self, offsets: Offsets, partitions: Sequence[Partition]) -> dict[Partition, list[OffsetTemplate]]:
+    def templates(self, offsets: Offsets, field: str, partitions: Sequence[Partition]) -> dict[Partition, list[OffsetTemplate]]:
         """What stores the offset of each of these partitions, but for the number.
 
-        offsets: one for each partition, in their order, whose field `offset` is a number.
+        offsets: one for each partition, in their order, whose field of this name is a number.
         """
-        marked = [(partition, {**offset, "offset": _MARK}) for partition, offset in offsets]
+        marked = [(partition, {**offset, field: _MARK}) for partition, offset in offsets]
         entries = self._ports.records(marked)
         # What removes other keys of the same partition is left out: the newest of them counts.
         templates = [[_template(t, key, value) for t, key, value in some if value is not None] for some in entries]

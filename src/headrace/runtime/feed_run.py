@@ -63,6 +63,8 @@ class FeedDependencies:
     exactly: ExactlyOnce | None = None
     letter_producer: Mapping[str, str] | None = None
     """Java settings of the producer of dead letters, None: they are written by `producer`."""
+    file: str | None = None
+    """Where the records go as lines, empty: to the standard output; None: `producer` writes them to topics."""
 
 
 class SmallerBatchesError(Exception):
@@ -124,22 +126,27 @@ class FeedRun:
         if needs.letter_producer is not None and needs.tolerance.dead_letters is not None:
             letter_producer = lane_producer(needs.letter_producer, None, transactions=False)
         positions = self._acknowledged
-        stores = exactly.templates(needs.task.offsets(dict.fromkeys(positions, 1)), list(positions)) if exactly else {}
+        task, source = needs.task, self._source
+        stores = (
+            exactly.templates(task.offsets(dict.fromkeys(positions, 1)), task.offset_field, list(positions)) if exactly else {}
+        )
         self._counts = feeds.FeedCounts()
         return Feed(
             name=needs.name,
-            consumer=lane_consumer(self._source.consumer),
+            consumer=source.consumer if source.files else lane_consumer(source.consumer),
             producer=producer,
             partitions=[
-                FeedPartition(t, p, offset, self._source.destination(t), stores.get((t, p), ()))
+                FeedPartition(t, p, offset, source.destination(t), stores.get((t, p), ()))
                 for (t, p), offset in sorted(positions.items())
             ],
             targets=[self._target(topic) for topic in self._known],
             tolerates=needs.tolerance.all,
             letters=needs.tolerance.dead_letters is not None and needs.tolerance.all,
+            files=source.files,
+            file=needs.file,
             letter_producer=letter_producer,
             transactional_id=exactly.transactional_id if exactly else None,
-            commit_ms=needs.task.context.interval_ms or 0,
+            commit_ms=task.context.interval_ms or 0,
         )
 
     def _know_dead_letters(self) -> None:

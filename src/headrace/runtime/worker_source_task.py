@@ -19,9 +19,9 @@ from headrace.runtime import plugin_instances
 from headrace.runtime.chain import SourceChain
 from headrace.runtime.delivery import Delivery, Ports
 from headrace.runtime.exactly_once import ExactlyOnce
+from headrace.runtime.feed_batches import FeedBatches
 from headrace.runtime.feed_plans import source_plans
 from headrace.runtime.feed_run import FeedDependencies, FeedRun
-from headrace.runtime.kafka_batches import KafkaBatches
 from headrace.runtime.metrics import TaskRecorder
 from headrace.runtime.metrics.events import Lost, Streams
 from headrace.runtime.plan import TaskPlan
@@ -61,7 +61,7 @@ class WorkerSourceTask:
         self._plan, self._task, self._needs = plan, task, needs
         self._stopping = task.context.stopping
         self._delivery = Delivery(needs.ports, plan.producer, needs.recorder, plan.tolerance, needs.exactly)
-        self._run: QueryRun | FeedRun | KafkaBatches | None = None
+        self._run: QueryRun | FeedRun | FeedBatches | None = None
         self._fed = 0  # `batches` of feeds that have ended
         self._mode: StreamMode | None = None  # that was reported last
         self._polling: SparkSession | None = None  # set once a polling task runs, its jobs in the job group `_jobs`
@@ -159,10 +159,10 @@ class WorkerSourceTask:
         plans = source_plans(spark, self._plan, source)
         plan = plans.first()
         self._needs.recorder.follow_lag(task.behind)
-        run: FeedRun | KafkaBatches
+        run: FeedRun | FeedBatches
         if isinstance(plan, str):
             self._tell_mode(StreamMode("microbatch", f"the chain has {plan}, which takes many records at once"))
-            run = KafkaBatches(task, self._plan, self._delivery, source, self._stopping)
+            run = FeedBatches(task, self._plan, self._delivery, source, self._stopping)
         else:
             self._tell_mode(REAL_TIME)
             needs = self._needs

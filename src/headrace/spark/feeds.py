@@ -75,6 +75,12 @@ class Feed:
     """Whether a record that fails is passed over (`errors.tolerance=all`); else the feed stops there."""
     letters: bool = False
     """Whether the chain makes a dead letter of a record that fails."""
+    files: bool = False
+    """Whether it reads lines of files, not records of topics: a partition's `topic` is a path, its `partition` 0, its `offset`
+    the byte at which a line begins; `consumer` has `batch.size`, the most lines of a file at once.
+    """
+    file: str | None = None
+    """Where the records go as lines, empty: to the standard output; None: to topics."""
     letter_producer: Mapping[str, str] | None = None
     """Java settings of the producer of dead letters, those of the record that ends the feed among them; None: they are written
     as other records are.
@@ -189,7 +195,7 @@ def feed_json(feed: Feed) -> str:
         for p in feed.partitions
     ]
     targets = [asdict(target) for target in feed.targets]
-    plain = ("name", "tolerates", "letters", "transactional_id", "commit_ms")
+    plain = ("name", "tolerates", "letters", "files", "file", "transactional_id", "commit_ms")
     values = {name: getattr(feed, name) for name in plain}
     clients = {name: None if (client := getattr(feed, name)) is None else dict(client) for name in _CLIENTS}
     return json.dumps({**values, **clients, "partitions": partitions, "targets": targets})

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from headrace.config import Config, ConfigDef, Importance, Type, option
 from headrace.connectors.base import Props
-from headrace.connectors.sink import SinkBatch, SinkConnector, SinkTask, TopicPartition
+from headrace.connectors.sink import FileTarget, SinkBatch, SinkConnector, SinkTask, TopicPartition
 from headrace.converters.base import Writers
 from headrace.converters.text_lines import NoWriter, TextLines
 from headrace.errors import ConnectError
@@ -28,15 +28,16 @@ class FileStreamSinkConfig(Config):
 
 
 class FileStreamSinkTask(SinkTask):
-    """Appends the text of values to the file.
+    """Appends the text of values to the file: a lane does, or `put`, where the chain takes many records at once.
 
-    Spark writes a batch as text files into a directory beside the destination, and these are appended to it as they are: no
-    record passes through Python, a batch is appended only once all of it could be written, and the order within each topic
-    partition is kept (a text file per Spark partition). Bringing the records into the driver as rows would be slower by far.
+    Spark writes a batch as text files into a directory beside the destination, and these are appended to it as they are: a batch
+    is appended only once all of it could be written, and the order within each topic partition is kept (a text file per Spark
+    partition). Bringing the records into the driver as rows would be slower by far.
     """
 
     def start(self, props: Props) -> None:
         """Open the file, which is made if there is none. Raises ConnectError, in Kafka's words, if that cannot be done."""
+        super().start(props)
         file = FileStreamSinkConfig(props).file
         self._file: BinaryIO | None = None
         if file is None:
@@ -52,6 +53,11 @@ class FileStreamSinkTask(SinkTask):
     def writers(self, own: Writers) -> Writers:
         """Values as text; keys are not used."""
         return Writers(NoWriter(), TextLines(), own.header)
+
+    def lane_target(self) -> FileTarget:
+        """The file."""
+        file = FileStreamSinkConfig(self.props).file
+        return FileTarget("" if file is None else str(Path(file).absolute()))
 
     def put(self, batch: SinkBatch) -> None:
         """Append the batch."""

@@ -1,11 +1,9 @@
-"""FileStreamSource: the lines of one growing text file.
-
-The driver looks only at the file's size and for the end of the last complete line; Spark reads the bytes and splits them.
-"""
+"""FileStreamSource: the lines of one growing text file, which a lane reads (`jvm/java/io/headrace/lanes/LinesReader.java`)."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,27 +11,20 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from headrace.config import Config, ConfigDef, Importance, Type, option, validators
-from headrace.connectors.base import (
-    Poll,
-    PollingSourceTask,
-    Progress,
-    Props,
-    SourceConnector,
-    SourceOffset,
-    SourcePartition,
-    StoredOffsets,
-)
+from headrace.connectors.base import Offsets, Props, SourceConnector, SourceOffset, SourcePartition, StoredOffsets
+from headrace.connectors.feed import FeedSource, FeedTask
 from headrace.errors import ConnectError
+from headrace.kafka.groups import Partition
 from headrace.plugins import Kind, plugin
 from headrace.record import RecordColumns
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 log = structlog.get_logger(__name__)
 
-_MOST_BYTES = 16 * 1024 * 1024
-"""Longest stretch of the file that one batch covers, and so the longest line."""
+_LONGEST_LINE = 16 * 1024 * 1024
+"""In bytes, as in `Lines.java`."""
 
 
 class FileStreamSourceConfig(Config):
@@ -53,61 +44,117 @@ class FileStreamSourceConfig(Config):
     )  # fmt: skip
 
 
-class FileStreamSourceTask(PollingSourceTask):
-    """Source partition: `{"filename": <file>}`; source offset: `{"position": <bytes read>}`."""
+class FileStreamSourceTask(FeedTask):
+    """Source partition: `{"filename": <file>}`; source offset: `{"position": <bytes read>}`.
+
+    The data plane's partition is the file's absolute path, number 0; its offsets are bytes.
+    """
+
+    offset_field = "position"
 
     def start(self, props: Props) -> None:
         """Take the configuration. Raises ConfigError."""
         self._config = FileStreamSourceConfig(props)
-        self._complained = False
+        self._path = Path(self._config.file or "").absolute()
+        self._position = 0
+        self._complaint: str | None = None
 
     def partitions(self) -> list[SourcePartition]:
         """The file."""
         return [{"filename": self._config.file}]
 
-    def poll(self, spark: SparkSession, stored: StoredOffsets) -> Poll | None:
-        """The complete lines after the stored position; None if there are none, or no such file (yet)."""
+    def open(self, stored: StoredOffsets) -> FeedSource | None:
+        """The lines after the stored position; None without `file`: the standard input of a worker is not read."""
         if self._config.file is None:
             return None
-        partition = {"filename": self._config.file}
-        begin = int((stored.get(partition) or {}).get("position", 0))
-        end = self._end_of_lines(begin)
-        return self._lines(spark, partition, begin, end) if end > begin else None
+        self._position = int((stored.get(self.partitions()[0]) or {}).get("position", 0))
+        self.look()
+        return FeedSource(
+            positions={(str(self._path), 0): self._position},
+            consumer={"batch.size": str(self._config.batch_size)},
+            record=_record,
+            destination=lambda _: self._config.topic,
+            record_key="lines of a file",
+            files=True,
+            read_batch=_read_batch,
+            batch_max_records=sys.maxsize,  # `ends` are near enough
+        )
 
-    def _end_of_lines(self, begin: int) -> int:
-        """The position after the last line break of the next stretch of the file; `begin` if there is none."""
-        path = Path(self._config.file or "")
+    def offsets(self, ends: Mapping[Partition, int]) -> Offsets:
+        """The position in the file."""
+        return [(partition, {"position": end}) for partition in self.partitions() for end in ends.values()]
+
+    def copied(self, ends: Mapping[Partition, int]) -> None:
+        """Take note of the position."""
+        self._position = max([self._position, *ends.values()])
+
+    def look(self) -> bool:
+        """Warn, once, of a file that cannot be read, or has become shorter than what was read of it."""
+        hint = None
         try:
-            with path.open("rb") as file:
-                file.seek(begin)
-                stretch = file.read(_MOST_BYTES)
-        except OSError as e:
-            if not self._complained:
-                log.warning("file.source.waiting", file=str(path), cause=os.strerror(e.errno or 0))
-                self._complained = True
-            return begin
-        self._complained = False
-        if len(stretch) == _MOST_BYTES and b"\n" not in stretch:
-            raise ConnectError(f"The line of {path} that begins at byte {begin} is longer than {_MOST_BYTES} bytes.")
-        return begin + stretch.rfind(b"\n") + 1
+            with self._path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+            if size < self._position:
+                hint = f"it has {size} bytes, and {self._position} were read: if it is another file now, reset the offsets"
+        except OSError as error:
+            hint = os.strerror(error.errno or 0)
+        if hint is not None and hint != self._complaint:
+            log.warning("file.source.waiting", file=str(self._path), cause=hint)
+        self._complaint = hint
+        return False
 
-    def _lines(self, spark: SparkSession, partition: SourcePartition, begin: int, end: int) -> Poll:
-        from pyspark.sql import functions as F
+    def position(self, origin: Mapping[str, str | None]) -> tuple[Partition, int]:
+        """The byte at which a line begins."""
+        return (str(origin["file"]), 0), int(origin["byte"] or 0)
 
-        content = F.substring("content", begin + 1, end - begin - 1)  # without the last line break
-        lines = F.split(content.cast("string"), "\r?\n")
-        frame = (
-            spark.read.format("binaryFile").load(str(self._config.file))
-            .select(F.posexplode(lines).alias("number", "line"))
-            .select("number", F.regexp_replace("line", "\r\\z", "").alias("line"))  # from a \r\n
-        )  # fmt: skip
-        record = RecordColumns(
-            topic=F.lit(self._config.topic), key=F.lit(None).cast("binary"), value=F.col("line"),
-            key_kind="null", value_kind="line", timestamp=F.timestamp_millis(F.unix_millis(F.current_timestamp())),
-            origin={"file": F.lit(self._config.file), "line after byte": F.lit(begin), "number": F.col("number")},
-        )  # fmt: skip
-        progress = Progress([(partition, {"position": end})], None, f"{self._config.file} bytes {begin} to {end - 1}")
-        return Poll(frame, record, progress)
+    def ends(self, positions: Mapping[Partition, int]) -> dict[Partition, int]:
+        """The end of the last complete line of the next stretch of the file. Raises ConnectError for a line that is too long."""
+        return {partition: _end_of_lines(Path(partition[0]), begin) for partition, begin in positions.items()}
+
+    def stop(self) -> None:
+        """Nothing to end."""
+
+
+def _end_of_lines(path: Path, begin: int) -> int:
+    try:
+        with path.open("rb") as file:
+            file.seek(begin)
+            stretch = file.read(_LONGEST_LINE)
+    except OSError:
+        return begin
+    end = max(stretch.rfind(b"\n"), stretch.rfind(b"\r", 0, max(0, len(stretch) - 1))) + 1
+    if end == 0 and len(stretch) == _LONGEST_LINE:
+        raise ConnectError(f"The line of {path} that begins at byte {begin} is longer than {_LONGEST_LINE} bytes.")
+    return begin + end
+
+
+def _record(frame: DataFrame) -> RecordColumns:
+    from pyspark.sql import functions as F
+
+    return RecordColumns(
+        topic=frame["destination"],
+        key=F.lit(None).cast("binary"),
+        value=frame["value"].cast("string"),
+        key_kind="null",
+        value_kind="line",
+        timestamp=frame["timestamp"],
+        origin={"file": frame["topic"], "byte": frame["offset"]},
+    )
+
+
+def _read_batch(spark: SparkSession, ranges: Mapping[Partition, tuple[int, int]]) -> DataFrame:
+    """The lines between two bytes of a file, with the columns of a lane that `_record` takes."""
+    from pyspark.sql import functions as F
+
+    (((path, _), (begin, end)),) = ranges.items()
+    content = F.substring("content", begin + 1, end - begin)
+    lines = F.call_function("headrace_lines", content, F.lit(begin).cast("bigint"))
+    return (
+        spark.read.format("binaryFile").load(path)
+        .select(F.explode(lines).alias("line"))
+        .select(F.lit(path).alias("topic"), F.col("line.begin").alias("offset"), F.col("line.text").alias("value"))
+        .withColumn("timestamp", F.timestamp_millis(F.unix_millis(F.current_timestamp())))
+    )  # fmt: skip
 
 
 @plugin("org.apache.kafka.connect.file.FileStreamSourceConnector", Kind.SOURCE)

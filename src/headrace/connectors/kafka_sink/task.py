@@ -48,7 +48,7 @@ class KafkaSinkTask(SinkTask):
         """The connector's converters, for topics of the target cluster."""
         return Writers(own.key, own.value, own.header, self._config.destination_topics_prefix)
 
-    def kafka_target(self) -> KafkaTarget:
+    def lane_target(self) -> KafkaTarget:
         """The target cluster."""
         config, prefix = self._config, self._config.destination_topics_prefix
         written = {"topic": f"concat({lit(prefix)}, topic)"} if prefix else {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from headrace.connectors.base import Props
-from headrace.connectors.sink import SinkTask
+from headrace.connectors.sink import KafkaTarget, SinkTask
 from headrace.converters.base import Writers
 from headrace.errors import ConnectError, RetriableError
 from headrace.kafka.groups import Partition
@@ -24,7 +24,7 @@ from headrace.runtime.record_counts import RecordCounts
 from headrace.runtime.routing import counts_after, router
 from headrace.runtime.sink.chain import SinkChain
 from headrace.runtime.sink.delivery import SinkBatchRange, SinkDelivery, SinkPorts
-from headrace.runtime.sink.kafka_feed import KafkaFeed, commits, feed_ports, partition_counts
+from headrace.runtime.sink.feed import SinkFeed, commits, feed_ports, partition_counts
 from headrace.runtime.sink.partitions import AssignedPartitions, SinkPartitions
 from headrace.runtime.sink.plan import SinkPlan
 from headrace.runtime.tolerance import RecordError
@@ -101,29 +101,33 @@ class WorkerSinkTask:
 
     def _feed(self, plan: SinkPlan, writers: Writers, share: AssignedPartitions, start: StartPositions) -> bool:
         """Have a lane move the records until the share changes; returns False if the sink, or its chain, takes batches."""
-        target = self._task.kafka_target()
+        target = self._task.lane_target()
         if target is None:
             return False
         spark = self._spark()
-        plans = sink_plans(spark, plan, writers, target.written)
+        cluster, file = (target, None) if isinstance(target, KafkaTarget) else (None, target.path)
+        plans = sink_plans(spark, plan, writers, cluster.written if cluster else {})
         first = plans.first()
         if isinstance(first, str):
             log.info("sink.micro-batches", reason=f"the chain has {first}, which takes many records at once")
             return False
-        feed, counts = KafkaFeed(self._task, plan, self._partitions, share, start), partition_counts(plan, target, share)
+        feed = SinkFeed(self._task, plan, self._partitions, share, start)
+        counts = partition_counts(plan, cluster, share) if cluster else {}
         needs = FeedDependencies(
             name=f"{plan.connector}-{plan.task}",
             task=feed,
-            producer=target.producer,
+            producer=cluster.producer if cluster else {},
             tolerance=plan.tolerance,
-            ports=feed_ports(self._ports, target, counts),
+            ports=feed_ports(self._ports, cluster, counts),
             commits=self._commits,
             recorder=self._ports.recorder,
             stopping=self._stopping,
             letter_producer=plan.letter_producer if plan.tolerance.dead_letters else None,
+            file=file,
         )
         self._ports.recorder.follow_lag(feed.behind)
-        self._run = run = FeedRun(needs, feed.source(), Routing(None, None if target.keeps_partition else counts), plans)
+        keeps_partition = cluster is None or cluster.keeps_partition
+        self._run = run = FeedRun(needs, feed.source(), Routing(None, None if keeps_partition else counts), plans)
         log.info("sink.reading", group=plan.group, partitions=len(share.partitions))
         try:
             if not self._stopping.is_set():

@@ -30,10 +30,12 @@ final class FeedJson {
             partitions.add(partition(partition));
         }
         JsonNode id = feed.get("transactional_id");
-        FeedSpec.Settings settings = new FeedSpec.Settings(texts(feed.get("consumer")), texts(feed.get("producer")));
+        FeedSpec.Settings settings = new FeedSpec.Settings(texts(feed.get("consumer")), texts(feed.get("producer")),
+            feed.get("files").asBoolean());
         JsonNode letterProducer = feed.get("letter_producer");
+        JsonNode file = feed.get("file");
         return new FeedSpec(number, 0, feed.get("name").asText(), settings, partitions, chain, targets, feed.get("tolerates").asBoolean(),
-            feed.get("letters").asBoolean(), letterProducer.isNull() ? null : texts(letterProducer), id.isNull() ? null : id.asText(),
+            feed.get("letters").asBoolean(), file.isNull() ? null : file.asText(), letterProducer.isNull() ? null : texts(letterProducer), id.isNull() ? null : id.asText(),
             feed.get("commit_ms").asLong());
     }
 

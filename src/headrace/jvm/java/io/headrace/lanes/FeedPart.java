@@ -1,11 +1,10 @@
 package io.headrace.lanes;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.Producer;
@@ -29,22 +28,13 @@ final class FeedPart {
     final Producer<byte[], byte[]> producer;
     final Transaction transaction; // null: at least once
     final List<Slot> slots = new ArrayList<>();
-    final AtomicLong inFlight = new AtomicLong(); // bytes
-    final AtomicInteger waiting = new AtomicInteger(); // records
+    final Counters counters = new Counters();
+    private final LinesWriter file; // null: records go to the producer
     private final Map<String, Target> targets = new HashMap<>();
-    private final Histogram latency = new Histogram();
     private final Chains chains;
     private RuntimeException notSent; // by the send that is under way, on this thread
     private boolean sending;
-    private long read;
-    private long failed;
-    private long dropped;
-    private final AtomicLong written = new AtomicLong();
-    private final AtomicLong lettersWritten = new AtomicLong();
     private final DeadLetterProducer letters; // null: dead letters are written as other records are
-    private volatile long idleSinceMs = System.currentTimeMillis(); // or the last acknowledgement
-    private long pausedMs;
-    private volatile long pausedSinceMs; // 0: not paused by flow control
     private volatile boolean removing;
     private volatile Report.Failure failure;
     private volatile long failedSinceMs;
@@ -52,12 +42,14 @@ final class FeedPart {
     private final News news = new News();
     private boolean ended; // its last report is made; guarded by this
 
-    FeedPart(FeedSpec spec, Chain chain, Lane lane, Producer<byte[], byte[]> producer, Transaction transaction) {
+    /** @param producer null: the records go to the feed's file. @throws IOException if that cannot be opened */
+    FeedPart(FeedSpec spec, Chain chain, Lane lane, Producer<byte[], byte[]> producer, Transaction transaction) throws IOException {
         this.spec = spec;
         this.chains = new Chains(chain);
         this.lane = lane;
         this.producer = producer;
         this.transaction = transaction;
+        this.file = producer == null ? new LinesWriter(spec.file()) : null;
         this.letters = spec.letterProducer() == null ? null : new DeadLetterProducer(spec.letterProducer());
         targets.putAll(spec.targets());
         for (Partition partition : spec.partitions()) {
@@ -94,8 +86,8 @@ final class FeedPart {
     }
 
     private boolean drop(Slot slot, ConsumerRecord<byte[], byte[]> record) {
-        slot.pass(slot.take(record.offset()));
-        dropped++;
+        slot.pass(slot.take(Records.end(record)));
+        counters.dropped++;
         count(slot, record);
         return true;
     }
@@ -112,7 +104,7 @@ final class FeedPart {
         }
         if (bad && !spec.letters()) {
             failed(row.getString(Chain.FAILURE));
-            slot.pass(slot.take(record.offset()));
+            slot.pass(slot.take(Records.end(record)));
             count(slot, record);
             return true;
         }
@@ -130,6 +122,9 @@ final class FeedPart {
     /** The copy of a record; null if it cannot be written now, or never. */
     private ProducerRecord<byte[], byte[]> copy(Slot slot, ConsumerRecord<byte[], byte[]> record, InternalRow row) {
         String topic = topic(slot, row.getUTF8String(Chain.TOPIC));
+        if (file != null) {
+            return Records.of(topic, null, row);
+        }
         Target target = targets.get(topic);
         Integer partition = row.isNullAt(Chain.PARTITION) ? null : (Integer) row.getInt(Chain.PARTITION);
         if (target == null || (target.keepsPartition() && partition != null && partition >= target.partitions())) {
@@ -153,11 +148,11 @@ final class FeedPart {
 
     /** Write the dead letter of the record that ends the feed, whose offset is not passed by that. */
     private void lastLetter(ProducerRecord<byte[], byte[]> letter) {
-        waiting.incrementAndGet();
+        counters.sent(0);
         letters.send(letter, (metadata, e) -> {
-            waiting.decrementAndGet();
+            counters.landed(0);
             if (e == null) {
-                lettersWritten.incrementAndGet();
+                counters.letters.incrementAndGet();
             }
             lane.landed(this);
         });
@@ -172,17 +167,16 @@ final class FeedPart {
         }
         long before = slot.taken();
         int flying = size + OVERHEAD;
-        Sent sent = new Sent(slot, slot.take(record.offset()), flying, record, copy.topic(), letter);
-        if (waiting.getAndIncrement() == 0) {
-            idleSinceMs = System.currentTimeMillis();
-        }
-        inFlight.addAndGet(flying);
+        Sent sent = new Sent(slot, slot.take(Records.end(record)), flying, record, copy.topic(), letter);
+        counters.sent(flying);
         lane.inFlight.addAndGet(flying);
         notSent = null;
         sending = true;
         try {
             if (apart) {
                 letters.send(copy, sent);
+            } else if (file != null) {
+                file.send(copy, sent);
             } else {
                 producer.send(copy, sent);
             }
@@ -192,6 +186,9 @@ final class FeedPart {
             sending = false;
         }
         if (notSent == null) {
+            if (file != null && file.isFull()) {
+                file.flush();
+            }
             return true;
         }
         slot.untake(before);
@@ -212,13 +209,11 @@ final class FeedPart {
 
     private void landed(int bytes) {
         lane.inFlight.addAndGet(-bytes);
-        inFlight.addAndGet(-bytes);
-        waiting.decrementAndGet();
-        idleSinceMs = System.currentTimeMillis();
+        counters.landed(bytes);
     }
 
     private void count(Slot slot, ConsumerRecord<byte[], byte[]> record) {
-        read++;
+        counters.read++;
         int size = Math.max(0, record.serializedKeySize()) + Math.max(0, record.serializedValueSize());
         slot.count(size, Math.max(0, lane.nowMs - record.timestamp()));
     }
@@ -233,7 +228,7 @@ final class FeedPart {
     }
 
     private void failed(String report) {
-        failed++;
+        counters.failed++;
         news.failed(report);
     }
 
@@ -245,7 +240,7 @@ final class FeedPart {
 
     private void refused(Exception e, ConsumerRecord<byte[], byte[]> record, String topic, int size, boolean letter) {
         boolean large = e instanceof RecordTooLargeException && !(letter && letters != null);
-        Report.Failure why = Report.Failure.of(e).at(Records.place(record), topic);
+        Report.Failure why = Report.Failure.of(e).at(Records.place(record), file != null && !letter ? null : topic);
         fail(large ? new Report.Failure("large", null, why.place(), topic, size, why.javaClass(), why.message()) : why);
     }
 
@@ -297,17 +292,11 @@ final class FeedPart {
         }
     }
 
-    void flowPaused(boolean now) {
-        if (now && pausedSinceMs == 0) {
-            pausedSinceMs = System.currentTimeMillis();
-        } else if (!now && pausedSinceMs != 0) {
-            pausedMs += System.currentTimeMillis() - pausedSinceMs;
-            pausedSinceMs = 0;
+    /** The records that were taken are to be written now, where a producer does not see to that. */
+    void flush() {
+        if (file != null) {
+            file.flush();
         }
-    }
-
-    boolean isFlowPaused() {
-        return pausedSinceMs != 0;
     }
 
     void committed(int records) {
@@ -320,7 +309,7 @@ final class FeedPart {
         if (failure != null && System.currentTimeMillis() - failedSinceMs > SETTLES_MS) {
             return true;
         }
-        return waiting.get() == 0 && (transaction == null || transaction.isClosed());
+        return counters.waiting.get() == 0 && (transaction == null || transaction.isClosed());
     }
 
     /** What is new; null if nothing is. For the thread of the Spark task; totals may be a moment old. */
@@ -337,25 +326,19 @@ final class FeedPart {
                     partitions.add(partition);
                 }
             }
-            if (partitions.isEmpty() && news.isEmpty() && !last && waiting.get() == 0) {
+            if (partitions.isEmpty() && news.isEmpty() && !last && counters.waiting.get() == 0) {
                 return null;
             }
             ended = last;
             if (last && letters != null) {
                 letters.close();
             }
+            if (last && file != null) {
+                file.close();
+            }
             String state = !last ? "RUNNING" : failure != null ? "FAILED" : "REMOVED";
-            return news.report(spec, state, last ? failure : null, partitions, counts());
+            return news.report(spec, state, last ? failure : null, partitions, counters.now());
         }
-    }
-
-    private Report.Counts counts() {
-        long now = System.currentTimeMillis();
-        long since = pausedSinceMs;
-        long paused = pausedMs + (since == 0 ? 0 : now - since);
-        long waits = waiting.get() == 0 ? 0 : Math.max(1, now - idleSinceMs);
-        return new Report.Counts(read, written.get(), failed, lettersWritten.get(), dropped, inFlight.get(), waits, paused, since != 0,
-            latency.toArray());
     }
 
     /** Waits for the acknowledgement of one record. */
@@ -388,8 +371,8 @@ final class FeedPart {
             } else {
                 long took = Math.max(0, System.currentTimeMillis() - record.timestamp());
                 slot.acknowledge(number, metadata.offset(), letter, took);
-                latency.add(took);
-                (letter ? lettersWritten : written).incrementAndGet();
+                counters.latency.add(took);
+                (letter ? counters.letters : counters.written).incrementAndGet();
                 if (news.written(topic)) {
                     lane.urgent();
                 }

@@ -11,23 +11,14 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.ConsumerRecords;
-import org.apache.kafka.clients.consumer.InvalidOffsetException;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.errors.InvalidTopicException;
-import org.apache.kafka.common.errors.TopicAuthorizationException;
-import org.apache.kafka.common.errors.WakeupException;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * A consumer and a producer with the same settings, and the feeds that share them. Its thread reads, transforms and hands over; the
+ * What reads, and a producer, with the same settings, and the feeds that share them. Its thread reads, transforms and hands over; the
  * producer's thread acknowledges. A feed that fails, waits or is full touches no other.
  */
 final class Lane implements Runnable {
@@ -37,13 +28,12 @@ final class Lane implements Runnable {
     private static final long IDLE_MS = 1000;
     private static final long SOON_MS = 100;
     private static final long DRAIN_MS = 5000;
-    private static final Pattern FROM = Pattern.compile("(?:from|partition) (\\S+)-(\\d+)");
 
     final long id;
     final AtomicLong inFlight = new AtomicLong(); // bytes, of all feeds
     volatile long nowMs = System.currentTimeMillis(); // of the last poll
     private final FeedSpec.Settings settings;
-    private final KafkaConsumer<byte[], byte[]> consumer;
+    private final RecordReader reader;
     private final Runnable urgent;
     private final Map<TopicPartition, Slot> slots = new HashMap<>();
     private final Set<FeedPart> parts = new LinkedHashSet<>();
@@ -70,7 +60,7 @@ final class Lane implements Runnable {
         this.urgent = urgent;
         Map<String, Object> config = new HashMap<>(settings.consumer());
         config.putIfAbsent("client.id", "headrace-lane-" + id);
-        this.consumer = new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+        this.reader = settings.files() ? new LinesReader(config) : new KafkaReader(config);
         this.thread = new Thread(this, "lane-" + id);
         this.thread.setDaemon(true);
     }
@@ -89,7 +79,7 @@ final class Lane implements Runnable {
     void submit(Runnable command) {
         commands.add(command);
         if (polling && Thread.currentThread() != thread) {
-            consumer.wakeup();
+            reader.wakeup();
         }
         synchronized (commands) {
             commands.notifyAll();
@@ -112,9 +102,9 @@ final class Lane implements Runnable {
 
     /** Records of a feed are acknowledged, or given up. */
     void landed(FeedPart part) {
-        if (part.isFlowPaused() && part.inFlight.get() <= limit() / 2) {
+        if (part.counters.isFlowPaused() && part.counters.inFlight.get() <= limit() / 2) {
             submit(() -> flowing(part));
-        } else if (!part.isOpen() && part.waiting.get() == 0) {
+        } else if (!part.isOpen() && part.counters.waiting.get() == 0) {
             urgent.run();
         }
     }
@@ -172,7 +162,7 @@ final class Lane implements Runnable {
                 slots.remove(slot.source, slot);
                 slot.paused |= Slot.ENDED;
             }
-            part.flowPaused(false);
+            part.counters.flowPaused(false);
             moved = true;
         }
         urgent.run();
@@ -183,36 +173,36 @@ final class Lane implements Runnable {
     }
 
     long position(Slot slot) {
-        return consumer.position(slot.source, Duration.ZERO);
+        return reader.position(slot.source);
     }
 
     void pause(Slot slot, int reason) {
         int before = slot.paused;
         slot.paused |= reason;
-        if (before == 0 && has(slot) && consumer.assignment().contains(slot.source)) {
-            consumer.pause(List.of(slot.source));
+        if (before == 0 && has(slot) && reader.isAssigned(slot.source)) {
+            reader.pause(slot.source);
         }
     }
 
     void resume(Slot slot, int reason) {
         int before = slot.paused;
         slot.paused &= ~reason;
-        if (before != 0 && slot.paused == 0 && has(slot) && consumer.assignment().contains(slot.source)) {
-            consumer.resume(List.of(slot.source));
+        if (before != 0 && slot.paused == 0 && has(slot) && reader.isAssigned(slot.source)) {
+            reader.resume(slot.source);
         }
     }
 
     /** A feed has enough in flight. */
     void flow(FeedPart part) {
-        part.flowPaused(true);
+        part.counters.flowPaused(true);
         for (Slot slot : part.slots) {
             pause(slot, Slot.FLOW);
         }
     }
 
     private void flowing(FeedPart part) {
-        if (part.isFlowPaused() && part.inFlight.get() <= limit() / 2) {
-            part.flowPaused(false);
+        if (part.counters.isFlowPaused() && part.counters.inFlight.get() <= limit() / 2) {
+            part.counters.flowPaused(false);
             for (Slot slot : part.slots) {
                 resume(slot, Slot.FLOW);
             }
@@ -242,7 +232,7 @@ final class Lane implements Runnable {
                 failAll(new IllegalStateException("The lane has ended"));
             }
             urgent.run();
-            consumer.close(Duration.ZERO);
+            reader.close();
         }
     }
 
@@ -271,12 +261,12 @@ final class Lane implements Runnable {
             return;
         }
         moved = false;
-        consumer.assign(new HashSet<>(slots.keySet()));
+        reader.assign(new HashSet<>(slots.keySet()));
         for (Slot slot : added) {
             if (has(slot)) {
-                consumer.seek(slot.source, slot.partition.offset());
+                reader.seek(slot.source, slot.partition.offset());
                 if (slot.paused != 0) {
-                    consumer.pause(List.of(slot.source));
+                    reader.pause(slot.source);
                 }
             }
         }
@@ -284,18 +274,19 @@ final class Lane implements Runnable {
     }
 
     private void round() {
-        ConsumerRecords<byte[], byte[]> records = poll();
+        Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> polled = poll();
         nowMs = System.currentTimeMillis();
         Set<FeedPart> touched = new LinkedHashSet<>();
-        for (TopicPartition partition : records.partitions()) {
+        polled.forEach((partition, records) -> {
             Slot slot = slots.get(partition);
             if (slot != null) {
-                take(slot, records.records(partition));
+                take(slot, records);
                 touched.add(slot.part);
             }
-        }
+        });
         for (FeedPart part : touched) {
-            if (part.inFlight.get() > limit()) {
+            part.flush();
+            if (part.counters.inFlight.get() > limit()) {
                 flow(part);
             }
         }
@@ -310,45 +301,30 @@ final class Lane implements Runnable {
         }
     }
 
-    private ConsumerRecords<byte[], byte[]> poll() {
+    private Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> poll() {
         boolean soon = inFlight.get() > 0;
         for (FeedPart part : parts) {
             soon |= part.transaction != null && !part.transaction.isClosed();
         }
         polling = true;
         try {
-            return commands.isEmpty() ? consumer.poll(Duration.ofMillis(soon ? SOON_MS : IDLE_MS)) : ConsumerRecords.empty();
-        } catch (WakeupException e) {
-            return ConsumerRecords.empty();
-        } catch (InvalidOffsetException e) {
-            failThose(e.partitions(), e);
-        } catch (TopicAuthorizationException e) {
-            failTopics(e.unauthorizedTopics(), e);
-        } catch (InvalidTopicException e) {
-            failTopics(e.invalidTopics(), e);
+            return commands.isEmpty() ? reader.poll(soon ? SOON_MS : IDLE_MS) : Map.of();
+        } catch (RecordReader.Refused e) {
+            failThose(e.partitions, e.getCause());
         } catch (RuntimeException e) {
-            Matcher from = FROM.matcher(String.valueOf(e.getMessage()));
-            TopicPartition partition = from.find() ? new TopicPartition(from.group(1), Integer.parseInt(from.group(2))) : null;
-            if (partition == null || !slots.containsKey(partition)) {
-                failAll(e);
-            } else {
-                failThose(Set.of(partition), e);
-            }
+            failAll(e);
         } finally {
             polling = false;
         }
-        return ConsumerRecords.empty();
+        return Map.of();
     }
 
-    private void failTopics(Collection<String> topics, Exception e) {
-        failThose(slots.keySet().stream().filter(partition -> topics.contains(partition.topic())).toList(), e);
-    }
-
-    private void failThose(Collection<TopicPartition> partitions, Exception e) {
+    private void failThose(Collection<TopicPartition> partitions, Throwable e) {
         for (TopicPartition partition : new ArrayList<>(partitions)) {
             Slot slot = slots.get(partition);
             if (slot != null) {
-                slot.part.fail(Report.Failure.of(e).at("topic=" + partition.topic() + ", partition=" + partition.partition(), null));
+                String place = settings.files() ? "file=" + partition.topic() : "topic=" + partition.topic() + ", partition=" + partition.partition();
+                slot.part.fail(Report.Failure.of(e).at(place, null));
             }
         }
     }
@@ -358,12 +334,12 @@ final class Lane implements Runnable {
         long most = 2 * limit();
         for (int i = 0; i < records.size(); i++) {
             ConsumerRecord<byte[], byte[]> record = records.get(i);
-            if (slot.paused == 0 && part.inFlight.get() > most) {
+            if (slot.paused == 0 && part.counters.inFlight.get() > most) {
                 flow(part);
             }
             if (slot.paused != 0 || !part.isOpen() || !part.take(slot, record)) {
                 if (has(slot)) {
-                    consumer.seek(slot.source, record.offset());
+                    reader.seek(slot.source, record.offset());
                 }
                 if ((slot.paused & Slot.SCHEMA) != 0) {
                     part.ask(slot, records.subList(i + 1, records.size()));

@@ -221,7 +221,7 @@ final class LaneTask implements VoidFunction<Iterator<Integer>> {
                 try {
                     transaction = spec.transactionalId() == null ? null : new Transaction(spec, threads);
                     FeedPart made = new FeedPart(spec, spec.chain().open(), lane,
-                        transaction == null ? lane.producer() : transaction.producer, transaction);
+                        transaction != null ? transaction.producer : spec.file() != null ? null : lane.producer(), transaction);
                     if (transaction != null) {
                         transaction.of(made);
                     }

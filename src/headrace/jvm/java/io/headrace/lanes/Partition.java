@@ -21,6 +21,7 @@ record Partition(String topic, int partition, long offset, String destination, O
         return new Partition(topic, partition, newOffset, destination, stores);
     }
 
-    /** A record that stores an offset: its value is text with the number of the last record copied between head and tail. */
+    /** A record that stores an offset: its value is text with the number of the last record copied,
+     * in a file that of the first byte after it, between head and tail. */
     record OffsetRecord(String topic, byte[] key, byte[] head, byte[] tail) implements Serializable { }
 }

@@ -35,7 +35,15 @@ final class Records {
         return size;
     }
 
+    /** The offset after a record. */
+    static long end(ConsumerRecord<byte[], byte[]> record) {
+        return record instanceof Line line ? line.next : record.offset() + 1;
+    }
+
     static String place(ConsumerRecord<byte[], byte[]> record) {
+        if (record instanceof Line) {
+            return "file=" + record.topic() + ", byte=" + record.offset();
+        }
         return "topic=" + record.topic() + ", partition=" + record.partition() + ", offset=" + record.offset();
     }
 

@@ -23,7 +23,7 @@ final class Slot {
     int paused; // the lane's thread alone
     String target; // the topic of the record before; the lane's thread alone
     byte[] targetText = new byte[0]; // in UTF-8
-    private long[] offsets = new long[64]; // a ring of what is in flight, from head (the oldest) to tail
+    private long[] ends = new long[64]; // after each record in flight: a ring, from head (the oldest) to tail
     private long[] copies = new long[64]; // offset of the copy; IN_FLIGHT until it is acknowledged, else NONE or PASSED
     private long head;
     private long tail;
@@ -51,15 +51,15 @@ final class Slot {
         this.taken = partition.offset();
     }
 
-    /** A record is taken; returns its number, by which it is acknowledged. */
-    synchronized long take(long offset) {
-        if (tail - head == offsets.length) {
-            resize(2 * offsets.length);
+    /** A record is taken, with the offset after it; returns its number, by which it is acknowledged. */
+    synchronized long take(long end) {
+        if (tail - head == ends.length) {
+            resize(2 * ends.length);
         }
-        int at = (int) (tail & offsets.length - 1);
-        offsets[at] = offset;
+        int at = (int) (tail & ends.length - 1);
+        ends[at] = end;
         copies[at] = IN_FLIGHT;
-        taken = offset + 1;
+        taken = end;
         return tail++;
     }
 
@@ -79,31 +79,31 @@ final class Slot {
 
     /** A record needs no acknowledgement: it was dropped. */
     synchronized void pass(long number) {
-        copies[(int) (number & offsets.length - 1)] = NONE;
+        copies[(int) (number & ends.length - 1)] = NONE;
         advance();
     }
 
     /** A record is in Kafka, at this offset; letter: as a dead letter. */
     synchronized void acknowledge(long number, long copy, boolean letter, long latencyMs) {
-        copies[(int) (number & offsets.length - 1)] = letter ? NONE : copy;
+        copies[(int) (number & ends.length - 1)] = letter ? NONE : copy;
         latency.add(latencyMs);
         advance();
     }
 
     private void advance() {
-        int mask = offsets.length - 1;
+        int mask = ends.length - 1;
         while (head < tail && copies[(int) (head & mask)] != IN_FLIGHT) {
             int at = (int) (head & mask);
-            next = offsets[at] + 1;
+            next = ends[at];
             if (copies[at] != NONE) {
-                upstream = offsets[at];
+                upstream = next - 1;
                 downstream = copies[at];
             }
             head++;
         }
         changed = true;
-        if (head == tail && offsets.length > 16 * LEAST) { // after a burst
-            offsets = new long[LEAST];
+        if (head == tail && ends.length > 16 * LEAST) { // after a burst
+            ends = new long[LEAST];
             copies = new long[LEAST];
         }
     }
@@ -112,10 +112,10 @@ final class Slot {
         long[] wider = new long[length];
         long[] marks = new long[length];
         for (long i = head; i < tail; i++) {
-            wider[(int) (i & length - 1)] = offsets[(int) (i & offsets.length - 1)];
-            marks[(int) (i & length - 1)] = copies[(int) (i & offsets.length - 1)];
+            wider[(int) (i & length - 1)] = ends[(int) (i & ends.length - 1)];
+            marks[(int) (i & length - 1)] = copies[(int) (i & ends.length - 1)];
         }
-        offsets = wider;
+        ends = wider;
         copies = marks;
     }
 

@@ -121,7 +121,7 @@ final class Transaction {
     }
 
     private void store(Slot slot, long end) {
-        byte[] number = Long.toString(end - 1).getBytes(StandardCharsets.UTF_8);
+        byte[] number = Long.toString(part.spec.settings().files() ? end : end - 1).getBytes(StandardCharsets.UTF_8);
         for (Partition.OffsetRecord record : slot.partition.stores()) {
             byte[] value = new byte[record.head().length + number.length + record.tail().length];
             System.arraycopy(record.head(), 0, value, 0, record.head().length);

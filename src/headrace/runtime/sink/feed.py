@@ -1,4 +1,4 @@
-"""The feed of a sink that writes to Kafka: its records go through a lane, one by one, and are committed to its consumer group."""
+"""The feed of a sink that a lane writes for: its records go one by one, and are committed to its consumer group."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from headrace.runtime.sink.chain import sink_record
 from headrace.runtime.sink.delivery import SinkPorts
 from headrace.runtime.sink.partitions import AssignedPartitions, SinkPartitions
 from headrace.runtime.sink.plan import SinkPlan
+from headrace.spark.destination_topic import DestinationTopic
 
 if TYPE_CHECKING:
     from headrace.spark.feeds import PartitionUpdate, Update
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _TOPIC, _PARTITION, _OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"  # as Connect's REST shows a sink's offsets
 
 
-class KafkaFeed(FeedOwner):
+class SinkFeed(FeedOwner):
     """What a task reads until its share of the partitions changes, for `headrace.runtime.feed_run.FeedRun`."""
 
     def __init__(
@@ -78,7 +79,7 @@ def partition_counts(plan: SinkPlan, target: KafkaTarget, share: AssignedPartiti
 
 
 def commits(plan: SinkPlan, ports: SinkPorts) -> OffsetCommits:
-    """Commits offsets of `KafkaFeed.offsets` to the consumer group."""
+    """Commits offsets of `SinkFeed.offsets` to the consumer group."""
 
     def commit(offsets: Offsets) -> None:
         ports.commit_offsets(plan.group, {(p[_TOPIC], p[_PARTITION]): int(o[_OFFSET]) for p, o in offsets})
@@ -86,8 +87,21 @@ def commits(plan: SinkPlan, ports: SinkPorts) -> OffsetCommits:
     return OffsetCommits(commit, ports.recorder)
 
 
-def feed_ports(ports: SinkPorts, target: KafkaTarget, counts: Mapping[str, int]) -> FeedPorts:
-    """What a run does outside of the lanes. counts: how many partitions new topics of the target cluster get."""
+def feed_ports(ports: SinkPorts, target: KafkaTarget | None, counts: Mapping[str, int]) -> FeedPorts:
+    """What a run does outside of the lanes.
+
+    target: None for a file, for which no topic is ever asked for; counts: how many partitions new topics of the target cluster
+    get.
+    """
+    if target is None:
+        return FeedPorts(
+            ensure_topics=lambda _: None,
+            renew_topics=lambda _: set(),
+            ensure_dead_letters=ports.ensure_dead_letters,
+            is_active=ports.is_active,
+            record_active=ports.record_active,
+            look_up=_no_topic,
+        )
 
     def ensure(topics: Iterable[str]) -> None:
         for topic in topics:
@@ -104,3 +118,7 @@ def feed_ports(ports: SinkPorts, target: KafkaTarget, counts: Mapping[str, int])
         record_active=ports.record_active,
         look_up=target.look_up,
     )
+
+
+def _no_topic(topic: str) -> DestinationTopic:
+    raise AssertionError(f"A feed that writes to a file asks for topic {topic}.")

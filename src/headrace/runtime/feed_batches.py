@@ -1,4 +1,4 @@
-"""Copies what a task reads from Kafka batch by batch: for chains with Python functions, which take many records at once.
+"""Copies what a feed reads batch by batch: for chains with Python functions, which take many records at once.
 
 Everything else goes through a lane (`headrace.runtime.feed_run`).
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _IDLE_S = 0.5
 
 
-class KafkaBatches:
+class FeedBatches:
     """Batches of one task, from explicit offsets until it is stopped."""
 
     batches = 0
@@ -70,7 +70,8 @@ class KafkaBatches:
         """With the columns that `FeedSource.record` is given."""
         from pyspark.sql import functions as F
 
-        frame = read_batch(spark, self._source.consumer, ranges)
+        read = self._source.read_batch
+        frame = read(spark, ranges) if read else read_batch(spark, self._source.consumer, ranges)
         names = {topic: self._source.destination(topic) for topic, _ in sorted(ranges)}
         copies = F.create_map(*(F.lit(text) for pair in names.items() for text in pair))
         return frame.withColumn("destination", F.element_at(copies, frame["topic"]))
@@ -93,7 +94,7 @@ class KafkaBatches:
         topics = frozenset(topic for topic, _ in moved)
 
         def before(failed: Sequence[Mapping[str, str | None]]) -> Offsets:
-            return self._task.offsets(preceding(moved, failed))
+            return self._task.offsets(preceding(moved, map(self._task.position, failed)))
 
         return Progress(
             offsets=self._task.offsets({p: end for p, (_, end) in moved.items()}),
@@ -104,10 +105,9 @@ class KafkaBatches:
         )
 
 
-def preceding(moved: Mapping[Partition, tuple[int, int]], failed: Sequence[Mapping[str, str | None]]) -> dict[Partition, int]:
+def preceding(moved: Mapping[Partition, tuple[int, int]], failed: Iterable[tuple[Partition, int]]) -> dict[Partition, int]:
     """The ends of what precedes the records that failed; of the whole range of a partition where none did."""
     ends = {partition: last for partition, (_, last) in moved.items()}
-    for origin in failed:
-        partition, offset = (str(origin["topic"]), int(origin["partition"] or 0)), int(origin["offset"] or 0)
+    for partition, offset in failed:
         ends[partition] = min(offset, ends.get(partition, offset))
     return {p: end for p, end in ends.items() if end > moved[p][0]}

@@ -1,0 +1,58 @@
+package io.headrace.lanes;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** What a part of a feed has done since it was added. Unless it says otherwise, a field is for the lane's thread to change. */
+final class Counters {
+    final AtomicLong inFlight = new AtomicLong(); // bytes
+    final AtomicInteger waiting = new AtomicInteger(); // records
+    final AtomicLong written = new AtomicLong();
+    final AtomicLong letters = new AtomicLong();
+    final Histogram latency = new Histogram();
+    long read;
+    long failed;
+    long dropped;
+    private volatile long idleSinceMs = System.currentTimeMillis(); // or the last acknowledgement
+    private long pausedMs;
+    private volatile long pausedSinceMs; // 0: not paused by flow control
+
+    /** A record is handed over. */
+    void sent(int bytes) {
+        if (waiting.getAndIncrement() == 0) {
+            idleSinceMs = System.currentTimeMillis();
+        }
+        inFlight.addAndGet(bytes);
+    }
+
+    /** It is acknowledged, or given up. For any thread. */
+    void landed(int bytes) {
+        inFlight.addAndGet(-bytes);
+        waiting.decrementAndGet();
+        idleSinceMs = System.currentTimeMillis();
+    }
+
+    void flowPaused(boolean now) {
+        if (now && pausedSinceMs == 0) {
+            pausedSinceMs = System.currentTimeMillis();
+        } else if (!now && pausedSinceMs != 0) {
+            pausedMs += System.currentTimeMillis() - pausedSinceMs;
+            pausedSinceMs = 0;
+        }
+    }
+
+    /** For any thread. */
+    boolean isFlowPaused() {
+        return pausedSinceMs != 0;
+    }
+
+    /** For any thread; totals may be a moment old. */
+    Report.Counts now() {
+        long now = System.currentTimeMillis();
+        long since = pausedSinceMs;
+        long paused = pausedMs + (since == 0 ? 0 : now - since);
+        long waits = waiting.get() == 0 ? 0 : Math.max(1, now - idleSinceMs);
+        return new Report.Counts(read, written.get(), failed, letters.get(), dropped, inFlight.get(), waits, paused, since != 0,
+            latency.toArray());
+    }
+}

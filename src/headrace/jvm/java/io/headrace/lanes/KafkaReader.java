@@ -1,0 +1,99 @@
+package io.headrace.lanes;
+
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.InvalidOffsetException;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.InvalidTopicException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
+import org.apache.kafka.common.errors.WakeupException;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/** Partitions of Kafka's topics, by one consumer. */
+final class KafkaReader implements RecordReader {
+    private static final Pattern FROM = Pattern.compile("(?:from|partition) (\\S+)-(\\d+)");
+    private final KafkaConsumer<byte[], byte[]> consumer;
+
+    KafkaReader(Map<String, Object> config) {
+        this.consumer = new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+    }
+
+    @Override
+    public void assign(Collection<TopicPartition> partitions) {
+        consumer.assign(partitions);
+    }
+
+    @Override
+    public boolean isAssigned(TopicPartition partition) {
+        return consumer.assignment().contains(partition);
+    }
+
+    @Override
+    public void seek(TopicPartition partition, long offset) {
+        consumer.seek(partition, offset);
+    }
+
+    @Override
+    public long position(TopicPartition partition) {
+        return consumer.position(partition, Duration.ZERO);
+    }
+
+    @Override
+    public void pause(TopicPartition partition) {
+        consumer.pause(List.of(partition));
+    }
+
+    @Override
+    public void resume(TopicPartition partition) {
+        consumer.resume(List.of(partition));
+    }
+
+    @Override
+    public Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> poll(long timeoutMs) {
+        try {
+            ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(timeoutMs));
+            Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> polled = new HashMap<>();
+            for (TopicPartition partition : records.partitions()) {
+                polled.put(partition, records.records(partition));
+            }
+            return polled;
+        } catch (WakeupException e) {
+            return Map.of();
+        } catch (InvalidOffsetException e) {
+            throw new Refused(e.partitions(), e);
+        } catch (TopicAuthorizationException e) {
+            throw new Refused(of(e.unauthorizedTopics()), e);
+        } catch (InvalidTopicException e) {
+            throw new Refused(of(e.invalidTopics()), e);
+        } catch (RuntimeException e) {
+            Matcher from = FROM.matcher(String.valueOf(e.getMessage()));
+            TopicPartition partition = from.find() ? new TopicPartition(from.group(1), Integer.parseInt(from.group(2))) : null;
+            if (partition == null || !isAssigned(partition)) {
+                throw e;
+            }
+            throw new Refused(List.of(partition), e);
+        }
+    }
+
+    private List<TopicPartition> of(Collection<String> topics) {
+        return consumer.assignment().stream().filter(partition -> topics.contains(partition.topic())).toList();
+    }
+
+    @Override
+    public void wakeup() {
+        consumer.wakeup();
+    }
+
+    @Override
+    public void close() {
+        consumer.close(Duration.ZERO);
+    }
+}
