@@ -16,6 +16,7 @@ from typing import Any
 
 import structlog
 
+from headrace.cluster.recent_events import Event, RecentEvents
 from headrace.config.redaction import redacted
 from headrace.errors import ConnectError, HeadraceError
 from headrace.kafka.admin import Admin
@@ -24,10 +25,6 @@ from headrace.kafka.log import LogFactory, LogRecord, RecordLog
 
 log = structlog.get_logger(__name__)
 
-Event = dict[str, Any]
-
-IN_MEMORY = 5000
-"""Events that are kept in memory of each log."""
 _START_S, _WAITING = 30.0, 1000
 
 
@@ -54,9 +51,11 @@ def create_event_topic(admin: Admin, topic: EventTopic, timeout_s: float = _STAR
 class EventLog:
     """The events of all workers, newest last. Every method may be called from any thread, and returns at once."""
 
-    def __init__(self, make_log: LogFactory | None = None, prepare: Callable[[], None] = lambda: None) -> None:
-        """make_log: of the topic, None: memory only; prepare: creates the topic."""
-        self._events: deque[Event] = deque(maxlen=IN_MEMORY)
+    def __init__(
+        self, make_log: LogFactory | None = None, prepare: Callable[[], None] = lambda: None, *, by_connector: bool = False
+    ) -> None:
+        """make_log: of the topic, None: memory only; prepare: creates the topic; by_connector: with a share for each."""
+        self._events = RecentEvents(_connector if by_connector else _nobody)
         self._waiting: deque[Event] = deque(maxlen=_WAITING)
         self._log: RecordLog | None = make_log(self._apply) if make_log else None
         self._prepare = prepare
@@ -85,14 +84,18 @@ class EventLog:
             elif self.durable:
                 self._send(entry)
             else:
-                self._events.append(entry)
+                self._events.add(entry)
 
     def last(self, count: int, **fields: str | None) -> list[Event]:
         """The last `count` events whose fields have these values (None: any), oldest first; a connector may be one of several."""
         asked = {key: value for key, value in fields.items() if value is not None}
+
+        def wanted(event: Event) -> bool:
+            return all(_has(event, key, value) for key, value in asked.items())
+
         with self._lock:
-            events = [*self._events, *self._waiting] if not self._ready else list(self._events)
-        chosen = [event for event in events if all(_has(event, key, value) for key, value in asked.items())]
+            waiting = [event for event in self._waiting if wanted(event)]
+            chosen = [*self._events.chosen(wanted), *waiting]
         return chosen[-count:] if count > 0 else []
 
     def _start(self, topic: RecordLog) -> None:
@@ -109,11 +112,11 @@ class EventLog:
                 if self.durable:
                     self._send(entry)
                 else:
-                    self._events.append(entry)
+                    self._events.add(entry)
 
     def _send(self, event: Event) -> None:
         """Write it; one that the brokers do not take is kept in memory."""
-        key = str(event.get("connector") or "").encode("utf-8", "replace")
+        key = _connector(event).encode("utf-8", "replace")
 
         def written(future: Future[Any]) -> None:
             error = CancelledError() if future.cancelled() else future.exception()
@@ -130,7 +133,7 @@ class EventLog:
 
     def _keep(self, event: Event, why: BaseException) -> None:
         log.warning("events.not-written", cause=str(why), meaning="this one is kept in memory, and lost when this worker ends")
-        self._events.append(event)
+        self._events.add(event)
 
     def _apply(self, record: LogRecord) -> None:
         try:
@@ -138,7 +141,15 @@ class EventLog:
         except ValueError:
             return
         if isinstance(event, dict) and isinstance(event.get("time"), str):
-            self._events.append(event)
+            self._events.add(event)
+
+
+def _connector(event: Event) -> str:
+    return str(event.get("connector") or "")
+
+
+def _nobody(_event: Event) -> str:
+    return ""
 
 
 def _has(event: Event, key: str, value: str) -> bool:
@@ -149,7 +160,7 @@ def _has(event: Event, key: str, value: str) -> bool:
 class EventLogs:
     """Those of a worker."""
 
-    history: EventLog = field(default_factory=EventLog)
+    history: EventLog = field(default_factory=lambda: EventLog(by_connector=True))
     """States of connectors and tasks, with their causes."""
     audit: EventLog = field(default_factory=EventLog)
     """Who changed what."""
@@ -179,7 +190,9 @@ def kafka_event_logs(
     """
     prepare = create_event_topic if create else _require_event_topic
 
-    def of(topic: EventTopic | None) -> EventLog:
-        return EventLog(make(topic.name), lambda: prepare(admin, topic)) if topic else EventLog()
+    def of(topic: EventTopic | None, *, by_connector: bool) -> EventLog:
+        if topic is None:
+            return EventLog(by_connector=by_connector)
+        return EventLog(make(topic.name), lambda: prepare(admin, topic), by_connector=by_connector)
 
-    return EventLogs(of(topics["history"]), of(topics["audit"]))
+    return EventLogs(of(topics["history"], by_connector=True), of(topics["audit"], by_connector=False))

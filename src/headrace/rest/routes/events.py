@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from headrace.cluster.event_log import IN_MEMORY
+from headrace.cluster.recent_events import IN_MEMORY
 from headrace.errors import BadRequestError
 from headrace.rest import responses
 from headrace.rest.herder import RestHerder
