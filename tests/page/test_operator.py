@@ -220,7 +220,7 @@ def test_a_source_cluster_that_says_nothing_is_named_and_the_rest_is_shown(
     expect(lag.locator("tbody tr")).to_have_count(1)
 
 
-def test_offsets_of_a_stopped_connector_are_edited(
+def test_offsets_of_a_stopped_connector_are_edited_and_reset(
     open_page: Open, worker: EmbeddedWorker, connector: Connector, source: Cluster, orders: str, shot: Shot
 ):
     from playwright.sync_api import expect
@@ -245,6 +245,13 @@ def test_offsets_of_a_stopped_connector_are_edited(
     area.fill("[")
     page.get_by_role("button", name="Review changes").click()
     expect(page.locator("#messages")).to_contain_text("not JSON")
+    page.get_by_role("button", name="Reset …").click()
+    expect(dialog.locator("del")).to_have_text('{"offset": 1}')
+    look_at_dialog(page, "offsets-reset", shot)
+    dialog.get_by_role("button", name="Reset 1 offset").click()
+    expect(page.locator("#messages")).to_contain_text("reset successfully")
+    expect(page.locator("main")).to_contain_text("No offsets are committed.")
+    assert worker.call("GET", f"/connectors/{name}/offsets")["offsets"] == []
 
 
 def test_everything_is_done_by_keyboard(

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from headrace.errors import BadRequestError, HeadraceError
+from headrace.errors import BadRequestError, HeadraceError, RestError
 from headrace.rest.page.call import Call, sentence_of
 from headrace.runtime.sink.plan import group_of
 
@@ -81,6 +81,15 @@ def apply(call: Call) -> Response:
     return call.message(said, ok=True, then="offsets-changed")
 
 
+def confirm_reset(call: Call) -> Response:
+    """The dialog that says which offsets a reset forgets."""
+    if not call.may_operate:
+        raise RestError(403, "This needs the role operate.")
+    name = call.field("name")
+    running: Offsets = call.asked("GET", "connectors", name, "offsets")["offsets"]
+    return call.page("offsets_reset.html", name=name, found=running, sink=call.herder.info(name).type == "sink")
+
+
 def reset(call: Call) -> Response:
     """Forget all offsets."""
     said = call.asked("DELETE", "connectors", call.field("name"), "offsets")["message"]
@@ -102,5 +111,6 @@ ROUTES: Mapping[tuple[str, str], Callable[[Call], Response]] = {
     ("GET", "/connector/offsets"): show,
     ("POST", "/connector/offsets/review"): review,
     ("POST", "/connector/offsets/apply"): apply,
+    ("POST", "/connector/offsets/confirm-reset"): confirm_reset,
     ("POST", "/connector/offsets/reset"): reset,
 }
