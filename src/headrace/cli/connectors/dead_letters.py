@@ -48,7 +48,7 @@ def show(
     elif answer.object["letters"]:
         tables.show(tables.reasons(answer.object), tables.letters(answer.object))
         if answer.object["before"]:
-            typer.echo(f"There are older ones: --before {answer.object['before']}")
+            typer.echo(f"There are older ones, not counted above: --before {answer.object['before']}")
     else:
         typer.echo(f"{plain(topic)} has no dead letters.")
 
