@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from headrace.testing.worker import EmbeddedWorker
 from tests.clusters import Cluster
 from tests.deployed import CONNECTOR_S, Deployed
 from tests.java_plugins.archives import COUNTING, IS_ODD, PLAIN, SHOUT
-from tests.java_plugins.test_source import records_of
+from tests.java_plugins.test_source import await_line, records_of
 from tests.support import wait_until
 
 Create = Callable[..., Deployed]
@@ -93,6 +94,28 @@ def test_a_record_that_fails_ends_the_task_after_those_before_it(connector: Crea
     assert "Caused by: java.lang.IllegalStateException: no luck with 2 [hidden]" in trace
     assert "hunter2" not in trace
     assert len(records_of(cluster, topic, 2)) == 2
+
+
+def test_what_throws_retriable_exceptions_before_spark_is_called_again(connector: Create, cluster: Cluster, topic: str):
+    chain = {
+        "transforms": "loud,own",
+        "transforms.own.type": "headrace.transforms.Sql",
+        "transforms.own.value.twice": "value.n * 2",
+    }
+    chain |= {"errors.retry.timeout": "-1", "errors.retry.delay.max.ms": "1", "transforms.loud.passing": "3"}
+    connector(COUNTING, topic=topic, records="1", **{**LOUD, **chain})
+    assert [json.loads(r.value or b"")["twice"] for r in records_of(cluster, topic, 1)] == [0]
+
+
+def test_a_task_that_calls_a_transform_again_for_ever_can_be_stopped(connector: Create, topic: str, tmp_path: Path):
+    journal = tmp_path / "journal"
+    chain = {**LOUD, "transforms": "loud,own", "transforms.own.type": "headrace.transforms.Sql", "transforms.own.value.n": "1"}
+    chain |= {"errors.retry.timeout": "-1", "transforms.loud.passing": "1000000000"}
+    source = connector(COUNTING, topic=topic, records="1", journal=str(journal), **chain)
+    await_line(journal, "start at 0")
+    source.put("stop")
+    source.await_states("STOPPED")
+    await_line(journal, "stop")
 
 
 @pytest.mark.parametrize(

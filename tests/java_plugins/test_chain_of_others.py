@@ -75,6 +75,35 @@ def test_a_record_that_fails_ends_the_task_and_names_its_stage(connector: Create
     assert "at transform 'loud'" in trace
 
 
+PASSING = {**HOIST, "transforms": "hoist,number,loud", "transforms.loud.passing": "3", "transforms.loud.predicate": "odd",
+    "predicates": "odd", "predicates.odd.type": "IsOdd", "predicates.odd.passing": "2"}  # fmt: skip
+"""What throws a RetriableException at first."""
+RETRY = {"errors.retry.timeout": "-1", "errors.retry.delay.max.ms": "1"}
+
+
+def test_what_throws_retriable_exceptions_is_called_again(connector: Create, cluster: Cluster, topic: str, tmp_path: Path):
+    file = tmp_path / "lines.txt"
+    file.write_text("one\n")
+    chain = {**PASSING, "value.converter": PLAIN, "value.converter.passing": "2"}
+    chain |= {"transforms": "hoist,number,loud,again", "transforms.again.type": "headrace.transforms.Sql"}
+    chain |= {"transforms.again.value.n": "4", "transforms.again.predicate": "unless", "transforms.again.negate": "true"}
+    chain |= {"predicates": "odd,unless", "predicates.unless.type": "IsOdd", "predicates.unless.passing": "2"}
+    connector("FileStreamSource", file=str(file), topic=topic, **chain, **RETRY)
+    assert [r.value for r in records_of(cluster, topic, 1)] == [b"Struct{word=ONE,n=3}"]
+
+
+@pytest.mark.parametrize("timeout", [{}, {"errors.retry.timeout": "1", "errors.retry.delay.max.ms": "1"}], ids=["none", "short"])
+def test_what_throws_retriable_exceptions_too_long_ends_the_task(
+    connector: Create, topic: str, tmp_path: Path, timeout: dict[str, str]
+):
+    file = tmp_path / "lines.txt"
+    file.write_text("one\n")
+    chain = {**PASSING, "transforms.loud.passing": "1000000000"}
+    trace = connector("FileStreamSource", file=str(file), topic=topic, **chain, **timeout).trace()
+    assert "org.apache.kafka.connect.errors.RetriableException: not yet" in trace
+    assert "at transform 'loud'" in trace
+
+
 def test_records_of_a_feed_pass_transforms_and_become_dead_letters_with_their_stage(
     connector: Create, cluster: Cluster, topic: str, topic_name: Callable[[str], str]
 ):

@@ -38,6 +38,7 @@ def test_records_and_offsets_are_committed_together_across_a_restart(
     topic, journal = topic_name("once"), tmp_path / "journal"
     config = {"connector.class": COUNTING, "topic": topic, "records": "30", "journal": str(journal), **CREATION}
     config |= {"exactly.once.support": "required", "value.converter": "PlainConverter"}
+    config |= {"value.converter.passing": "2", "errors.retry.timeout": "-1", "errors.retry.delay.max.ms": "1"}
     source = Deployed(careful_worker, topic_name("careful"), config)
     source.create()
     await_line(journal, "stored 30")

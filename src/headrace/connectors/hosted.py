@@ -29,6 +29,8 @@ class Conversion:
     """Of the settings of the stages and converters, which errors are not to say."""
     heap: str | None = None
     """Of the JVM of its own that the task runs in; None: it runs in the worker's."""
+    retry: Mapping[str, int] = field(default_factory=dict)
+    """`timeout` and `delay` for what throws a RetriableException. Empty where Kafka Connect's own classes read the settings."""
 
 
 @dataclass(frozen=True)

@@ -65,9 +65,8 @@ class JavaHeaderConverter(JavaPlugin, HeaderConverter):
     def write(self, value: Value, run: CompileContext) -> Sql:
         """The bytes that the class writes. Raises PluginError if there can be no instance of it."""
         if self._call is None:
-            self._call = JavaCall(
-                self.host, {"kind": "header", "header": described(self, self.props), "secrets": secrets_of([self])}
-            )
+            request = {"kind": "header", "header": described(self, self.props), "secrets": secrets_of([self])}
+            self._call = JavaCall(self.host, {**request, **self.owner})
         return _written(run, value, self._call.id)
 
     def close(self) -> None:

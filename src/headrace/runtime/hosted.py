@@ -47,7 +47,7 @@ def plan_polled(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Ta
     plan: as for any source; config: the connector's, resolved. Raises ConfigError.
     """
     key, value, header = _converters(config, worker)
-    tolerant, letters = plan.tolerance.all, bool(plan.tolerance.dead_letters)
+    tolerant, letters, retry = plan.tolerance.all, bool(plan.tolerance.dead_letters), plan.tolerance.retry
     hosted = _leading(plan.stages, all_of_kafka=not (tolerant or letters))
     secrets = secrets_of(plugin_instances.java_instances(plan.stages, plan.all_converters))
     stages, left = [_stage(stage, config) for stage in plan.stages[:hosted]], plan.stages[hosted:]
@@ -59,7 +59,7 @@ def plan_polled(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Ta
             source_key_converter=JsonOfPlugins(reading, True),
             source_value_converter=JsonOfPlugins(reading, False),
         )
-        return with_schemas, Conversion(_WITH_SCHEMAS, _WITH_SCHEMAS, header, stages, tolerant, secrets, heap(config))
+        return with_schemas, Conversion(_WITH_SCHEMAS, _WITH_SCHEMAS, header, stages, tolerant, secrets, heap(config), retry)
     as_bytes = replace(
         plan,
         stages=(),
@@ -68,7 +68,7 @@ def plan_polled(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Ta
         source_key_converter=None,
         source_value_converter=None,
     )
-    return as_bytes, Conversion(key, value, header, stages, secrets=secrets, heap=heap(config))
+    return as_bytes, Conversion(key, value, header, stages, secrets=secrets, heap=heap(config), retry=retry)
 
 
 def plan_hosted(plan: TaskPlan, config: Props, worker: WorkerConfig) -> tuple[Conversion, HostedClients] | None:

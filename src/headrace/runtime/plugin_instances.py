@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from headrace.converters.java import JavaConverter, JavaHeaderConverter
@@ -27,10 +27,10 @@ def java_instances(stages: Iterable[Stage], converters: Iterable[object]) -> Ite
             parts += part.parts
 
 
-def own(connector: str, task: int, stages: Iterable[Stage], converters: Iterable[object]) -> None:
-    """Have the metrics of plugins be those of a task."""
+def own(connector: str, task: int, stages: Iterable[Stage], converters: Iterable[object], retry: Mapping[str, int]) -> None:
+    """Have plugins be those of a task: their metrics among its own, and called again as it says (`Tolerance.retry`)."""
     for instance in java_instances(stages, converters):
-        instance.owner = {"name": connector, "number": task}
+        instance.owner = {"name": connector, "number": task, "retry": retry}
 
 
 def close(stages: Iterable[Stage], converters: Iterable[object]) -> None:

@@ -1,14 +1,14 @@
 """What becomes of records that fail in a chain: `errors.*` (Kafka's `RetryWithToleranceOperator` and dead letter queue).
 
-Nothing in a compiled chain is worth trying again, so `errors.retry.timeout` has nothing to act on: a record fails at once. The
-dead letter queue is there for sources, too, under the keys that sinks have for it.
+Of a compiled chain only plugins in Java are worth calling again (`errors.retry.timeout`); all else fails at once. The dead letter
+queue is there for sources, too, under the keys that sinks have for it.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headrace.connect_config.settings import ConnectorSettings
 from headrace.errors import ConnectError, HeadraceError
@@ -40,6 +40,9 @@ class Tolerance:
     log: bool
     messages: bool
     dead_letters: DeadLetters | None
+    retry: Mapping[str, int] = field(default_factory=dict)
+    """In ms, for the host of plugins: `timeout`, how long one that throws a RetriableException is called again, and `delay`, the
+    longest wait between."""
 
 
 NO_TOLERANCE = Tolerance(all=False, log=False, messages=False, dead_letters=None)
@@ -103,7 +106,8 @@ def tolerance(settings: ConnectorSettings) -> Tolerance:
     topic = (settings.dlq_topic or "").strip()
     letters = DeadLetters(topic, settings.dlq_replication_factor, settings.dlq_headers) if topic else None
     tolerates = settings.errors_tolerance.lower() == "all"
-    return Tolerance(tolerates, settings.errors_log_enable, settings.errors_log_messages, letters)
+    retry = {"timeout": settings.errors_retry_timeout_ms, "delay": settings.errors_retry_delay_max_ms}
+    return Tolerance(tolerates, settings.errors_log_enable, settings.errors_log_messages, letters, retry)
 
 
 def report(origin: Sequence[str], messages: bool, record: tuple[str, str] = ("key", "value")) -> Sql:

@@ -22,7 +22,7 @@ class JavaPlugin:
     props: dict[str, str]
     """Of an instance in a chain: its own settings, prefix taken off, which the class itself reads."""
     owner: Mapping[str, Any] = {}
-    """Of an instance in a chain: `name` and `number` of the task, whose metrics its own are among."""
+    """Of an instance in a chain: `name` and `number` of the task, whose metrics its own are among, and its `retry`."""
 
     @classmethod
     def of_class(cls, name: str, attributes: Mapping[str, Any]) -> type[Any]:

@@ -177,6 +177,7 @@ class JavaPolledTask(OfConnector, HostedPoll):
             header=self._conversion.header,
             stages=self._conversion.stages,
             tolerant=self._conversion.tolerant,
+            retry=self._conversion.retry or None,
             transactional=context.own_transactions,
         )
 

@@ -100,7 +100,7 @@ def plan_sink_task(context: TaskContext, settings: SinkConnectorConfig, props: P
         stages=tuple(stages(config)),
         tolerance=tolerance(settings),
     )
-    plugin_instances.own(name, task, plan.stages, plan.all_converters)
+    plugin_instances.own(name, task, plan.stages, plan.all_converters, plan.tolerance.retry)
     return plan
 
 

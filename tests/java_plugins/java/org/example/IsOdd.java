@@ -6,13 +6,15 @@ import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
 
-/** Whether the number is; throws with `throw`. */
+/** Whether the number is; throws with `throw`, and for `passing` calls. */
 public class IsOdd<R extends ConnectRecord<R>> implements Predicate<R> {
     private boolean throwing;
+    private Passing passing;
 
     @Override
     public void configure(Map<String, ?> props) {
         throwing = props.containsKey("throw");
+        passing = new Passing(props);
     }
 
     @Override
@@ -22,6 +24,7 @@ public class IsOdd<R extends ConnectRecord<R>> implements Predicate<R> {
 
     @Override
     public boolean test(R record) {
+        passing.check();
         if (throwing) {
             throw new IllegalStateException("no luck in test");
         }

@@ -7,10 +7,11 @@ import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaAndValue;
 import org.apache.kafka.connect.storage.Converter;
 
-/** Whatever Java makes of a value as a text; with `stamp`, and its version; throws in the method `throw`. */
+/** Whatever Java makes of a value as a text; with `stamp`, and its version; throws in the method `throw`, and for `passing` calls. */
 public class PlainConverter implements Converter, Versioned {
     private boolean stamp;
     private Object where;
+    private Passing passing;
 
     @Override
     public String version() {
@@ -21,12 +22,14 @@ public class PlainConverter implements Converter, Versioned {
     public void configure(Map<String, ?> props, boolean isKey) {
         stamp = props.containsKey("stamp");
         where = props.get("throw");
+        passing = new Passing(props);
         throwIn("configure");
     }
 
     @Override
     public byte[] fromConnectData(String topic, Schema schema, Object value) {
         throwIn("fromConnectData");
+        passing.check();
         return value == null ? null : (value + (stamp ? " by " + version() : "")).getBytes(StandardCharsets.UTF_8);
     }
 

@@ -7,9 +7,13 @@ import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.transforms.Transformation;
 
-/** Words in capitals; the number `drop` is taken out, `fail` throws, as does the method `throw`, and `route` appends its version to the topic. */
+/**
+ * Words in capitals; the number `drop` is taken out, `fail` throws, as does the method `throw`, and `route` appends its version to the
+ * topic. The first `passing` calls throw what may be tried again.
+ */
 public class Shout<R extends ConnectRecord<R>> implements Transformation<R>, Versioned {
     private Map<String, ?> props;
+    private Passing passing;
 
     @Override
     public String version() {
@@ -19,6 +23,7 @@ public class Shout<R extends ConnectRecord<R>> implements Transformation<R>, Ver
     @Override
     public void configure(Map<String, ?> props) {
         this.props = props;
+        passing = new Passing(props);
         throwIn("configure");
     }
 
@@ -32,6 +37,7 @@ public class Shout<R extends ConnectRecord<R>> implements Transformation<R>, Ver
 
     @Override
     public R apply(R record) {
+        passing.check();
         Struct value = (Struct) record.value();
         String number = String.valueOf(value.get("n"));
         if (number.equals(props.get("drop"))) {

@@ -20,6 +20,10 @@ final class Chain<R extends ConnectRecord<R>> implements AutoCloseable {
         Predicate<R> predicate;
         String predicateAlias;
         boolean negate;
+
+        R apply(R record) {
+            return predicate == null || negate != predicate.test(record) ? transformation.apply(record) : record;
+        }
     }
 
     /** What a transform, or its predicate, has thrown. */
@@ -46,13 +50,12 @@ final class Chain<R extends ConnectRecord<R>> implements AutoCloseable {
     }
 
     /** The record after all stages; null if it was taken out. */
-    R apply(R record) throws StageFailure {
+    R apply(R record, Retries retries) throws StageFailure {
         R changed = record;
         for (Stage<R> stage : stages) {
+            R given = changed;
             try (Swap swap = Swap.in(stage.transformation)) {
-                if (stage.predicate == null || stage.negate != stage.predicate.test(changed)) {
-                    changed = stage.transformation.apply(changed);
-                }
+                changed = retries.call(() -> stage.apply(given));
             } catch (RuntimeException | LinkageError e) {
                 throw new StageFailure(stage.alias, e);
             }

@@ -25,7 +25,7 @@ import org.apache.kafka.connect.transforms.predicates.Predicate;
  * <p>The first of what comes out is a failure, null for none: the step's alias (null: the only one), class, message and cause.
  */
 interface ChainCall extends AutoCloseable {
-    Object[] call(Object[] parts);
+    Object[] call(Object[] parts, Retries retries);
 
     List<AutoCloseable> measured(HostEnvironment environment, String connector, int task);
 
@@ -89,17 +89,18 @@ interface ChainCall extends AutoCloseable {
 
         @Override
         @SuppressWarnings("unchecked")
-        public Object[] call(Object[] parts) {
+        public Object[] call(Object[] parts, Retries retries) {
             try {
                 Map<Header, byte[]> read = new IdentityHashMap<>();
-                R record = chain.apply((R) record(data, header, parts, read));
+                R given = (R) retries.call(() -> record(data, header, parts, read));
+                R record = chain.apply(given, retries);
                 if (record == null) {
                     return new Object[] {null, true, null, null, null, null, null, null};
                 }
                 byte[] key = data.write(record.keySchema(), record.key());
                 byte[] value = data.write(record.valueSchema(), record.value());
                 return new Object[] {null, false, record.topic(), record.kafkaPartition(), record.timestamp(), key, value,
-                    pairs(record, read)};
+                    retries.call(() -> pairs(record, read))};
             } catch (Chain.StageFailure e) {
                 return new Object[] {failure(e.alias, e.getCause()), false, null, null, null, null, null, null};
             } catch (RuntimeException | LinkageError e) {
@@ -144,9 +145,9 @@ interface ChainCall extends AutoCloseable {
         abstract Object answer(Object[] parts);
 
         @Override
-        public final Object[] call(Object[] parts) {
+        public final Object[] call(Object[] parts, Retries retries) {
             try (Swap swap = Swap.in(plugin)) {
-                return new Object[] {null, answer(parts)};
+                return new Object[] {null, retries.call(() -> answer(parts))};
             } catch (RuntimeException | LinkageError e) {
                 return new Object[] {failure(null, e), null};
             }

@@ -56,10 +56,12 @@ final class ChainCalls {
         private final Map<String, Object> request;
         private final ConcurrentLinkedDeque<ChainCall> idle = new ConcurrentLinkedDeque<>();
         private final List<AutoCloseable> measured = Collections.synchronizedList(new ArrayList<>());
+        private final Retries retries;
         private volatile boolean closed;
 
         Calls(Map<String, Object> request) {
             this.request = request;
+            this.retries = Retries.of(request);
             ChainCall first = ChainCall.of(plugins, request);
             String connector = (String) request.get("name");
             if (connector != null) { // metrics of the first instance: those of others would have the same names
@@ -72,7 +74,7 @@ final class ChainCalls {
             ChainCall one = idle.pollFirst();
             ChainCall used = one == null ? ChainCall.of(plugins, request) : one;
             try {
-                Object[] answer = used.call(parts);
+                Object[] answer = used.call(parts, retries);
                 return answer[0] == null ? answer : masked(answer);
             } finally {
                 idle.addFirst(used);
@@ -95,6 +97,7 @@ final class ChainCalls {
 
         void close() {
             closed = true;
+            retries.end();
             measured.forEach(metrics -> Utils.closeQuietly(metrics, "metrics of a chain"));
             for (ChainCall one = idle.pollFirst(); one != null; one = idle.pollFirst()) {
                 Utils.closeQuietly(one, "plugins of a chain");

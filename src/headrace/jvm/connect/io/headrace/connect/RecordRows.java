@@ -4,6 +4,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.runtime.HostEnvironment;
 import org.apache.kafka.connect.source.SourceRecord;
@@ -28,11 +29,13 @@ final class RecordRows implements Iterator<Object[]> {
         final Converter key;
         final Converter value;
         final HeaderConverter header;
+        final Retries retries;
 
-        Converters(Converter key, Converter value, HeaderConverter header) {
+        Converters(Converter key, Converter value, HeaderConverter header, Retries retries) {
             this.key = key;
             this.value = value;
             this.header = header;
+            this.retries = retries;
         }
 
         /** Give them their metrics; what is returned ends both. */
@@ -66,8 +69,8 @@ final class RecordRows implements Iterator<Object[]> {
         Object[] row = new Object[8];
         row[0] = record.topic();
         row[1] = record.kafkaPartition();
-        row[2] = converters.key.fromConnectData(record.topic(), headers, record.keySchema(), record.key());
-        row[3] = converters.value.fromConnectData(record.topic(), headers, record.valueSchema(), record.value());
+        row[2] = converted(converters.key, record.topic(), headers, record.keySchema(), record.key());
+        row[3] = converted(converters.value, record.topic(), headers, record.valueSchema(), record.value());
         row[4] = pairs(headers);
         bytes += ROW_BYTES + length(row[2]) + length(row[3]) + length((Object[]) row[4]);
         row[5] = record.timestamp();
@@ -81,6 +84,10 @@ final class RecordRows implements Iterator<Object[]> {
             bytes += lastPartitionText.length() + ((String) row[7]).length();
         }
         return row;
+    }
+
+    private byte[] converted(Converter converter, String topic, RecordHeaders headers, Schema schema, Object data) {
+        return converters.retries.call(() -> converter.fromConnectData(topic, headers, schema, data));
     }
 
     private static int length(Object converted) {
@@ -98,7 +105,8 @@ final class RecordRows implements Iterator<Object[]> {
     private RecordHeaders headers(SourceRecord record) {
         RecordHeaders headers = new RecordHeaders();
         for (Header header : record.headers()) {
-            headers.add(header.key(), converters.header.fromConnectHeader(record.topic(), header.key(), header.schema(), header.value()));
+            headers.add(header.key(), converters.retries.call(
+                () -> converters.header.fromConnectHeader(record.topic(), header.key(), header.schema(), header.value())));
         }
         return headers;
     }

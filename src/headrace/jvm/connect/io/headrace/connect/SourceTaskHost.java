@@ -45,6 +45,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private final Map<String, String> props;
     private final StoredOffsets offsets;
     private final Chain<SourceRecord> chain;
+    private final Retries retries; // of transforms and converters
     private final boolean tolerant;
     private final PluginMetricsImpl metrics;
     private final List<AutoCloseable> ending; // transforms and converters
@@ -63,13 +64,15 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     private int carried = FIRST_CARRIED; // records of a range that travels with a Spark task: CAPACITY_BYTES, as far as is known
 
     SourceTaskHost(String id, String context, SourceTask task, Map<String, String> props, StoredOffsets offsets,
-            Chain<SourceRecord> chain, boolean tolerant, boolean transactional, PluginMetricsImpl metrics, List<AutoCloseable> ending) {
+            Chain<SourceRecord> chain, Retries retries, boolean tolerant, boolean transactional, PluginMetricsImpl metrics,
+            List<AutoCloseable> ending) {
         this.id = id;
         this.context = context;
         this.task = task;
         this.props = props;
         this.offsets = offsets;
         this.chain = chain;
+        this.retries = retries;
         this.tolerant = tolerant;
         this.transactions = transactional ? new WorkerTransactionContext() : null;
         this.metrics = metrics;
@@ -139,7 +142,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
     /** The record after the chain; null if it was taken out, or refused where that is tolerated. */
     private SourceRecord changed(SourceRecord record) {
         try {
-            return chain.apply(record);
+            return chain.apply(record, retries);
         } catch (Chain.StageFailure e) {
             String where = "Transform " + e.alias + " failed for the record at source offset " + record.sourceOffset();
             if (!tolerant) {
@@ -329,6 +332,7 @@ final class SourceTaskHost implements Runnable, SourceTaskContext {
             stopping = true;
             notifyAll();
         }
+        retries.end();
         thread.join(waitMs);
         offsets.close();
         HostEnvironment.close(metrics); // also if the task is left behind: another one adds its own under the same names
