@@ -76,6 +76,11 @@ def test_the_command_shows_the_options_of_a_plugin(plugin_path: Path):
     assert options["secret"]["type"] == "PASSWORD"
 
 
+def test_the_command_says_so_of_a_plugin_without_options(plugin_path: Path):
+    shown = headrace("plugins", "show", "PlainConverter", "--path", str(plugin_path), "--discovery", "service_load")
+    assert shown.stdout == "org.example.PlainConverter 2.0-beta has no options.\n"
+
+
 def test_a_file_is_added_into_a_directory_of_its_own(plugin_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     jar = plugin_path / "counting-1" / "counting.jar"
     add([str(jar)], tmp_path / "p", "counting")

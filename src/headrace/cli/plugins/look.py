@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headrace.cli.connectors import tables
 from headrace.cli.progress import progress
-from headrace.errors import NotFoundError
+from headrace.errors import BadRequestError, NotFoundError
+
+if TYPE_CHECKING:
+    from headrace.spark.plugin_scan import ScannedPlugin
 
 PATH_HELP = "A directory of `plugin.path`; may be repeated."
 Paths = Annotated[list[Path] | None, typer.Option("--path", metavar="DIR", help=PATH_HELP)]
@@ -60,21 +63,39 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the options of a plugin."""
+    from headrace.connect_config.versions import by_version
     from headrace.spark.plugin_scan import ask_alone
 
     scanned = _scan(path, discovery)
-    named = [p for p in scanned.plugins if plugin == p.class_name] or [p for p in scanned.plugins if plugin in p.aliases]
-    if not named:
+    newest = newest_of(scanned.plugins, plugin)
+    if newest is None:
         raise NotFoundError(f"No plugin {plugin} in {', '.join(map(str, path or [DEFAULT_PATH]))}.")
-    newest = named[-1]
-    loaders = {"locations": scanned.locations, "newest": {p.class_name: p.location for p in scanned.plugins}}
+    loaders = {"locations": scanned.locations, "newest": {p.class_name: p.location for p in by_version(scanned.plugins)}}
     question = {"class": newest.class_name, "location": newest.location, "limit": 60_000}
     with progress(f"asking {newest.class_name}"):
         options: list[dict[str, Any]] = ask_alone([("plugins", loaders), ("definitions", question)])["options"]
     if as_json:
         typer.echo(json.dumps(options, indent=2))
     else:
-        tables.show(tables.definitions(options))
+        tables.show(tables.definitions(options) if options else f"{newest.class_name} {newest.version} has no options.")
+
+
+def newest_of(plugins: Sequence[ScannedPlugin], name: str) -> ScannedPlugin | None:
+    """The plugin of this class or short name; of several versions, the newest.
+
+    Raises BadRequestError for a short name of several classes, and for a plugin that Kafka Connect does not ask for its options.
+    """
+    from headrace.connect_config.versions import by_version
+    from headrace.plugins import Kind
+
+    named = [p for p in plugins if name == p.class_name] or [p for p in plugins if name in p.aliases]
+    classes = sorted({p.class_name for p in named})
+    if len(classes) > 1:
+        raise BadRequestError(f"{name} is the short name of several plugins: {', '.join(classes)}. Give the whole name of one.")
+    newest = by_version(named)[-1] if named else None
+    if newest is not None and newest.kind == Kind.CONFIG_PROVIDER:
+        raise BadRequestError(f"{newest.class_name} is a config provider, which does not say what its options are.")
+    return newest
 
 
 def _scan(path: Sequence[Path] | None, discovery: str) -> Any:
