@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,12 +41,12 @@ class SchemaUse:
 
 
 class SchemaUses:
-    """The schemas of one converter, those used last at the end; the oldest are forgotten."""
+    """The schemas of one converter, those used last at the end; those not used for longest are forgotten."""
 
     MOST = 1000
 
     def __init__(self) -> None:
-        self._found: dict[tuple[Direction, int, str | None], SchemaUse] = {}
+        self._found: OrderedDict[tuple[Direction, int, str | None], SchemaUse] = OrderedDict()
 
     def add(
         self,
@@ -59,15 +60,16 @@ class SchemaUses:
         """Note a schema that is used now. place: subject and version, if they are known; schema: Connect's."""
         subject, version = place
         key = direction, id, subject
-        if key not in self._found:
-            self._found[key] = SchemaUse(
-                direction, part, id, type, subject, version, time.time_ns() // 1_000_000, _fields(schema)
-            )
-            if len(self._found) > self.MOST:
-                self._found.pop(next(iter(self._found)))
+        if key in self._found:
+            self._found.move_to_end(key)
+            return
+        since = time.time_ns() // 1_000_000
+        self._found[key] = SchemaUse(direction, part, id, type, subject, version, since, _fields(schema))
+        if len(self._found) > self.MOST:
+            self._found.pop(next(iter(self._found)))
 
     def all(self) -> list[SchemaUse]:
-        """Those that are known."""
+        """Those that are known, the one used last at the end."""
         return list(self._found.values())
 
 
