@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,6 +11,7 @@ from threading import Thread
 
 import pytest
 
+from headrace.registry import http
 from headrace.registry.errors import RegistryUnavailableError
 from headrace.testing.registry import SchemaRegistry
 from tests.registry.test_client import TEXT, client
@@ -51,6 +51,14 @@ def server() -> Iterator[Recorded]:
     running.server_close()
 
 
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Those between requests, in seconds, which are noted instead of waited for."""
+    noted: list[float] = []
+    monkeypatch.setattr(http, "sleep", noted.append)
+    return noted
+
+
 def test_headers_are_sent_along(server: Recorded) -> None:
     token = {"bearer_auth_credentials_source": "STATIC_TOKEN", "bearer_auth_token": "t",
              "bearer_auth_logical_cluster": "lsrc-1", "bearer_auth_identity_pool_id": "pool-1"}  # fmt: skip
@@ -66,20 +74,29 @@ def test_requests_go_through_a_proxy(registry: SchemaRegistry) -> None:
     assert registry.requests == ["POST /subjects/s/versions"]
 
 
-def test_a_request_is_tried_again_as_often_and_as_soon_as_is_said(server: Recorded) -> None:
+def test_a_request_is_tried_again_as_often_as_is_said(server: Recorded, pauses: list[float]) -> None:
     server.status = 503
-    began = time.monotonic()
     with pytest.raises(RegistryUnavailableError, match="answered 503 Service Unavailable"):
-        client(server.url, max_retries="3", retries_wait_ms="60000", retries_max_wait_ms="1").register("s", TEXT)
-    assert len(server.headers) == 4
-    assert time.monotonic() - began < 30
+        client(server.url, max_retries="3").register("s", TEXT)
+    assert (len(server.headers), len(pauses)) == (4, 3)
     with pytest.raises(RegistryUnavailableError):
         client(server.url, max_retries="0").register("s", TEXT)
-    assert len(server.headers) == 5
-    began = time.monotonic()
+    assert (len(server.headers), len(pauses)) == (5, 3)
+
+
+@pytest.mark.parametrize(("options", "longest_s"), [
+    ({"retries_wait_ms": "1000"}, [1.0, 2.0, 4.0, 8.0]),
+    ({"retries_wait_ms": "300", "retries_max_wait_ms": "1000"}, [0.3, 0.6, 1.0, 1.0]),
+    ({"retries_wait_ms": "60000", "retries_max_wait_ms": "1"}, [0.001] * 4),
+])  # fmt: skip
+def test_pauses_double_up_to_the_longest(
+    server: Recorded, pauses: list[float], options: dict[str, str], longest_s: list[float]
+) -> None:
+    server.status = 503
     with pytest.raises(RegistryUnavailableError):
-        client(server.url, max_retries="1", retries_wait_ms="300").register("s", TEXT)
-    assert time.monotonic() - began >= 0.15  # half of the pause at least: they are spread
+        client(server.url, max_retries="4", **options).register("s", TEXT)
+    assert len(pauses) == len(longest_s)
+    assert all(most / 2 <= pause <= most for pause, most in zip(pauses, longest_s, strict=True))  # they are spread
 
 
 def test_an_answer_and_a_connection_may_take_as_long_as_is_said() -> None:

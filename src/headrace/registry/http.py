@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
+from time import sleep
 from typing import Any
 
 import httpx
@@ -57,7 +58,7 @@ class RegistryHttp:
                 pause_s = backoff.failed()
                 if time.monotonic() + pause_s >= until:
                     break  # so that the asker hears in time why there is no answer
-                time.sleep(pause_s)
+                sleep(pause_s)
             if given_up():
                 break
             answer, why = self._somewhere(method, path, body, query)
