@@ -1,6 +1,6 @@
 """The data plane: one long-lived Spark job whose tasks drive lanes, each of which carries many feeds.
 
-A *lane* is a consumer and a producer with the same client settings. A *feed* is what one task reads and writes: its source
+A *lane* is a consumer (or a reader of files) and a producer. A *feed* is what one task reads and writes: its source
 partitions, with a chain, offsets and errors of its own. Adding or removing a feed starts and plans no query. The lanes are Java
 (`jvm/java/io/headrace/lanes`); this module gives them feeds, and takes their updates. Docs: docs/decisions/0017.
 """
