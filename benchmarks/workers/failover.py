@@ -59,7 +59,7 @@ class Trial:
 
     def leader(self) -> Member:
         """The worker that leads."""
-        url = self._group.note((f"{self.members[0].group}-offset", 0), 30)
+        url = self._group.metadata((f"{self.members[0].group}-offset", 0), 30)
         return next(member for member in self.members if url and member.url == url.rstrip("/"))
 
     def places(self) -> dict[Task, str]:

@@ -78,7 +78,7 @@ class SinkOffsets:
         try:
             return admin, admin.committed(group, ANSWER_S)
         finally:
-            admin.let_go(group)
+            admin.close_group(group)
 
     def _admin(self, name: str, config: Config) -> Admin:
         return Admin(self._client(name, config))

@@ -37,7 +37,7 @@ class ActiveStandbyMember:
 
     def __init__(self, props: Mapping[str, str], group: str, topic: str, listener: Callable[[bool], None]) -> None:
         """props: Java consumer settings; topic: one that all instances subscribe to. Raises ConfigError."""
-        self._props = _own(props, group)
+        self._props = _consumer_settings(props, group)
         clients.librdkafka(self._props, "consumer")
         self._group, self._topic, self._listener = group, topic, listener
         self._active = False
@@ -59,7 +59,7 @@ class ActiveStandbyMember:
 
     @property
     def generation(self) -> int | None:
-        """What goes with a commit for as long as this instance is active without a break; None while it is not."""
+        """The generation to commit with, the same as long as this instance stays active; None while it is not active."""
         return self._generation if self._active else None
 
     def committed(self, partitions: Iterable[Partition], timeout_s: float = _ANSWER_S) -> dict[Partition, tuple[int, str]]:
@@ -171,7 +171,7 @@ class ActiveStandbyMember:
             log.exception("group.rebalance.failed", group=self._group)
 
 
-def _own(props: Mapping[str, str], group: str) -> dict[str, Any]:
+def _consumer_settings(props: Mapping[str, str], group: str) -> dict[str, Any]:
     kept = {key: value for key, value in props.items() if key not in ("group.protocol", "auto.offset.reset")}
     return {
         **kept,

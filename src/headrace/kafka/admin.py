@@ -71,14 +71,14 @@ class Admin:
     def __init__(self, props: Mapping[str, str]) -> None:
         """Takes settings of Kafka's Java admin client. Raises ConfigError."""
         self._props = dict(props)
-        self._reach = ConnectionDiagnosis(props)
+        self._diagnosis = ConnectionDiagnosis(props)
         self.questions: dict[str, Any] = {}
         """What is asked through this client for many at once (`headrace.kafka.coalesced_requests`)."""
         self._lock = threading.Lock()
         self._groups: dict[str, GroupOffsets] = {}
         self._asking: list[AdminClient] = []
         # The client lives as long as this object: librdkafka cancels the calls under way of one that is collected.
-        self._client = clients.admin(props, error_cb=self._reach.note)
+        self._client = clients.admin(props, error_cb=self._diagnosis.on_error)
         self._creations = BatchedCalls(partial(_create_all, self._client), _is_of_request)
 
     @property
@@ -116,7 +116,7 @@ class Admin:
         return {name: info.topic_id for name, info in self.find(names, timeout_s).items() if info.topic_id}
 
     def ask_for(self, name: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
-        """Ask for a topic as Kafka's clients do, upon which brokers with `auto.create.topics.enable` make it."""
+        """Ask for a topic as Kafka's clients do, so that brokers with `auto.create.topics.enable` create it."""
         self._call(lambda: self._client.list_topics(name, timeout=timeout_s), timeout_s)
 
     def create(
@@ -202,7 +202,7 @@ class Admin:
             return None if OFFSET_INVALID in offsets.values() else offsets
 
         if (offsets := poll_until(ask, timeout_s, _PAUSE_S)) is None:
-            raise self._reach.failure(TimeoutError(), timeout_s)
+            raise self._diagnosis.failure(TimeoutError(), timeout_s)
         return offsets
 
     def delete_records(self, before: Mapping[Partition, int], timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
@@ -224,7 +224,7 @@ class Admin:
         """Set committed offsets of a consumer group that has no active member (KIP-396)."""
         self._group(group).write(offsets, timeout_s)
 
-    def let_go(self, group: str) -> None:
+    def close_group(self, group: str) -> None:
         """Close what is open for the offsets of a group, if they are not asked for soon again."""
         with self._lock:
             offsets = self._groups.pop(group, None)
@@ -293,7 +293,7 @@ class Admin:
             try:
                 topics[name] = _info(self._wait(lambda future=future: future, timeout_s))
             except KafkaFailure as error:
-                if self._reach.is_failure(error):  # not this topic's fault: nothing can be known about any
+                if self._diagnosis.is_failure(error):  # not this topic's fault: nothing can be known about any
                     raise
                 topics[name] = error
         return topics
@@ -348,9 +348,9 @@ class Admin:
             result = action()
         except (KafkaException, TimeoutError) as error:
             self._client.poll(0)  # takes in what the connections have reported and logged
-            raise self._reach.failure(error, timeout_s) from None
+            raise self._diagnosis.failure(error, timeout_s) from None
         self._client.poll(0)
-        self._reach.forget()
+        self._diagnosis.forget()
         return result
 
 

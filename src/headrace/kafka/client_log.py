@@ -1,4 +1,4 @@
-"""Where librdkafka's own log lines go: Python's logging, without the flood that an absent broker makes."""
+"""Passes librdkafka's log lines to Python's logging, without the flood that a broker that is down causes."""
 
 from __future__ import annotations
 

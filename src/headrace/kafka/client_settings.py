@@ -28,7 +28,7 @@ SECURITY = ("security.", "sasl.", "ssl.")
 _ANOTHER_CLUSTER = ("bootstrap.servers", "security.protocol")
 
 
-def every(_setting: str) -> bool:
+def all_settings(_setting: str) -> bool:
     """All settings under a prefix are the client's."""
     return True
 
@@ -53,7 +53,7 @@ class ClientTable:
         """The settings of the client in a connector's configuration."""
         settings: dict[str, str] = {}
         for prefix, is_of_client in self.prefixes.items():
-            settings |= {name: value for name, value in _texts(under(props, prefix)).items() if is_of_client(name)}
+            settings |= {name: value for name, value in _as_texts(under(props, prefix)).items() if is_of_client(name)}
         return {**self.defaults, **settings, **self.fixed}
 
 
@@ -79,8 +79,8 @@ def connector_client(worker: Mapping[str, str], bootstrap: str, kind: str) -> di
 
 def overrides(connector: Settings, kind: str) -> dict[str, str]:
     """What a connector sets for its clients on the worker's cluster (KIP-458)."""
-    return _texts(under(connector, OVERRIDE_PREFIXES[kind]))
+    return _as_texts(under(connector, OVERRIDE_PREFIXES[kind]))
 
 
-def _texts(settings: Settings) -> dict[str, str]:
+def _as_texts(settings: Settings) -> dict[str, str]:
     return {name: str(value) for name, value in settings.items() if value is not None}

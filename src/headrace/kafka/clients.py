@@ -1,4 +1,4 @@
-"""Settings of Kafka's Java clients, as people write them in worker and connector configurations, made into librdkafka's.
+"""Settings of Kafka's Java clients, as in worker and connector configurations, translated to those of librdkafka.
 
 What has no counterpart (serializers, interceptors, metric reporters, the worker's own settings) is dropped.
 """
@@ -51,7 +51,7 @@ def librdkafka(props: Mapping[str, str], role: Role) -> dict[str, str]:
     settings.update(_security(texts))
     if dropped:
         log.debug("%s client: settings without a meaning for it were dropped: %s", role, ", ".join(sorted(dropped)))
-    return _agree(settings, texts, role)
+    return _reconcile(settings, texts, role)
 
 
 def consumer(props: Mapping[str, str], **overrides: Any) -> Consumer:
@@ -72,7 +72,7 @@ def admin(props: Mapping[str, str], **overrides: Any) -> AdminClient:
 def give_up(producer: Producer, timeout_s: float = 0.0) -> None:
     """Drop what a producer has not sent, and wait for the reports that its records have failed."""
     producer.purge()
-    with suppress(KafkaException):  # of one that met a fatal error: that error once more
+    with suppress(KafkaException):  # after a fatal error, flush raises that error again
         producer.flush(timeout_s)
 
 
@@ -98,8 +98,8 @@ def _security(settings: Mapping[str, str]) -> dict[str, str]:
     return {"security.protocol": protocol.lower(), **sasl_settings(settings), **tls_settings(settings)}
 
 
-def _agree(settings: dict[str, str], originals: Mapping[str, str], role: Role) -> dict[str, str]:
-    """Settle what depends on two settings."""
+def _reconcile(settings: dict[str, str], originals: Mapping[str, str], role: Role) -> dict[str, str]:
+    """Set what depends on two settings."""
     if int(settings["reconnect.backoff.ms"]) > int(settings["reconnect.backoff.max.ms"]):
         settings["reconnect.backoff.max.ms"] = settings["reconnect.backoff.ms"]
     if role == CONSUMER and originals.get("group.protocol", "").strip().lower() == "consumer":

@@ -1,4 +1,4 @@
-"""Transactions that count once their records have been read: what the brokers acknowledge may be lost before that.
+"""Transactions that are complete only when their records were read back: acknowledged records may be lost before that.
 
 A commit is acknowledged when the coordinator has it in its log; the markers that let readers see the records follow. Brokers of
 Kafka 4.3 leave out the markers of a partition that has no leader at that moment, as when its only replica stops or starts, and
@@ -22,7 +22,7 @@ _READ_BACK_S = 3.0  # a few milliseconds are usual; an open transaction of anoth
 
 
 def write_confirmed(write: Callable[[float], Mapping[int, int]], readers: RecordLog, timeout_s: float) -> None:
-    """Write in a transaction, and once more if its records do not appear to a log that reads committed.
+    """Write in a transaction, and again if its records do not appear to a log that reads committed.
 
     The second transaction completes the first if that was left undecided, and replaces it if it was aborted after all.
 

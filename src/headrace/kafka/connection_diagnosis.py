@@ -20,7 +20,7 @@ class ConnectionDiagnosis:
         self.servers = str(props.get("bootstrap.servers", ""))
         self._last: KafkaError | None = None
 
-    def note(self, error: KafkaError) -> None:
+    def on_error(self, error: KafkaError) -> None:
         """The client's `error_cb`."""
         if error.name() != "_ALL_BROKERS_DOWN":  # says less than what came before it
             self._last = error

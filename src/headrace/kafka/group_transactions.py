@@ -1,4 +1,4 @@
-"""Writes that only a present member of a group can do: a worker that the group has given up on (a zombie) writes nothing.
+"""Writes that only a present member of a group can do: a worker that the group has removed (a zombie) writes nothing.
 
 Each write is a Kafka transaction that also touches the group's offsets with the member's proof; the broker refuses that from
 a member of an earlier generation, and with it everything else in the transaction (KIP-447). Writes that come while one is
@@ -90,12 +90,12 @@ class GroupTransactions:
         self._queued = threading.Lock()
 
     def start(self, timeout_s: float) -> None:
-        """Get ready, and end what a former process of this name has left open. Raises KafkaFailure."""
+        """Initialize the producer, which aborts open transactions of an earlier process of this name. Raises KafkaFailure."""
         with self._turn:
             self._ready(time.monotonic() + timeout_s)
 
     def complete(self, partitions: Iterable[tuple[str, int]], key: bytes, timeout_s: float) -> None:
-        """Decide what a former process of this name may have left undecided in partitions (`confirmed_transactions`).
+        """Complete transactions that an earlier process of this name may have left open in partitions (`confirmed_transactions`).
 
         It ends as the transaction that this commits, of a tombstone in each partition; key: one that means nothing to readers,
         so that no member's right to write is needed. Raises KafkaFailure.
@@ -113,7 +113,7 @@ class GroupTransactions:
                 raise failure(self._recover(kafka_error(problem))) from None
 
     def without_transactions(self) -> None:
-        """Write the plain way from now on: what a zombie has begun to write is no longer refused by the brokers."""
+        """Write without transactions from now on: brokers no longer reject the writes of a zombie."""
         with self._turn:
             self._drop()
             self._plain = PlainWriter(self._props)
@@ -133,7 +133,7 @@ class GroupTransactions:
                 raise timed_out("The transaction of another task of this worker takes too long.")
             try:
                 if not mine.done.is_set():
-                    self._all(deadline)
+                    self._write_all(deadline)
             finally:
                 self._turn.release()
         if mine.error is not None:
@@ -141,14 +141,14 @@ class GroupTransactions:
         return mine.ends
 
     def stop(self) -> None:
-        """Close; what is on its way is given up."""
+        """Close, without waiting for writes in flight."""
         with self._turn:
             self._drop()
             if self._plain is not None:
                 self._plain.stop()
 
-    def _all(self, deadline: float) -> None:
-        """Write everything that waits, each with its own right to write."""
+    def _write_all(self, deadline: float) -> None:
+        """Write everything in the queue, each write with its own group metadata."""
         with self._queued:
             batch, self._queue = self._queue, []
         try:
@@ -158,7 +158,7 @@ class GroupTransactions:
 
     def _write_with_retries(self, batch: Sequence[_Waiting], deadline: float) -> None:
         backoff = Backoff(first_s=_RETRY_S, longest_s=1.0)
-        while batch := _allowed(batch):
+        while batch := _still_members(batch):
             try:
                 self._transaction(batch, deadline)
                 return _end(batch)
@@ -219,7 +219,7 @@ class GroupTransactions:
             self._refused.append(error)
 
     def _ready(self, deadline: float) -> Producer:
-        """The producer, made and initialized if there is none. Raises KafkaFailure."""
+        """The producer, created and initialized if there is none. Raises KafkaFailure."""
         if self._producer is None:
             # librdkafka repeats a call after this pause while the broker completes the transaction before: 100 ms by default.
             producer = clients.producer(self._props, retry_backoff_ms="5", retry_backoff_max_ms="200")
@@ -270,8 +270,8 @@ def _send_offsets(producer: Producer, offsets: list[TopicPartition], metadata: b
     call_with_timeout(_OFFSETS_S + 1, lambda: producer.send_offsets_to_transaction(offsets, metadata, _OFFSETS_S))
 
 
-def _allowed(batch: Sequence[_Waiting]) -> list[_Waiting]:
-    """Those that may still write; the others fail."""
+def _still_members(batch: Sequence[_Waiting]) -> list[_Waiting]:
+    """The writes of members that may still write; the others fail."""
     allowed = [waiting for waiting in batch if waiting.proof() is not None]
     _end([waiting for waiting in batch if waiting not in allowed], timed_out(_NO_MEMBER))
     return allowed

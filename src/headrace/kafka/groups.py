@@ -34,7 +34,7 @@ class GroupOffsets:
         """Takes settings of a Java client. Raises ConfigError."""
         kept = {name: value for name, value in props.items() if name not in ("group.instance.id", "group.protocol")}
         self._props = {**kept, "group.id": group, "enable.auto.commit": "false"}
-        self._reach = ConnectionDiagnosis(props)
+        self._diagnosis = ConnectionDiagnosis(props)
         self._lock = threading.Lock()
         self._consumer: Consumer | None = None
         self._sent = 0
@@ -53,7 +53,7 @@ class GroupOffsets:
 
         return self._retry(ask, timeout_s) if asked else {}
 
-    def note(self, partition: Partition, timeout_s: float) -> str | None:
+    def metadata(self, partition: Partition, timeout_s: float) -> str | None:
         """The text that was committed with the offset of a partition, None if there is none. Raises KafkaFailure."""
 
         def ask(consumer: Consumer, left: float) -> str | None:
@@ -85,7 +85,7 @@ class GroupOffsets:
             self._retry(commit, timeout_s)
 
     def close(self) -> None:
-        """End the connections; the next call makes new ones."""
+        """Close the connections; the next call opens new ones."""
         with self._lock:
             consumer, self._consumer = self._consumer, None
             if consumer is not None:
@@ -94,18 +94,18 @@ class GroupOffsets:
     def _retry(self, step: Callable[[Consumer, float], Value], timeout_s: float) -> Value:
         """Call `step(consumer, seconds left)`, again while the coordinator moves or loads."""
         with self._lock:
-            return retry_until(lambda left: self._once(step, left, timeout_s), timeout_s, _PAUSE_S, leader_moves)
+            return retry_until(lambda left: self._attempt(step, left, timeout_s), timeout_s, _PAUSE_S, leader_moves)
 
-    def _once(self, step: Callable[[Consumer, float], Value], left: float, timeout_s: float) -> Value:
+    def _attempt(self, step: Callable[[Consumer, float], Value], left: float, timeout_s: float) -> Value:
         if self._consumer is None:
-            self._consumer = clients.consumer(self._props, error_cb=self._reach.note, on_commit=self._answered, **_KEPT)
+            self._consumer = clients.consumer(self._props, error_cb=self._diagnosis.on_error, on_commit=self._answered, **_KEPT)
         try:
             result = step(self._consumer, left)
         except (KafkaException, TimeoutError) as error:
             self._consumer.poll(0)  # takes in what the connections have reported
-            raise self._reach.failure(error, timeout_s) from None
+            raise self._diagnosis.failure(error, timeout_s) from None
         self._consumer.poll(0)
-        self._reach.forget()
+        self._diagnosis.forget()
         return result
 
     def _answered(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:

@@ -25,7 +25,7 @@ class InspectingAdmin(Admin):
     def topic_operations(self, name: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> frozenset[str] | None:
         """Kafka's names (`READ`, `DESCRIBE_CONFIGS`) of what this principal may do with a topic.
 
-        None if the topic does not exist, or the principal may not describe it, which brokers do not tell apart for certain.
+        None if the topic does not exist, or the principal may not describe it, which brokers do not reliably distinguish.
         """
         asked = TopicCollection([name])
         futures = self._call(

@@ -22,7 +22,7 @@ _RETRIED = {"INVALID_REPLICATION_FACTOR", "REQUEST_TIMED_OUT"}
 
 @dataclass(frozen=True)
 class WorkerTopic:
-    """One internal topic as it is to be."""
+    """The required settings of one internal topic."""
 
     name: str
     setting: str
@@ -53,7 +53,7 @@ def ensure(admin: Admin, topic: WorkerTopic, timeout_s: float = 60.0, backoff_s:
         return False
     deadline = time.monotonic() + timeout_s
 
-    def may_pass(error: Exception) -> bool:
+    def is_transient(error: Exception) -> bool:
         if (cause := _transient_cause(error)) is None:
             return False
         left_ms = (deadline - time.monotonic()) * 1000
@@ -61,7 +61,7 @@ def ensure(admin: Admin, topic: WorkerTopic, timeout_s: float = 60.0, backoff_s:
         return True
 
     try:
-        created = retry_until(lambda left_s: _create(admin, topic, left_s), timeout_s, backoff_s, may_pass)
+        created = retry_until(lambda left_s: _create(admin, topic, left_s), timeout_s, backoff_s, is_transient)
     except ConnectError as error:
         if (cause := _transient_cause(error)) is not None:
             raise timed_out("Timeout expired while trying to create topic(s)") from cause
@@ -77,7 +77,7 @@ def _transient_cause(error: Exception) -> KafkaFailure | None:
 
 
 def require_existing(admin: Admin, topic: WorkerTopic, timeout_s: float) -> None:
-    """Raise ConfigError for a topic that is missing: it may hold what a worker must not begin without (KIP-1209)."""
+    """Raise ConfigError for a topic that is missing: it may hold state that a worker must not start without (KIP-1209)."""
     if admin.describe(topic.name, timeout_s) is None:
         raise ConfigError(
             f"Topic '{topic.name}' supplied via the '{topic.setting}' property does not exist, and {CREATION} is false. If it "

@@ -26,7 +26,7 @@ class JavaSetting:
     translate: Translation
 
 
-def _same(*names: str) -> Translation:
+def _copied_to(*names: str) -> Translation:
     return lambda java, value: dict.fromkeys(names or (java,), value.strip())
 
 
@@ -90,13 +90,13 @@ _TIMES = (0, MAX_INT)
 
 SETTINGS: Mapping[str, JavaSetting] = {
     "bootstrap.servers": JavaSetting(EVERY, _servers),
-    "client.dns.lookup": JavaSetting(EVERY, _same()),
-    "client.id": JavaSetting(EVERY, _same()),
-    "client.rack": JavaSetting((CONSUMER,), _same()),
+    "client.dns.lookup": JavaSetting(EVERY, _copied_to()),
+    "client.id": JavaSetting(EVERY, _copied_to()),
+    "client.rack": JavaSetting((CONSUMER,), _copied_to()),
     "connections.max.idle.ms": JavaSetting(EVERY, _number(None, *_TIMES)),
-    "enable.metrics.push": JavaSetting(EVERY, _same()),
+    "enable.metrics.push": JavaSetting(EVERY, _copied_to()),
     "metadata.max.age.ms": JavaSetting(EVERY, _milliseconds_metadata),
-    "metadata.recovery.strategy": JavaSetting(EVERY, _same()),
+    "metadata.recovery.strategy": JavaSetting(EVERY, _copied_to()),
     "metadata.recovery.rebootstrap.trigger.ms": JavaSetting(EVERY, _number(None, *_TIMES)),
     "receive.buffer.bytes": JavaSetting(EVERY, _number("socket.receive.buffer.bytes", 0, 100_000_000)),
     "send.buffer.bytes": JavaSetting(EVERY, _number("socket.send.buffer.bytes", 0, 100_000_000)),
@@ -107,39 +107,39 @@ SETTINGS: Mapping[str, JavaSetting] = {
     "retry.backoff.max.ms": JavaSetting(EVERY, _number(None, 1, 300_000)),
     "socket.connection.setup.timeout.ms": JavaSetting(EVERY, _number(None, 1000, MAX_INT)),
     # consumer
-    "allow.auto.create.topics": JavaSetting((CONSUMER,), _same()),
+    "allow.auto.create.topics": JavaSetting((CONSUMER,), _copied_to()),
     "auto.commit.interval.ms": JavaSetting((CONSUMER,), _number(None, 0, 86_400_000)),
     "auto.offset.reset": JavaSetting((CONSUMER,), _offset_reset),
-    "check.crcs": JavaSetting((CONSUMER,), _same()),
-    "enable.auto.commit": JavaSetting((CONSUMER,), _same()),
+    "check.crcs": JavaSetting((CONSUMER,), _copied_to()),
+    "enable.auto.commit": JavaSetting((CONSUMER,), _copied_to()),
     "fetch.max.bytes": JavaSetting((CONSUMER,), _fetch_max_bytes),
     "fetch.max.wait.ms": JavaSetting((CONSUMER,), _number("fetch.wait.max.ms", 0, 300_000)),
     "fetch.min.bytes": JavaSetting((CONSUMER,), _number(None, 1, 100_000_000)),
-    "group.id": JavaSetting((CONSUMER,), _same()),
-    "group.instance.id": JavaSetting((CONSUMER,), _same()),
-    "group.protocol": JavaSetting((CONSUMER,), _same()),
-    "group.remote.assignor": JavaSetting((CONSUMER,), _same()),
+    "group.id": JavaSetting((CONSUMER,), _copied_to()),
+    "group.instance.id": JavaSetting((CONSUMER,), _copied_to()),
+    "group.protocol": JavaSetting((CONSUMER,), _copied_to()),
+    "group.remote.assignor": JavaSetting((CONSUMER,), _copied_to()),
     "heartbeat.interval.ms": JavaSetting((CONSUMER,), _number(None, 1, 3_600_000)),
-    "isolation.level": JavaSetting((CONSUMER,), _same()),
+    "isolation.level": JavaSetting((CONSUMER,), _copied_to()),
     "max.partition.fetch.bytes": JavaSetting((CONSUMER,), _number(None, 1, 1_000_000_000)),
     "max.poll.interval.ms": JavaSetting((CONSUMER,), _number(None, 1, 86_400_000)),
     "partition.assignment.strategy": JavaSetting((CONSUMER,), _assignors),
     "session.timeout.ms": JavaSetting((CONSUMER,), _number(None, 1, 3_600_000)),
     # producer
-    "acks": JavaSetting((PRODUCER,), _same()),
+    "acks": JavaSetting((PRODUCER,), _copied_to()),
     "batch.size": JavaSetting((PRODUCER,), _number(None, 1, MAX_INT)),
     "buffer.memory": JavaSetting((PRODUCER,), _number("queue.buffering.max.kbytes", 1, MAX_INT, divisor=1024)),
-    "compression.type": JavaSetting((PRODUCER,), _same()),
+    "compression.type": JavaSetting((PRODUCER,), _copied_to()),
     "compression.gzip.level": JavaSetting((PRODUCER,), _compression_level("gzip")),
     "compression.lz4.level": JavaSetting((PRODUCER,), _compression_level("lz4")),
     "compression.zstd.level": JavaSetting((PRODUCER,), _compression_level("zstd")),
     "delivery.timeout.ms": JavaSetting((PRODUCER,), _number(None, *_TIMES)),
-    "enable.idempotence": JavaSetting((PRODUCER,), _same()),
+    "enable.idempotence": JavaSetting((PRODUCER,), _copied_to()),
     "linger.ms": JavaSetting((PRODUCER,), _number(None, 0, 900_000)),
     "max.in.flight.requests.per.connection": JavaSetting((PRODUCER,), _number(None, 1, 1_000_000)),
     "max.request.size": JavaSetting((PRODUCER,), _number("message.max.bytes", 1000, 1_000_000_000)),
     "partitioner.class": JavaSetting((PRODUCER,), _partitioner),
     "retries": JavaSetting((PRODUCER,), _number(None, 0, MAX_INT)),
     "transaction.timeout.ms": JavaSetting((PRODUCER,), _number(None, 1000, MAX_INT)),
-    "transactional.id": JavaSetting((PRODUCER,), _same()),
+    "transactional.id": JavaSetting((PRODUCER,), _copied_to()),
 }

@@ -21,14 +21,14 @@ from headrace.retry import retry_until
 log = structlog.get_logger(__name__)
 
 START_TIMEOUT_S = 60.0
-_FIND_TIMEOUT_S = 30.0  # how long Connect waits for a topic just made to be known everywhere
+_FIND_TIMEOUT_S = 30.0  # how long Connect waits until all brokers know a new topic
 _RETRY_S = 0.1
 
 Entry = tuple[bytes, bytes | None]
 
 
 class RecordLog(Protocol):
-    """What the stores need of a log; CompactedLog on a broker, MemoryLog and FileLog without one."""
+    """The interface of a log to the stores; CompactedLog on a broker, MemoryLog and FileLog without one."""
 
     @property
     def partition_count(self) -> int:
@@ -36,7 +36,7 @@ class RecordLog(Protocol):
         ...
 
     def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Read everything there is, then follow."""
+        """Read the log to its end, then follow it."""
         ...
 
     def send(self, key: bytes, value: bytes | None) -> Future[WrittenAt]:
@@ -60,11 +60,11 @@ class RecordLog(Protocol):
         ...
 
     def flush(self, timeout_s: float) -> bool:
-        """Wait until nothing is on its way; False if something still is."""
+        """Wait until no record is in flight; False if one still is."""
         ...
 
     def stop(self, timeout_s: float = 5.0) -> None:
-        """Wait for what is on its way, then close."""
+        """Wait for records in flight, then close."""
         ...
 
 
@@ -84,12 +84,12 @@ class CompactedLog:
         admin: Admin | None = None,
         linger_ms: int = 0,
     ) -> None:
-        """Takes settings of Kafka's Java clients; `admin` may be shared, else one is made of `consumer_props`;
+        """Takes settings of Kafka's Java clients; `admin` may be shared, else one is created from `consumer_props`;
         linger_ms: how long a record may wait for others that go with it.
 
         `isolation.level=read_committed` among the consumer's settings hides records of aborted transactions; open ones are waited
         for, also those of a process that died, which the broker ends after their time-out.
-        Raises ConfigError. No connection is made before start().
+        Raises ConfigError. No connection is opened before start().
         """
         self.topic = topic
         self._admin = admin or Admin(consumer_props)

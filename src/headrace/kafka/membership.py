@@ -73,7 +73,7 @@ class Membership:
     def __init__(self, props: Mapping[str, str], settings: GroupSettings, listener: GroupListener) -> None:
         """props: Java settings of the worker's own clients. Raises ConfigError for what no consumer takes."""
         self.settings, self._listener = settings, listener
-        self._props = _own(props, settings)
+        self._props = _consumer_settings(props, settings)
         clients.librdkafka(self._props, "consumer")
         # Of a consumer of its own: a call waits until no other thread is in the consumer, and one always polls.
         self._board = GroupOffsets(props, settings.group)
@@ -97,7 +97,7 @@ class Membership:
             self._thread.join(_LEAVE_S)
 
     def session(self) -> Callable[[], bytes | None]:
-        """What gives the proof of membership for as long as it is not lost, and None ever after, also when the worker is back."""
+        """A function that returns the group metadata until this membership is lost; from then on None, even after a rejoin."""
         session = self._session
         return lambda: self.proof() if self._session == session else None
 
@@ -120,7 +120,7 @@ class Membership:
 
     def announced(self, timeout_s: float) -> str | None:
         """The text that was left last; None without one. Raises KafkaFailure."""
-        return self._board.note((self.settings.topic, 0), timeout_s)
+        return self._board.metadata((self.settings.topic, 0), timeout_s)
 
     # ------------------------------------------------------------------------------------------------ the own thread
     def _main(self) -> None:
@@ -131,7 +131,7 @@ class Membership:
             now = time.monotonic()
             fenced = [*(at for at in fenced if now - at < _FENCED_S), now]
             if len(fenced) >= _FENCINGS or error.name() not in _FENCED:
-                return self._listener.fatal(ConnectError(self._why(error)))
+                return self._listener.fatal(ConnectError(self._fatal_message(error)))
             log.warning("group.member.restarted", group=self.settings.group, cause=error.str())
         return None
 
@@ -178,7 +178,7 @@ class Membership:
         log.warning("group.poll.failed", group=self.settings.group, cause=error.str())
         return False
 
-    def _why(self, error: KafkaError) -> str:
+    def _fatal_message(self, error: KafkaError) -> str:
         group = self.settings.group
         if error.name() == "INCONSISTENT_GROUP_PROTOCOL":
             return (
@@ -237,7 +237,7 @@ def generation(proof: bytes | None) -> int:
     return int(struct.unpack_from("<i", proof, len(_PROOF))[0])
 
 
-def _own(props: Mapping[str, str], settings: GroupSettings) -> dict[str, Any]:
+def _consumer_settings(props: Mapping[str, str], settings: GroupSettings) -> dict[str, Any]:
     kept = {k: v for k, v in props.items() if k not in ("group.protocol", "auto.offset.reset")}
     return {
         "group.instance.id": settings.member,

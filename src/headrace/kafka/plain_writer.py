@@ -59,5 +59,5 @@ class PlainWriter:
             self._groups[group].write(group_offsets, max(deadline - time.monotonic(), 0.1))
 
     def stop(self) -> None:
-        """Give up what is on its way."""
+        """Drop records in flight."""
         clients.give_up(self._producer)

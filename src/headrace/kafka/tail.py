@@ -53,7 +53,7 @@ class Tail:
         self._thread = threading.Thread(target=self._run, name=f"KafkaBasedLog Work Thread - {topic}", daemon=True)
         self._client_log = ClientLog("consumer")
         # Lost connections are librdkafka's business, and in its log; without the callback poll() would return them.
-        self._consumer = clients.consumer(_own(props), enable_partition_eof=True, error_cb=lambda error: None)
+        self._consumer = clients.consumer(_consumer_settings(props), enable_partition_eof=True, error_cb=lambda error: None)
 
     def start(self, partitions: Iterable[int]) -> None:
         """Begin to read these partitions, from their beginnings."""
@@ -96,7 +96,7 @@ class Tail:
         while not self._stopping.is_set():
             try:
                 for message in self._next():
-                    self._take(message)
+                    self._on_message(message)
                 with self._moved:  # once for all: there may be very many who wait
                     self._moved.notify_all()
             except (KafkaException, RuntimeError):
@@ -108,7 +108,7 @@ class Tail:
         # consume() waits for a full batch, so it is only asked for what has already arrived.
         return [] if first is None else [first, *self._consumer.consume(_BATCH, timeout=0)]
 
-    def _take(self, message: Message) -> None:
+    def _on_message(self, message: Message) -> None:
         error = message.error()
         if error is None:
             self._handle(message)
@@ -142,7 +142,7 @@ class Tail:
         return ", ".join(f"partition {p} is at offset {self._positions.get(p, 0)} of {ends[p]}" for p in self._behind(ends))
 
 
-def _own(props: Mapping[str, str]) -> dict[str, str]:
+def _consumer_settings(props: Mapping[str, str]) -> dict[str, str]:
     """The settings with those forced that make a consumer read everything and take part in no group."""
     kept = {name: value for name, value in props.items() if name not in ("group.instance.id", "group.protocol")}
     # librdkafka wants a group id even for assigned partitions; the worker's own is one that it may describe.

@@ -27,7 +27,7 @@ def fence(props: Mapping[str, str], ids: Iterable[str], timeout_s: float) -> Non
     props: Java settings of a client. Raises KafkaFailure.
     """
 
-    def one(transactional_id: str) -> None:
+    def initialize(transactional_id: str) -> None:
         settings = {**props, "transactional.id": transactional_id, "enable.idempotence": "true", "acks": "all"}
         producer = clients.producer(settings, retry_backoff_ms="5", retry_backoff_max_ms="200")
         try:
@@ -36,4 +36,4 @@ def fence(props: Mapping[str, str], ids: Iterable[str], timeout_s: float) -> Non
             raise failure(error) from None
 
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="fencing") as pool:
-        list(pool.map(one, ids))
+        list(pool.map(initialize, ids))

@@ -17,7 +17,7 @@ Entry = tuple[bytes, bytes | None]
 
 
 class PrivilegedWriteError(ConnectError):
-    """The right to write has not been claimed, or was lost to another worker, or the write failed: claim it (again)."""
+    """The right to write has not been claimed, was lost to another worker, or the write failed: claim it (again)."""
 
 
 class TransactionalWriter:

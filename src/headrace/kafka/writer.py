@@ -30,7 +30,7 @@ class WrittenAt:
 
 
 class RecordWriter:
-    """A producer with acks=all, made at the first send. Thread-safe; records of one key keep the order of their sends.
+    """A producer with acks=all, created at the first send. Thread-safe; records of one key keep the order of their sends.
 
     The partition of a record is Kafka's murmur2 of its key.
     """
@@ -55,7 +55,7 @@ class RecordWriter:
         Returns a Future of its position; it fails with KafkaFailure (RetriableKafkaFailure after `delivery.timeout.ms`).
         """
         future: Future[WrittenAt] = Future()
-        future.set_running_or_notify_cancel()  # what is on its way cannot be called back
+        future.set_running_or_notify_cancel()  # records in flight cannot be cancelled
 
         def delivered(error: KafkaError | None, message: Message) -> None:
             if error is None:
@@ -73,7 +73,7 @@ class RecordWriter:
         return producer is None or producer.flush(timeout_s) == 0
 
     def stop(self, timeout_s: float) -> None:
-        """Wait for what is on its way, at most `timeout_s`, drop the rest, and end the thread. Sends after it raise."""
+        """Wait for records in flight, at most `timeout_s`, drop the rest, and end the thread. Sends after it raise."""
         with self._lock:
             self._stopping.set()
         if not self.flush(timeout_s) and self._producer is not None:
@@ -122,7 +122,7 @@ class RecordWriter:
                 producer.poll(_POLL_S)
 
     def _discard_if_broken(self, error: KafkaError) -> bool:
-        """An idempotent producer that met a fatal error is of no use any more: the next send makes a new one."""
+        """An idempotent producer that met a fatal error cannot be used any more: the next send creates a new one."""
         if not error.fatal() and error.name() != "_FATAL":
             return False
         log.warning("producer.replaced", topic=self._topic, cause=error.str())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.kafka.client_settings import ClientTable, connects, every
+from headrace.kafka.client_settings import ClientTable, all_settings, connects
 from headrace.spark.topic_writer import PRODUCER as PRODUCER_DEFAULTS
 
 
@@ -10,5 +10,5 @@ def _of_admin(setting: str) -> bool:
     return connects(setting) or setting.startswith("client.")
 
 
-PRODUCER = ClientTable({"target.": every, "connector.producer.": every}, PRODUCER_DEFAULTS)
-ADMIN = ClientTable({"target.": _of_admin, "connector.admin.": every})
+PRODUCER = ClientTable({"target.": all_settings, "connector.producer.": all_settings}, PRODUCER_DEFAULTS)
+ADMIN = ClientTable({"target.": _of_admin, "connector.admin.": all_settings})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from headrace.kafka.client_settings import ClientTable, every
+from headrace.kafka.client_settings import ClientTable, all_settings
 
 CONSUMER_PREFIX = "connector.consumer."
 _NO_CLIENT_SETTING = re.compile(r"topic\.whitelist|data\.loss(\..*)?|(key|value)\.converter(\..*)?")
@@ -31,5 +31,5 @@ def _of_admin(setting: str) -> bool:
 
 # Without a default of `max.poll.records`: a consumer of a Spark task has one partition, and what it returns at once is no batch.
 _DEFAULTS = {name: value for name, value in CONSUMER_DEFAULTS.items() if name != "max.poll.records"}
-CONSUMER = ClientTable({"source.": _of_consumer, CONSUMER_PREFIX: every}, _DEFAULTS)
-ADMIN = ClientTable({"source.": _of_admin, "connector.admin.": every})
+CONSUMER = ClientTable({"source.": _of_consumer, CONSUMER_PREFIX: all_settings}, _DEFAULTS)
+ADMIN = ClientTable({"source.": _of_admin, "connector.admin.": all_settings})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from headrace.connectors.mirror.config import MirrorConfig
-from headrace.kafka.client_settings import ClientKind, ClientTable, connects, every
+from headrace.kafka.client_settings import ClientKind, ClientTable, all_settings, connects
 
 Side = Literal["source", "target"]
 
@@ -16,7 +16,7 @@ _FIXED: Mapping[ClientKind, Mapping[str, str]] = {"consumer": {"enable.auto.comm
 
 def client(props: Mapping[str, str | None], side: Side, kind: ClientKind) -> dict[str, str]:
     """Settings of a client of one of the clusters."""
-    prefixes = {f"{side}.cluster.": connects, f"{kind}.": every, f"{side}.{kind}.": every}
+    prefixes = {f"{side}.cluster.": connects, f"{kind}.": all_settings, f"{side}.{kind}.": all_settings}
     table = ClientTable(prefixes, {"client.id": client_id(props, kind), **_DEFAULTS[kind]}, _FIXED[kind])
     return table.settings(props)
 

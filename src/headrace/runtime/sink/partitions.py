@@ -82,7 +82,7 @@ class SinkPartitions:
         is no offset and no reset policy.
         """
         committed = self._admin.committed(self._plan.group, _TIMEOUT_S, partitions)
-        self._admin.let_go(self._plan.group)
+        self._admin.close_group(self._plan.group)
         first = self._admin.partition_offsets(partitions, "earliest", _TIMEOUT_S)
         end = self.ends(partitions)
         logs = {p: (first[p], end[p]) for p in partitions}
